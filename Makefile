@@ -70,6 +70,10 @@ measure: names packages-timed setup core stacks-throughput ## all three, each ru
 c1m: names packages-mem setup core stacks-c1m ## a million live sessions in one process, predicted and measured; STACK=... or all that are built
 	@.venv/bin/python tools/c1m.py $(call flags,$(takes))
 
+.PHONY: live
+live: names packages-live setup core ## what connections to a real server cost, SERVER=nginx or haproxy: its heap and RSS, and the kernel's bytes; as root
+	@.venv/bin/python tools/live.py $(call flags,$(takes))
+
 .PHONY: compare
 compare: names packages-compare setup core ## what a patch changes: A=openssl@git:REVISION B=openssl@path:DIRECTORY, both built
 	@.venv/bin/python tools/compare_builds.py $(call flags,$(takes))
@@ -227,7 +231,7 @@ build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/op
 	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
 
 .PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-check-ci-page
-.PHONY: packages-selfcheck packages-profile packages-compare
+.PHONY: packages-selfcheck packages-profile packages-compare packages-live
 .PHONY: stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake stacks-c1m
 .PHONY: stack-profile
 names:
@@ -238,6 +242,9 @@ packages-mem packages-timed:
 
 packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare packages-check-ci-page:
 	@tools/packages.py $(patsubst packages-%,%,$@)
+
+packages-live:
+	@tools/packages.py live-$(SERVER)
 
 packages-profile:
 	@tools/packages.py profile $(call flags,STACK PREFIX TOOL)

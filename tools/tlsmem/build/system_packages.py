@@ -20,6 +20,7 @@ from tlsmem.config.options import options_of_command, options_of_goal
 
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 SELFCHECK_PACKAGES = ["valgrind", "heaptrack"]
+LIVE_PACKAGES = [*BUILD_PACKAGES, "iproute2", "util-linux"]
 PURPOSES = {
     "mem": BUILD_PACKAGES,
     "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
@@ -30,6 +31,8 @@ PURPOSES = {
     "check-ci-page": ["debootstrap"],
     "compare": BUILD_PACKAGES,
     "profile": BUILD_PACKAGES,  # and the tool's
+    "live-nginx": [*LIVE_PACKAGES, "nginx-light"],
+    "live-haproxy": [*LIVE_PACKAGES, "haproxy"],
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 EXAMPLES = """examples:
@@ -71,6 +74,9 @@ PRESENT: dict[str, Callable[[], object]] = {
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
     "valgrind": lambda: shutil.which("valgrind") is not None and has_header("valgrind/valgrind.h"),
     "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
+    "haproxy": partial(shutil.which, "haproxy", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
+    "iproute2": partial(shutil.which, "ip", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"),
+    "util-linux": partial(shutil.which, "nsenter"),
     "ninja-build": partial(shutil.which, "ninja"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
 }

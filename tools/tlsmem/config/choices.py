@@ -57,7 +57,9 @@ PROFILE_FILES = ("folded", "speedscope", "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 # Purposes of system packages
+LIVE_SERVERS = ("nginx", "haproxy")  # whose configuration tlsmem/live/servers.py has
 PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile")
+PURPOSES += tuple(f"live-{server}" for server in LIVE_SERVERS)
 
 # Plans
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
@@ -70,6 +72,3 @@ def flamegraph_suffix(file: Path | str) -> str:
     if (found := Path(file).suffix.lower()) not in FLAMEGRAPH_SUFFIXES:
         raise ValueError(f"{file}: a flamegraph file must end in .svg (one moment) or .html (all moments)")
     return found
-
-
-LIVE_SERVERS = ("nginx", "haproxy")  # whose configuration tlsmem/live/servers.py has

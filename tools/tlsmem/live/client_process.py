@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 PORTS = 20_000  # connections from one source address: Linux has some 28,000 ports for them
+IP_BIND_ADDRESS_NO_PORT = 24  # of Linux: the port is chosen when it is known whom to connect to, which is quick
 ROOM = 65536  # bytes of a read
 AT_ONCE = 100  # connections that are being opened: a server's backlog may be 511
 
@@ -29,7 +30,7 @@ class Connection:
     def __init__(self, endpoint: tuple[str, int], source: str, context: ssl.SSLContext | None) -> None:
         self.socket = socket.socket()
         self.socket.setblocking(False)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
         self.socket.bind((source, 0))
         self.socket.connect_ex(endpoint)
         self.received = bytearray()

@@ -1,0 +1,43 @@
+"""Live runs of a server: what would run, and what is refused before anything runs."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+
+
+def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, ROOT / "tools/live.py", *options]
+
+    def lower_limit() -> None:
+        if limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+    return subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=lower_limit)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--server=apache"], "SERVER=apache must be nginx or haproxy"),
+        (["--server=nginx", "--n=1000,ten"], "N=ten is not a whole number"),
+        (["--server=nginx", "--window=most"], "WINDOW=most is not a whole number"),
+        (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(options, sentence):
+    refused = live(*options)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert sentence in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_more_connections_than_open_files_names_the_largest_number_that_fits(tmp_path):
+    refused = live("--server=nginx", "--n=1000", f"--out={tmp_path}", limit=600)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "memtest: N=1000 is more than the limit of 600 open files allows; the largest N that fits is 400\n"
+    )

@@ -1,0 +1,131 @@
+"""The clients of a live run against a small server of our own, in plain HTTP and over TLS."""
+
+import asyncio
+import json
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.live.servers import CERTS
+
+SMALL = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+class Server:
+    """Answers each request with `reply`, whatever it asks for; counts the bytes of requests."""
+
+    def __init__(self, over_tls: bool, certs: str) -> None:
+        self.reply, self.received, self.open = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", 0, 0
+        self.context = None
+        if over_tls:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(f"{certs}/chain.pem", f"{certs}/key.pem")
+        self.loop = asyncio.new_event_loop()
+        self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self.context))
+        self.port = self.server.sockets[0].getsockname()[1]
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
+        while data := await reader.read(65536):
+            self.received += len(data)
+            if data.endswith((b"\r\n\r\n", b"xx")):
+                writer.write(self.reply)
+        writer.close()
+        self.open -= 1
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+
+
+class Clients:
+    """The process, command by command."""
+
+    def __init__(self) -> None:
+        words = [sys.executable, "-m", "tlsmem.live.client_process"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(words, cwd=ROOT / "tools", text=True, **pipes)
+
+    def __call__(self, command: str, **arguments: object) -> dict:
+        print(json.dumps([command, arguments]), file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
+
+    def stop(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def clients() -> Iterator[Clients]:
+    made = Clients()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(params=["plain", "tls"])
+def server(request) -> Iterator[Server]:
+    made = Server(request.param == "tls", str(CERTS))
+    yield made
+    made.stop()
+
+
+def configure(clients: Clients, server: Server, root: str = str(CERTS / "root.pem")) -> dict:
+    over_tls = {"root": root if server.context else None, "protocol": "TLSv1.3"}
+    return clients("configure", port=server.port, limit_s=10, descriptors=200, **over_tls)
+
+
+def connect(clients: Clients, server: Server, count: int) -> dict:
+    configure(clients, server)
+    assert clients("connect", count=count) == {"done": None}
+    if not server.context:
+        return {}
+    assert clients("begin_handshakes", begin=0, end=count) == {"done": None}
+    return clients("finish_handshakes", begin=0, end=count)["done"]
+
+
+def test_connections_shake_hands_ask_and_close(clients, server):
+    negotiated = connect(clients, server, 12)
+    assert negotiated == ({"protocol": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384"} if server.context else {})
+    assert clients("exchange", request=SMALL, body_bytes=0, reply_bytes=1) == {"done": None}
+    assert (server.open, server.received) == (12, 12 * len(SMALL))
+    assert clients("exchange", request=SMALL, body_bytes=16384, reply_bytes=1) == {"done": None}
+    assert server.received == 12 * (2 * len(SMALL) + 16384)
+    assert clients("shut_down") == {"done": None}
+    assert clients("close") == {"done": None}
+
+
+def test_another_reply_than_was_expected_is_a_sentence(clients, server):
+    connect(clients, server, 2)
+    server.reply = b"HTTP/1.1 200 OK\r\n\r\nxyz"
+    answer = clients("exchange", request=SMALL, body_bytes=0, reply_bytes=1)
+    assert answer == {"failed": "the server sent 3 bytes of a body that has 1"}
+
+
+def test_an_error_of_the_server_is_a_sentence(clients, server):
+    connect(clients, server, 2)
+    server.reply = b"HTTP/1.1 500 Internal Server Error\r\n\r\nx"
+    answer = clients("exchange", request=SMALL, body_bytes=0, reply_bytes=1)
+    assert answer == {"failed": "the server answered HTTP/1.1 500 Internal Server Error"}
+
+
+def test_a_certificate_of_another_root_is_refused(clients):
+    server = Server(True, str(CERTS))
+    configure(clients, server, str(CERTS.parent / "ecdsa-p256/root.pem"))
+    clients("connect", count=1)
+    clients("begin_handshakes", begin=0, end=1)
+    answer = clients("finish_handshakes", begin=0, end=1)
+    server.stop()
+    assert "certificate verify failed" in answer["failed"].lower().replace("_", " ")
+
+
+def test_nobody_who_listens_is_a_sentence(clients):
+    clients("configure", port=1, root=None, protocol="TLSv1.3", limit_s=10, descriptors=100)
+    assert clients("connect", count=1) == {"failed": "the server refused a connection: Connection refused"}
