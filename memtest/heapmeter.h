@@ -73,8 +73,9 @@ bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void *
 
 /* Where blocks of the chosen pair came from: of one role, in one phase, by one call stack. */
 struct heapmeter_site {
-    uint64_t blocks, bytes; /* live */
-    uint32_t stack;         /* index of the first site with this call stack */
+    uint64_t blocks, bytes;                     /* live */
+    uint64_t allocated_blocks, allocated_bytes; /* freed or not */
+    uint32_t stack;                             /* index of the first site with this call stack */
     uint32_t hash;
     uint8_t role, phase, depth;
     void *frames[HEAPMETER_FRAMES]; /* return addresses, innermost first */

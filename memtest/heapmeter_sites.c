@@ -1,5 +1,6 @@
-/* Sites mode: where each live block of one chosen pair was allocated, by its whole call stack; and whether every other
- * pair is like it, by a sum over its live blocks that costs a few ns. All memory is mapped: nothing here allocates. */
+/* Sites mode: where each block of one chosen pair was allocated, by its whole call stack, and what of it is live; and
+ * whether every other pair is like it, by a sum over its live blocks that costs a few ns. All memory is mapped: nothing
+ * here allocates. */
 #define _GNU_SOURCE
 #include "heapmeter_block.h"
 
@@ -117,9 +118,15 @@ void site_in(struct header *block, const uintptr_t *frame, const uintptr_t *top)
     if (block->pair >= sites.pairs)
         return;
     uint32_t hash = hash_of(frame, top);
-    block->site = block->pair == sites.pair ? found(block, hash) : hash;
-    if (block->site)
-        site_count(block, 1);
+    bool chosen = block->pair == sites.pair;
+    block->site = chosen ? found(block, hash) : hash;
+    if (!block->site)
+        return;
+    site_count(block, 1);
+    if (chosen) {
+        add(&sites.list[block->site - 1].allocated_blocks, 1);
+        add(&sites.list[block->site - 1].allocated_bytes, block->size);
+    }
 }
 
 void site_count(const struct header *block, int by)

@@ -1,4 +1,5 @@
-/* The sites of a sites run, as docs/reference/records.md has them: lines of call stacks, and a phase's live blocks. */
+/* The sites of a sites run, as docs/reference/records.md has them: lines of call stacks, a phase's live blocks, and the
+ * blocks that it allocated and freed. */
 #define _GNU_SOURCE
 #include "sites.h"
 #include "core.h"
@@ -63,6 +64,32 @@ static void frame(void *address)
     printf("+0x%" PRIxPTR "\"", (uintptr_t)address - (module ? module->l_addr : 0));
 }
 
+static bool ended[HEAPMETER_PHASES]; /* a phase that comes again has earlier blocks too, which are not told apart */
+
+/* Those that the phase which ends has allocated and freed. */
+static uint64_t temporary_blocks(const struct heapmeter_site *site)
+{
+    uint32_t phase = heapmeter.page()->phase;
+    return site->phase == phase && !ended[phase] ? site->allocated_blocks - site->blocks : 0;
+}
+
+static const char *role_of(const struct heapmeter_site *site)
+{
+    static const char *const names[] = {
+        [HEAP_CLIENT] = "client",
+        [HEAP_SERVER] = "server",
+        [HEAP_CLIENT_CONTEXT] = "client_context",
+        [HEAP_SERVER_CONTEXT] = "server_context",
+    };
+    return names[site->role];
+}
+
+static void amount(const struct heapmeter_site *site, uint64_t blocks, uint64_t bytes)
+{
+    printf(",\"stack\":%" PRIu32, numbers[site->stack] - 1);
+    printf(",\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", blocks, bytes);
+}
+
 static void stack(const struct heapmeter_site *site)
 {
     numbers[site->stack] = ++stack_count;
@@ -85,21 +112,37 @@ void sites_stacks(void)
     if (sites->full)
         die("sites: one pair has blocks from more than %d places", HEAPMETER_SITES);
     for (uint32_t i = 0; i < sites->count; i++)
-        if (sites->list[i].blocks && !numbers[sites->list[i].stack])
+        if ((sites->list[i].blocks || temporary_blocks(&sites->list[i])) && !numbers[sites->list[i].stack])
             stack(&sites->list[i]);
 }
 
-static void live(const struct heapmeter_site *site)
+static void list_live(void)
 {
-    static const char *const owners[] = {
-        [HEAP_CLIENT] = "client",
-        [HEAP_SERVER] = "server",
-        [HEAP_CLIENT_CONTEXT] = "client_context",
-        [HEAP_SERVER_CONTEXT] = "server_context",
-    };
-    printf("{\"role\":\"%s\",\"since\":", owners[site->role]);
-    printf("\"%s\",\"stack\":%" PRIu32, heapmeter.page()->phases[site->phase], numbers[site->stack] - 1);
-    printf(",\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", site->blocks, site->bytes);
+    const char *comma = "";
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct heapmeter_site *site = &sites->list[i];
+        if (!site->blocks)
+            continue;
+        printf("%s{\"role\":\"%s\"", comma, role_of(site));
+        printf(",\"since\":\"%s\"", heapmeter.page()->phases[site->phase]);
+        amount(site, site->blocks, site->bytes);
+        comma = ",";
+    }
+}
+
+static void list_temporary(void)
+{
+    const char *comma = "";
+    printf(",\"temporary\":[");
+    for (uint32_t i = 0; i < sites->count; i++) {
+        const struct heapmeter_site *site = &sites->list[i];
+        if (!temporary_blocks(site))
+            continue;
+        printf("%s{\"role\":\"%s\"", comma, role_of(site));
+        amount(site, temporary_blocks(site), site->allocated_bytes - site->bytes);
+        comma = ",";
+    }
+    putchar(']');
 }
 
 static void deepest(const char *key, enum role role)
@@ -110,18 +153,17 @@ static void deepest(const char *key, enum role role)
 
 void sites_record(void)
 {
-    const char *comma = "";
     if (!sites)
         return;
     printf(",\"sites\":{\"pair\":%" PRIu32 ",\"pairs\":%" PRIu32, sites->pair, sites->pairs);
     printf(",\"alike\":%" PRIu32 ",\"identical\":%" PRIu32 ",\"live\":[", sites->alike, sites->identical);
-    for (uint32_t i = 0; i < sites->count; i++)
-        if (sites->list[i].blocks) {
-            printf("%s", comma);
-            live(&sites->list[i]);
-            comma = ",";
-        }
-    deepest("],\"stack_bytes\":{\"client\":", ROLE_CLIENT);
+    list_live();
+    putchar(']');
+    uint32_t phase = heapmeter.page()->phase;
+    if (!ended[phase])
+        list_temporary();
+    ended[phase] = true;
+    deepest(",\"stack_bytes\":{\"client\":", ROLE_CLIENT);
     deepest(",\"server\":", ROLE_SERVER);
     printf("}}");
 }

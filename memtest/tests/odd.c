@@ -53,6 +53,16 @@ __attribute__((noinline)) static void write_aligned(void)
     *(volatile unsigned char *)((end - 4096) & ~(uintptr_t)2047) = 1;
 }
 
+/* Two blocks that no phase's end sees: one of 7 bytes, which becomes one of 70. */
+__attribute__((noinline)) static void allocate_for_a_moment(void)
+{
+    void *block = malloc(7);
+    void *larger = realloc(block, 70);
+    if (!larger)
+        die("out of memory");
+    free(larger);
+}
+
 static void *odd_session_new(void *context, struct wire *wire)
 {
     struct session *session = driver.session_new(context, wire);
@@ -77,6 +87,8 @@ static bool odd_handshake(void *opaque)
     bool first = session->role == ROLE_CLIENT && session->step == 0;
     if (first && first_steps++ == strtoul(pair ? pair : "0", NULL, 10) + 1 && odd_is("block"))
         session->unused = (unsigned long)malloc(1);
+    if (session->step == 0 && odd_is("temporary"))
+        allocate_for_a_moment();
     return driver.handshake(session);
 }
 

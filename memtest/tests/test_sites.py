@@ -86,6 +86,55 @@ def test_the_pair_times_pairs_is_the_live_heap_above_contexts(null):
             assert above == {kind: 100 * sum(site[kind] for site in live) for kind in above}
 
 
+def test_null_has_no_temporary_blocks(null):
+    assert all(phase["temporary"] == [] for phase in sites(null, 200).values())
+
+
+def test_what_a_phase_allocated_and_freed_is_told_by_role(odd):
+    """A block of null's is replaced when the session is made; each role's first step has two blocks, one by realloc."""
+    found = sites(odd, 40, ODD="temporary")
+    told = {
+        phase: sorted((one["role"], one["blocks"], one["bytes"]) for one in sites["temporary"])
+        for phase, sites in found.items()
+        if sites["temporary"]
+    }
+    assert told == {
+        "sessions": [("client", 1, 1000), ("server", 1, 1000)],
+        "client 1": [("client", 1, 7), ("client", 1, 70)],
+        "server 1": [("server", 1, 7), ("server", 1, 70)],
+    }
+
+
+def test_live_and_temporary_blocks_are_all_that_a_phase_allocated(odd):
+    """Of every pair, so the pair's times pairs is what the meter counted."""
+    found = phases(lines(odd, 40, ODD="temporary"))
+    for (_, before), (name, phase) in pairwise(found.items()):
+        for role in "client", "server":
+            live = [one for one in phase["sites"]["live"] if (one["role"], one["since"]) == (role, name)]
+            allocated = [*live, *(one for one in phase["sites"]["temporary"] if one["role"] == role)]
+            for kind in "blocks", "bytes":
+                counted = [one["heap"][role][f"cumulative_{kind}"] for one in (before, phase)]
+                assert 20 * sum(one[kind] for one in allocated) == counted[1] - counted[0], (name, role, kind)
+
+
+def test_a_phase_that_comes_again_does_not_say_what_was_temporary(null):
+    """Blocks of an earlier wave that were freed since would count as this one's."""
+    done = run(null, "churn", "sessions=20", *NONE, "waves=2", "pattern=waves")
+    assert done.returncode == 0, done.stderr
+    told = [line for line in map(json.loads, done.stdout.splitlines()) if line["record"] == "phase"]
+    assert [line["phase"] for line in told if "temporary" not in line["sites"]] == ["open", "closed"]
+    assert [line["phase"] for line in told].count("open") == 2
+
+
+def test_call_stacks_of_temporary_blocks_come_before_the_phase_too(odd):
+    known = []
+    for line in lines(odd, 40, ODD="temporary"):
+        known += [line["stack"]] if line["record"] == "stack" else []
+        if line["record"] == "phase":
+            assert {one["stack"] for one in line["sites"]["temporary"]} <= set(known)
+    assert known == list(range(12))
+
+
 def test_a_sites_run_counts_what_a_heap_run_counts(null):
     plain, kept = phases(lines(null, 200, sites="0")), phases(lines(null, 200))
     for phase, line in plain.items():
@@ -136,7 +185,8 @@ def test_pairs_are_alike_where_a_caller_keeps_no_frame_pointer(odd):
     here = phases(found)["sessions"]["sites"]
     assert (here["alike"], here["identical"]) == (20, 20)
     stacks = {tuple(line["frames"]) for line in found if line["record"] == "stack"}
-    assert len(stacks) == 6 and all(len(frames) > 5 for frames in stacks)
+    assert len(stacks) == 8, "three blocks of each role, and one that was freed at once"
+    assert all(len(frames) > 5 for frames in stacks)
 
 
 def test_with_a_window_the_chosen_pair_is_of_the_last(null):

@@ -78,6 +78,12 @@ def test_what_came_later_is_unknown_and_never_nought(schema):
 
 
 @pytest.mark.parametrize("schema", OLD)
+def test_a_sites_run_of_an_old_schema_does_not_say_what_was_temporary(schema):
+    phases = [phase for line in OLD[schema] for phase in Record.model_validate_json(line).phases if phase.sites]
+    assert {phase.sites.temporary for phase in phases} <= {None}
+
+
+@pytest.mark.parametrize("schema", OLD)
 def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
     suite = json.loads(OLD[schema][0])["suite"].encode()
     some = [line for line in OLD[schema] if b'"suite":"%b"' % suite in line and b'"roles":"together"' in line]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support import synthetic
+from tests.support import planted, synthetic
 from tlsmem.schema import read_records, record_cache, recording_files
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
@@ -21,6 +21,7 @@ def own_cache(tmp_path, monkeypatch):
 def file(tmp_path):
     runs = [synthetic.record(STACK, SUITE, n, meter) for n in (100, 200) for meter in ("rss", "heap")]
     runs.append(synthetic.record(STACK, SUITE, 100, "heap", **SPLIT))
+    runs += [planted.run("sites", 200, temporary=planted.TEMPORARY), planted.run("sites", 400)]
     runs.append(synthetic.failed(STACK, SUITE, 400, "killed"))
     written = tmp_path / f"{STACK}.jsonl"
     written.write_bytes(b"".join(one.to_json_line() for one in runs))

@@ -13,6 +13,7 @@ SITES: Sites = {
     "server": {"SSL_new": (10_000, 20), "tls_construct_server_hello": (4_116, 20)},
 }
 NAMES = [name for sites in SITES.values() for name in sites]
+TEMPORARY: Sites = {"client": {"tls_parse_certificate": (900, 9)}, "server": {"tls_sign": (640, 5)}}  # freed at once
 COUNTS = (20, 200)
 
 
@@ -32,8 +33,11 @@ def heap(now: tuple[int, int], made: tuple[int, int]) -> dict[str, int]:
     return live | {"cumulative_bytes": made[0], "cumulative_blocks": made[1]}
 
 
-def phase(name: str, pairs: int, sites: Sites, meter: str, known: Sites, rest_bytes: int = 0) -> dict:
-    """`known`: what call stacks tell of a pair; `rest_bytes` of each session are of no call stack, the client's."""
+def phase(
+    name: str, pairs: int, sites: Sites, meter: str, known: Sites, rest_bytes: int = 0, temporary: Sites | None = None
+) -> dict:
+    """`known`: what call stacks tell of a pair; `rest_bytes` of each session are of no call stack, the client's;
+    `temporary`: what a session allocates and frees when it is made, None where that is not recorded."""
     made = synthetic.phase(name, synthetic.SHAPES[STACK], 2 * pairs, meter, 0)
     if meter == "rss":
         return made
@@ -43,12 +47,14 @@ def phase(name: str, pairs: int, sites: Sites, meter: str, known: Sites, rest_by
     for role, of_role in sites.items():
         size, blocks = sums(of_role)
         size += rest_bytes if role == "client" else 0
-        full = pairs * size, pairs * blocks
-        heaps[role] = heap(full if there else (0, 0), (0, 0) if name == "contexts" else full)
+        freed = sums(temporary[role]) if temporary and temporary.get(role) else (0, 0)
+        made_in_all = tuple(pairs * (here + gone) for here, gone in zip((size, blocks), freed, strict=True))
+        now = (pairs * size, pairs * blocks) if there else (0, 0)
+        heaps[role] = heap(now, (0, 0) if name == "contexts" else made_in_all)
     heaps["total"] = {key: sum(one[key] for one in heaps.values()) for key in nothing}
     made["heap"] = heaps
     if meter == "sites":
-        names = functions(known)
+        names = functions(known) + functions(temporary or {})
         live = [
             {"role": role, "since": "sessions", "stack": names.index((role, function)), "blocks": blocks, "bytes": size}
             for role, of_role in known.items()
@@ -56,6 +62,13 @@ def phase(name: str, pairs: int, sites: Sites, meter: str, known: Sites, rest_by
             if blocks
         ]
         made["sites"] = synthetic.alike(pairs) | {"live": live if there else []}
+        if temporary is not None:
+            freed_here = [
+                {"role": role, "stack": names.index((role, function)), "blocks": blocks, "bytes": size}
+                for role, of_role in temporary.items()
+                for function, (size, blocks) in of_role.items()
+            ]
+            made["sites"]["temporary"] = freed_here if name == "sessions" else []
     return made
 
 
@@ -63,27 +76,32 @@ def functions(sites: Sites) -> list[tuple[str, str]]:
     return [(role, name) for role, of_role in sites.items() for name in of_role]
 
 
-def stacks(sites: Sites) -> dict:
+def stacks(*sites: Sites) -> dict:
     """function < ROLE_handshake < main."""
-    names = list(dict.fromkeys(name for _, name in functions(sites)))
+    known = [one for some in sites for one in functions(some)]
+    names = list(dict.fromkeys(name for _, name in known))
     inner = ["CRYPTO_malloc", *names, "client_handshake", "server_handshake", "main"]
     frames = [
         {"function": name, "file": "memtest/frames.c" if name.endswith("_handshake") else "openssl/ssl/ssl.c"}
         | {"line": 10 + at, "module": "build/harness/openssl@3.5.5", "offset": at}
         for at, name in enumerate(inner)
     ]
-    found = [
-        [0, inner.index(name), inner.index(f"{role}_handshake"), len(inner) - 1] for role, name in functions(sites)
-    ]
+    found = [[0, inner.index(name), inner.index(f"{role}_handshake"), len(inner) - 1] for role, name in known]
     return {"frames": frames, "stacks": found}
 
 
 def run(
-    meter: str, sessions: int, sites: Sites = SITES, known: Sites | None = None, rest_bytes: int = 0, **kind
+    meter: str,
+    sessions: int,
+    sites: Sites = SITES,
+    known: Sites | None = None,
+    rest_bytes: int = 0,
+    temporary: Sites | None = None,
+    **kind,
 ) -> Record:
     known = known or sites
-    phases = [phase(name, sessions // 2, sites, meter, known, rest_bytes) for name in synthetic.PHASES]
-    made = {"phases": phases} | ({"sites": stacks(known)} if meter == "sites" else {}) | kind
+    phases = [phase(name, sessions // 2, sites, meter, known, rest_bytes, temporary) for name in synthetic.PHASES]
+    made = {"phases": phases} | ({"sites": stacks(known, temporary or {})} if meter == "sites" else {}) | kind
     stack, suite = made.pop("stack", STACK), made.pop("suite", SUITE)
     return synthetic.record(stack, suite, sessions, meter, **made)
 

@@ -119,6 +119,8 @@ def phase_line(phase: str, asked: dict[str, str], meter: str) -> None:
         live = [{"role": role, "since": "sessions", "stack": 0, "blocks": 3, "bytes": 4072} for role in held]
         alike = dict.fromkeys(("pairs", "alike", "identical"), sessions // 2)
         fields["sites"] = {"pair": 0, **alike, "live": live, "stack_bytes": {"client": 1, "server": None}}
+        freed = held if phase == "sessions" else ()
+        fields["sites"]["temporary"] = [{"role": role, "stack": 0, "blocks": 1, "bytes": 8} for role in freed]
     say("phase", phase=phase, process=asked["role"], **fields)
 
 

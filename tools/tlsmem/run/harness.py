@@ -86,8 +86,11 @@ def shifted(phase: PhaseLine, shift: int) -> PhaseLine:
     """With stacks numbered behind `shift` others."""
     if not phase.sites:
         return phase
-    live = [one.model_copy(update={"stack": one.stack + shift}) for one in phase.sites.live]
-    return phase.model_copy(update={"sites": phase.sites.model_copy(update={"live": live})})
+    moved = {
+        name: blocks and [one.model_copy(update={"stack": one.stack + shift}) for one in blocks]
+        for name, blocks in (("live", phase.sites.live), ("temporary", phase.sites.temporary))
+    }
+    return phase.model_copy(update={"sites": phase.sites.model_copy(update=moved)})
 
 
 def end(client: EndLine | None, server: EndLine | None) -> list[EndLine]:

@@ -211,7 +211,7 @@ def stacks_in_order(lines: list[OutputLine]) -> bool:
             if line.stack != known:
                 return False
             known += 1
-        elif line.sites and any(live.stack >= known for live in line.sites.live):
+        elif line.sites and any(one.stack >= known for one in line.sites.blocks):
             return False
     return True
 

@@ -72,6 +72,15 @@ class LiveBlocks(Model):
     bytes: NonNegativeInt
 
 
+class TemporaryBlocks(Model):
+    """Blocks of the chosen pair that the phase allocated and freed: those of one role and call stack."""
+
+    role: Role
+    stack: NonNegativeInt  # index into the run's stacks
+    blocks: PositiveInt
+    bytes: NonNegativeInt
+
+
 class StackDepth(Model):
     """The most bytes of stack that a driver's call in the phase wrote below its caller's frame; null: no call."""
 
@@ -88,12 +97,23 @@ class PhaseSites(Model):
     identical: PositiveInt  # alike, to the byte
     live: list[LiveBlocks]
     stack_bytes: StackDepth
+    temporary: list[TemporaryBlocks] | None = None  # None: not recorded, of schemas before 8
+
+    @property
+    def blocks(self) -> "list[LiveBlocks | TemporaryBlocks]":
+        """Return all entries that name a call stack."""
+        return [*self.live, *(self.temporary or [])]
 
     @model_validator(mode="after")
     def counted(self) -> Self:
         if not self.identical <= self.alike <= self.pairs:
             raise ValueError("of the pairs some are alike, and of these some are identical: no more than there are")
         return self
+
+    @model_serializer(mode="wrap")
+    def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what the line did not have."""
+        return {name: value for name, value in serialize(self).items() if value is not None}
 
 
 class Phase(Model):

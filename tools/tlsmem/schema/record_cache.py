@@ -16,12 +16,13 @@ from pydantic import BaseModel, PrivateAttr
 from tlsmem.base.cache_file import cache_place, compute_digest, digest_code, read_cache, write_cache
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
-from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites
+from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites, TemporaryBlocks
 from tlsmem.schema.recording_files import SEALED
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process
 
 BULK = ("phases", "sites", "timings")
+BLOCKS: dict[str, type[BaseModel]] = {"live": LiveBlocks, "temporary": TemporaryBlocks}  # of the sites of a phase
 LEAST_BYTES, LEAST_SEALED_BYTES = 64 << 10, 4 << 10  # a smaller file is read anew as fast
 FOLDER = ROOT / "build/records"
 CODE = ("schema/*.py", "base/printable.py")  # what reads and checks records
@@ -196,14 +197,14 @@ class CachedHeaps(Heaps):
 class CachedPhaseSites(PhaseSites):
     """Sites of a phase whose blocks are read when they are first used: there may be thousands."""
 
-    _live: bytes = PrivateAttr()
+    _blocks: dict[str, bytes] = PrivateAttr()
 
     def __getattr__(self, name: str) -> Any:
-        if name != "live":
+        if name not in BLOCKS:
             raise AttributeError(name)
-        packed = private_values(self)["_live"]
-        live = self.__dict__["live"] = [rebuild(LiveBlocks, *values) for values in pickle.loads(packed)]
-        return live
+        values = pickle.loads(private_values(self)["_blocks"][name])
+        blocks = self.__dict__[name] = values and [rebuild(BLOCKS[name], *one) for one in values]
+        return blocks
 
     def __eq__(self, other: object) -> bool:
         return are_equal(self, other, PhaseSites)
@@ -217,11 +218,19 @@ class Pickler(pickle.Pickler):
         if isinstance(value, Heaps):
             return rebuild_heaps, tuple(field_values(getattr(value, name)) for name in Heaps.model_fields)
         if isinstance(value, PhaseSites):
-            live = pickle.dumps([field_values(one) for one in value.live])
-            return rebuild_sites, (live, *(getattr(value, name) for name in PhaseSites.model_fields if name != "live"))
+            blocks = {name: dump_blocks(getattr(value, name)) for name in BLOCKS}
+            return rebuild_sites, (
+                blocks,
+                *(getattr(value, name) for name in PhaseSites.model_fields if name not in BLOCKS),
+            )
         if isinstance(value, BaseModel):
             return rebuild, (type(value), *field_values(value))
         return NotImplemented
+
+
+def dump_blocks(blocks: Sequence[BaseModel] | None) -> bytes:
+    """Return the pickled values of blocks; None where they are not recorded."""
+    return pickle.dumps(blocks and [field_values(one) for one in blocks])
 
 
 def dump(value: object) -> bytes:
@@ -259,10 +268,10 @@ def rebuild_heaps(*counts: tuple[int, ...]) -> Heaps:
     return fill(made, {}, {"_counts": dict(zip(field_names(Heaps), counts, strict=True))})
 
 
-def rebuild_sites(live: bytes, *values: Any) -> PhaseSites:
+def rebuild_sites(blocks: dict[str, bytes], *values: Any) -> PhaseSites:
     """Return sites from their pickled blocks and the values of the other fields, in the order of the fields."""
-    names = (name for name in PhaseSites.model_fields if name != "live")
-    return fill(object.__new__(CachedPhaseSites), dict(zip(names, values, strict=True)), {"_live": live})
+    names = (name for name in PhaseSites.model_fields if name not in BLOCKS)
+    return fill(object.__new__(CachedPhaseSites), dict(zip(names, values, strict=True)), {"_blocks": blocks})
 
 
 def rebuild_record(values: dict[str, Any], bulk: Bulk) -> Record:

@@ -135,7 +135,8 @@ class Record(Model):
             if len({(phase.process, phase.phase, phase.wave) for phase in self.phases}) < len(self.phases):
                 raise ValueError("a process goes through each phase once, and once a wave")
             stacks = len(self.sites.stacks) if self.sites else 0
-            if any(live.stack >= stacks for phase in self.phases if phase.sites for live in phase.sites.live):
+            used = (one.stack for phase in self.phases if phase.sites for one in phase.sites.blocks)
+            if any(stack >= stacks for stack in used):
                 raise ValueError("a phase has blocks from a call stack that is not among the run's")
         elif not self.reason:
             raise ValueError(f"a run that is {self.status} says why")
