@@ -132,22 +132,6 @@ static void faulty_negotiated(void *session, struct negotiated *result)
     peer_tell(session, result);
 }
 
-/* A number in the environment. */
-static size_t fault_number(const char *name, size_t usual)
-{
-    const char *value = getenv(name);
-    return value ? strtoul(value, NULL, 10) : usual;
-}
-
-/* 64 bytes for one of so many servers freed (FAULT_EVERY), once so many were freed (FAULT_AFTER). */
-static void leak_now_and_then(void)
-{
-    static size_t freed;
-    const size_t after = fault_number("FAULT_AFTER", 0);
-    if (++freed > after && (freed - after) % fault_number("FAULT_EVERY", 1) == 0)
-        lost = malloc(LEAK_BYTES);
-}
-
 /* As many bytes as servers were made before this one: so the live heap tells which of them were freed. */
 static void number_leak(const struct session *session)
 {
@@ -173,8 +157,6 @@ static void faulty_session_free(void *opaque)
         session->first = NULL;
     if (fault_is("leak 64") || (fault_is("leak on the client") && session->role == ROLE_CLIENT))
         lost = malloc(LEAK_BYTES);
-    if (fault_is("leak 64 now and then") && session->role == ROLE_SERVER)
-        leak_now_and_then();
     if (fault_is("leak its number") && session->role == ROLE_SERVER)
         number_leak(session);
     if (fault_is("keeps state"))

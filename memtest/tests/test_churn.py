@@ -1,10 +1,16 @@
-"""The scenario churn on the null stack: exact bytes after each wave, a leak at its wave, and which sessions end."""
+"""The scenario churn: exact bytes after each wave, a leak at its wave, and which sessions end."""
 
 import json
 
 import pytest
 from test_core import FAULTY, NONE, ROOT, run
+from test_stall import SERVER_ONLY, TLS13
 from test_two_processes import both
+
+from tests.support import built_harness
+from tlsmem.build import c_stack, commands
+from tlsmem.config import definitions
+from tlsmem.stats.churn import HEAP_TOLERANCE_BYTES, find_trend
 
 SESSION_BYTES = 4072  # of the null stack, in three blocks
 PAIRS = 200
@@ -21,9 +27,9 @@ def lines_of(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def churn(harness, pattern, waves, *arguments, **environment):
+def churn(harness, pattern, waves, *arguments, suite=NONE, **environment):
     """What a run under the heap meter recorded: its phases, in order."""
-    words = ["churn", SESSIONS, f"pattern={pattern}", f"waves={waves}", *NONE, *arguments]
+    words = ["churn", SESSIONS, f"pattern={pattern}", f"waves={waves}", *suite, *arguments]
     lines = lines_of(run(harness, *words, heap=True, **environment))
     assert lines[-1]["status"] == "measured"
     return [line for line in lines if line["record"] == "phase"]
@@ -65,12 +71,40 @@ def test_the_run_line_has_the_keys_of_the_scenario(null):
     }
 
 
-def test_a_leak_of_64_bytes_a_wave_is_seen_from_its_wave_on():
-    leaking = {"FAULT": "leak 64 now and then", "FAULT_EVERY": str(PAIRS), "FAULT_AFTER": str(1 + 3 * PAIRS)}
-    phases = churn(FAULTY, "waves", 6, **leaking)
-    assert live(phases, "closed") == [0, 0, 0, 64, 128, 192]
-    assert live(phases, "open") == [PAIRS * SESSION_BYTES + leaked for leaked in (0, 0, 0, 0, 64, 128)]
-    assert live(churn(FAULTY, "waves", 6), "closed") == [0] * 6
+def build_leaky(name, folder):
+    """The harness of a stack, with 64 bytes leaked at one of LEAK_EVERY sessions freed."""
+    built_harness.find(name)  # its library is built, or the test skipped
+    stack, harness, log = definitions.stacks()[name], folder / "leaky", folder / "log"
+    library = c_stack.provide_library(name, stack, ROOT, log)
+    files = [ROOT / "memtest/tests/leaky.c", *c_stack.driver_files(stack, ROOT), ROOT / "build/core/libmemtest.a"]
+    command = [
+        *c_stack.driver_command(stack, library.cflags, ROOT),
+        *map(str, files),
+        f"@{ROOT / c_stack.WRAPPED_FLAGS}",
+    ]
+    commands.run([*command, *library.libraries, "-ldl", "-lpthread", "-o", str(harness)], log, name, ROOT)
+    return harness
+
+
+@pytest.mark.parametrize(
+    ("name", "suite", "pattern"),
+    [
+        *[("null@c", NONE, pattern) for pattern in ("waves", "sawtooth", "lifetimes")],
+        ("openssl@3.5.5", [*TLS13, *SERVER_ONLY], "sawtooth"),
+    ],
+    ids=["null-waves", "null-sawtooth", "null-lifetimes", "openssl-sawtooth"],
+)
+def test_a_leak_of_64_bytes_a_wave_flips_the_verdict(name, suite, pattern, tmp_path):
+    """It begins in the fourth wave, with the last session that the wave frees."""
+    ended = [PAIRS - pairs for pairs in staying(pattern, 4)]  # those of a wave; from the third wave on as many
+    freed = 2 + 2 * sum(ended[:3])  # sessions, with the two of the warm-up
+    leaking = {"LEAK_EVERY": str(2 * ended[3]), "LEAK_AFTER": str(freed)}
+    harness = build_leaky(name, tmp_path)
+    sound, broken = (live(churn(harness, pattern, 9, suite=suite, **fault), "closed") for fault in ({}, leaking))
+    assert [after - before for before, after in zip(sound, broken, strict=True)] == [0, 0, 0, *range(64, 7 * 64, 64)]
+    assert sound[2:] == [sound[2]] * 7
+    trends = [find_trend(values, HEAP_TOLERANCE_BYTES) for values in (sound, broken)]
+    assert [(trend.slope, trend.verdict) for trend in trends] == [(0, "flat"), (64, "growing")]
 
 
 def random_numbers(state):

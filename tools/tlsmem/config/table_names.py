@@ -44,5 +44,8 @@ TIMED_NEEDS = {  # of timed runs
     "harness": ANY,
     "noise": ANY,
 }
-SCENARIO_NEEDS = {"stall": "runs of the scenario stall (tools/measure.py stall)"}
+SCENARIO_NEEDS = {
+    "stall": "runs of the scenario stall (tools/measure.py stall)",
+    "churn": "runs of the scenario churn (tools/measure.py churn)",
+}
 TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *TIMED_NEEDS]))

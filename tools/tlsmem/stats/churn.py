@@ -1,0 +1,209 @@
+"""What waves of sessions leave: live heap and RSS after each, and whether they grow.
+
+The verdict is one on the slope over waves, by Theil and Sen: the median of the slopes between all pairs of waves, with
+its 95 % confidence interval. One odd wave moves neither. The first quarter of the waves is left out, at least
+WARM_UP_WAVES: until then allocators and libraries fill what they keep."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from tlsmem.config.scenarios import settings_in_argv
+from tlsmem.schema.harness_output import Phase
+from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Process, Role
+from tlsmem.stats.comparability import sort_by_start
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import heap_of, phases_of
+
+SCENARIO = "churn"
+ROLES: tuple[Role, ...] = ("server", "client")
+WARM_UP_WAVES = 4  # at least: a straggler is gone by then
+LEAST_WAVES = 4  # that a verdict is of
+HEAP_TOLERANCE_BYTES = 1  # a wave: live heap is exact
+RSS_TOLERANCE = 0.0005  # of the RSS, a wave: 5 % in 100 waves
+CONFIDENCE = 0.95
+Verdict = Literal["flat", "growing", "shrinking", "not decided"]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A slope over waves in bytes a wave, its confidence interval, and what follows."""
+
+    slope: float
+    low: float
+    high: float
+    verdict: Verdict
+    waves: int  # that it is of
+
+
+def find_trend(values: Sequence[float], tolerance: float) -> Trend | Missing:
+    """Return the trend of a value for each wave.
+
+    Growing or shrinking: the interval lies beyond the tolerance. Flat: it lies within. Else it is not decided."""
+    skipped = skipped_waves(len(values))
+    used = values[skipped:]
+    if len(used) < LEAST_WAVES:
+        return Missing(f"{len(values)} waves: a verdict needs {WARM_UP_WAVES + LEAST_WAVES}")
+    slope, low, high = fit_slope(used)
+    verdict: Verdict = "not decided"
+    if low > tolerance:
+        verdict = "growing"
+    elif high < -tolerance:
+        verdict = "shrinking"
+    elif -tolerance <= low and high <= tolerance:
+        verdict = "flat"
+    return Trend(slope, low, high, verdict, len(used))
+
+
+def skipped_waves(waves: int) -> int:
+    """Return how many of the first waves are left out."""
+    return max(WARM_UP_WAVES, waves // 4)
+
+
+def fit_slope(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the slope of Theil and Sen by position, with its confidence interval."""
+    if len(set(values)) == 1:
+        return 0.0, 0.0, 0.0
+    import scipy.stats  # takes long to import
+
+    found = scipy.stats.theilslopes(values, alpha=CONFIDENCE)
+    return float(found.slope), float(found.low_slope), float(found.high_slope)
+
+
+@dataclass(frozen=True)
+class Churn:
+    """The runs of one stack under one pattern and allocator, by meter; figures are those of one role."""
+
+    stack: str
+    suite: str
+    allocator: str
+    settings: tuple[tuple[str, str], ...]
+    role: Role
+    heap: Record | None = field(hash=False, compare=False)  # on the system's allocator: requested bytes are alike
+    rss: Record | None = field(hash=False, compare=False)
+
+    @property
+    def pattern(self) -> str:
+        """Which sessions end with a wave."""
+        return dict(self.settings)["pattern"]
+
+    @property
+    def record(self) -> Record:
+        """A run of it."""
+        found = self.rss or self.heap
+        assert found
+        return found
+
+    @property
+    def refusal(self) -> str | None:
+        """Why there are no figures; None where there are."""
+        runs = [run for run in (self.heap, self.rss) if run]
+        return None if any(run.status == "measured" for run in runs) else runs[0].reason
+
+    @property
+    def pairs(self) -> int:
+        """Sessions of the role that are open at once."""
+        return self.record.sessions // 2
+
+    def heap_after(self, name: str) -> list[int] | Missing:
+        """Live heap of the role at the end of this phase of each wave, beyond that at `contexts`."""
+        if not self.heap or self.heap.status != "measured":
+            return Missing(self.refusal or "no run under the heap meter")
+        return values_of_waves(self.heap, self.role, name, lambda phase: heap_of(phase, self.role).live_bytes)
+
+    def rss_after(self, name: str) -> list[int] | Missing:
+        """Anonymous RSS of the role's process at the end of this phase of each wave, beyond that at `contexts`."""
+        if not self.rss or self.rss.status != "measured":
+            return Missing(self.refusal or "no RSS run")
+        if not self.rss.has_phases_apart:
+            return Missing("both roles were in one process")
+        return values_of_waves(self.rss, self.role, name, lambda phase: phase.rss_anon_bytes)
+
+    @cached_property
+    def heap_trend(self) -> Trend | Missing:
+        """Of live heap when waves have ended."""
+        values = self.heap_after("closed")
+        return values if isinstance(values, Missing) else find_trend(values, HEAP_TOLERANCE_BYTES)
+
+    @cached_property
+    def rss_trend(self) -> Trend | Missing:
+        """Of RSS when all sessions of a wave are open: at equal load."""
+        values = self.rss_after("open")
+        if isinstance(values, Missing):
+            return values
+        return find_trend(values, RSS_TOLERANCE * values[-1])
+
+    @property
+    def session_bytes(self) -> Fraction | Missing:
+        """Live heap of a session that is open and has carried its data."""
+        values = self.heap_after("open")
+        return values if isinstance(values, Missing) else Fraction(values[0], self.pairs)
+
+    def left_bytes(self, wave: int) -> Fraction | Missing:
+        """Live heap that a wave (0 is the first, -1 the last) left, without that of the sessions still open."""
+        values, each = self.heap_after("closed"), self.session_bytes
+        if isinstance(values, Missing) or isinstance(each, Missing):
+            return values if isinstance(values, Missing) else each
+        return values[wave] - each * staying_pairs(self.pattern, self.pairs, wave % len(values) + 1)
+
+    @property
+    def peak_rss_bytes(self) -> int | Missing:
+        """The most RSS of the role's process in any wave, in all."""
+        if not self.rss or isinstance(self.rss_after("open"), Missing):
+            return Missing("no RSS run of the role's process")
+        return max(phase.peak_rss_bytes for phase in role_phases(self.rss, self.role) if phase.wave)
+
+    def fragmentation(self, name: str, wave: int) -> float | Missing:
+        """Resident bytes for each byte of live heap at the end of this phase of a wave, both beyond `contexts`."""
+        resident, live = self.rss_after(name), self.heap_after(name)
+        if isinstance(resident, Missing):
+            return resident
+        if isinstance(live, Missing):
+            return live
+        number = wave % len(live) + 1
+        if name == "closed" and not staying_pairs(self.pattern, self.pairs, number):
+            return Missing("no session is open")
+        return float(resident[wave]) / float(live[wave])
+
+
+def role_phases(run: Record, role: Role) -> list[Phase]:
+    """Return the phases of the process that holds the role."""
+    process: Process = role if run.has_phases_apart else "both"
+    return phases_of(run, process)
+
+
+def values_of_waves(run: Record, role: Role, name: str, quantity) -> list[int]:  # type: ignore[no-untyped-def]
+    """Return what a quantity is at the end of this phase of each wave, less what it is at the end of `contexts`."""
+    phases = role_phases(run, role)
+    before = quantity(phases[0])
+    return [quantity(phase) - before for phase in phases if phase.phase == name]
+
+
+def staying_pairs(pattern: str, pairs: int, wave: int) -> int:
+    """Return how many pairs are open when a wave has ended, from 1: as memtest/churn.c chooses them."""
+    if pattern == "sawtooth":
+        return max(1, pairs // 100) * min(wave, 3)
+    return pairs - max(1, pairs // 4) if pattern == "lifetimes" else 0
+
+
+def find_churn(records: Iterable[Record]) -> list[Churn]:
+    """Return the stacks, patterns and allocators of a recording, each with both roles, in the order of recording."""
+    heaps: dict[tuple[object, ...], Record] = {}
+    runs: dict[tuple[object, ...], dict[str, Record]] = {}
+    for run in sort_by_start(one for one in records if one.scenario == SCENARIO and one.status != "failed"):
+        settings = settings_in_argv(SCENARIO, run.argv)
+        alike = (run.stack, run.suite, run.sessions, run.window, settings)
+        if run.meter == "heap":
+            heaps[alike] = run
+        if run.meter in ("heap", "rss"):
+            runs.setdefault((*alike, run.allocator.name), {})[run.meter] = run
+    return [
+        Churn(run.stack, run.suite, run.allocator.name, settings_in_argv(SCENARIO, run.argv), role, heap, by.get("rss"))
+        for (*alike, _), by in runs.items()
+        for run in [next(iter(by.values()))]
+        for heap in [by.get("heap") or heaps.get(tuple(alike))]
+        for role in ROLES
+    ]
