@@ -122,9 +122,12 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
 
 def show(recording: Path, keys: list[str]) -> None:
     """Print the tables of these runs."""
+    from tlsmem.plan import live_prediction
+    from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, render
 
     records = [one for one in load_live(recording) if one.key in keys]
     with stdout.exit_on_write_error():
-        render.print_all([table for table in live.build(records) if table.rows])
+        tables = [*live.build(records), live_prediction.prediction_table(records, find_recordings(None))]
+        render.print_all([table for table in tables if table.rows or table.without])
         print(f"\nrecording: {shorten(recording)}")

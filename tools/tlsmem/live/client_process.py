@@ -175,16 +175,15 @@ class Clients:
             connection.drop_tls()
 
     def exchange(self, request: str, body_bytes: int, reply_bytes: int) -> None:
-        """Send a request on each connection, and read the whole reply, whose body has so many bytes."""
+        """Send a request on each connection, and read the whole reply, whose body has so many bytes.
+
+        One connection at a time: buffers for a reply under way are not multiplied."""
         data = request.encode() + b"x" * body_bytes
-        for begin in range(0, len(self.connections), AT_ONCE):
-            some = self.connections[begin : begin + AT_ONCE]
-            for connection in some:
-                connection.received.clear()
-                connection.send(data)
-            waiting = some
-            while waiting := [one for one in waiting if not self.has_reply(one, reply_bytes)]:
-                for connection in self.wait(waiting, select.EPOLLIN):
+        for connection in self.connections:
+            connection.received.clear()
+            connection.send(data)
+            while not self.has_reply(connection, reply_bytes):
+                for _ in self.wait([connection], select.EPOLLIN):
                     connection.pull()
 
     def has_reply(self, connection: Connection, reply_bytes: int) -> bool:

@@ -20,6 +20,11 @@ def rss_bytes(phase: LivePhase) -> int:
     return phase.server.rss_anon_bytes + phase.server.page_table_bytes
 
 
+def rss_anon_bytes(phase: LivePhase) -> int:
+    """Resident anonymous memory of the server's processes."""
+    return phase.server.rss_anon_bytes
+
+
 def live_bytes(phase: LivePhase) -> int | None:
     return phase.server.live_bytes
 
