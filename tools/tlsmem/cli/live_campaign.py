@@ -19,9 +19,7 @@ from tlsmem.live.servers import SERVERS, ServerError, find_program
 from tlsmem.run import heap_page
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
-from tlsmem.schema.live_records import LiveMeter, LivePhase, LiveRecord, Transport, append_live, load_live
-
-METERS: tuple[LiveMeter, ...] = ("rss", "heap")
+from tlsmem.schema.live_records import LivePhase, LiveRecord, Transport, append_live, load_live
 
 
 def live_runs(given: argparse.Namespace) -> list[LiveRun]:
@@ -44,7 +42,7 @@ def live_runs(given: argparse.Namespace) -> list[LiveRun]:
                 hollow=given.hollow and transport == "tls",
             )
             for transport, window in over
-            for meter in METERS
+            for meter in SERVERS[given.server].meters
         ]
     return runs
 

@@ -57,7 +57,7 @@ PROFILE_FILES = ("folded", "speedscope", "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 # Purposes of system packages
-LIVE_SERVERS = ("nginx", "haproxy")  # whose configuration tlsmem/live/servers.py has
+LIVE_SERVERS = ("nginx", "haproxy", "go")  # whose configuration tlsmem/live/servers.py has
 PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile")
 PURPOSES += tuple(f"live-{server}" for server in LIVE_SERVERS)
 

@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
+from tlsmem.build import commands, go_stack
+from tlsmem.build.commands import BuildFailed
+from tlsmem.schema.live_records import LiveMeter
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
+OWN = ROOT / "build/servers"  # the programs of servers whose source is here
 SPARE = 200  # descriptors of a server beside those of connections
 LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
@@ -51,11 +55,13 @@ class Server(NamedTuple):
 
     name: str
     program: str
-    package: str
+    package: str  # that brings it; empty: its source is here, and `build` makes the program
     version: str
     full_bytes: int
     largest: Callable[[int], int]
     configure: Callable[[Setup], list[str]]
+    build: Callable[[], None] | None = None
+    meters: tuple[LiveMeter, ...] = ("rss", "heap")
 
 
 NGINX = """\
@@ -138,13 +144,39 @@ def configure_haproxy(setup: Setup) -> list[str]:
     return ["-db", "-f", str(config)]
 
 
+def configure_go(setup: Setup) -> list[str]:
+    """Whatever net/http does by itself."""
+    ports = setup.ports
+    words = ["-plain", f"127.0.0.1:{ports.plain}", "-tls", f"127.0.0.1:{ports.tls}", "-protocol", setup.protocol]
+    return [*words, "-certs", str(CERTS), "-full", str(GO_SERVER.full_bytes)]
+
+
+def build_go() -> None:
+    """Compile harness-go/server by the pinned Go. Raises ServerError with the compiler's last words."""
+    OWN.mkdir(parents=True, exist_ok=True)
+    variables = go_stack.go_variables(ROOT)
+    try:
+        commands.run(
+            ["go", "build", "-o", str(OWN / "go"), "./server"],
+            OWN / "go.log",
+            "go server: go build",
+            ROOT / go_stack.MODULE,
+            **variables,
+        )
+    except BuildFailed as error:
+        raise ServerError(str(error)) from None
+
+
 NGINX_SERVER = Server(
     "nginx", "nginx", "nginx-light", "-v", 16384, lambda descriptors: descriptors - SPARE, configure_nginx
 )
 HAPROXY_SERVER = Server(  # its buffers have 16 KiB with the head; it reserves two descriptors for each connection
     "haproxy", "haproxy", "haproxy", "-v", 12288, lambda descriptors: (descriptors - 17) // 2, configure_haproxy
 )
-SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER)}
+GO_SERVER = Server(  # a runtime of its own, whose allocations the heap meter does not see
+    "go", "go", "", "", 16384, lambda descriptors: descriptors - SPARE, configure_go, build_go, ("rss",)
+)
+SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER, GO_SERVER)}
 
 
 class Program(NamedTuple):
@@ -158,6 +190,10 @@ class Program(NamedTuple):
 
 def find_program(server: Server) -> Program:
     """Return the installed server. Raises ServerError where it is not, or does not tell its version."""
+    if server.build:
+        server.build()
+        path = str(OWN / server.program)
+        return Program(path, describe_own(server), digest(Path(path)), None)
     path = shutil.which(server.program, path=SEARCHED)
     if not path:
         raise ServerError(f"{server.name} is not installed: apt install {server.package}")
@@ -168,7 +204,17 @@ def find_program(server: Server) -> Program:
     linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
     files = re.findall(r"libcrypto\.so\S* => (\S+)", linked)
     library = library_version(Path(files[0])) if files else None
-    return Program(path, lines[0], hashlib.sha256(Path(path).read_bytes()).hexdigest(), library)
+    return Program(path, lines[0], digest(Path(path)), library)
+
+
+def describe_own(server: Server) -> str:
+    """Return what a server of this repository runs on: its language's version."""
+    return f"net/http of Go {go_stack.pinned_version()}" if server.build is build_go else server.name
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def library_version(libcrypto: Path) -> str:

@@ -19,8 +19,11 @@ from tlsmem.tables.live import name_window
 from tlsmem.tables.table import Cell, Column, Table
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it
-STACKS = {"nginx": "openssl@system", "haproxy": "openssl@system"}  # packages that link the system's library
-SUITE = "tls13-rsa-aes256"
+STACKS = {  # packages link the system's library; Go's suite has AES-128, as its crypto/tls chooses
+    "nginx": ("openssl@system", "tls13-rsa-aes256"),
+    "haproxy": ("openssl@system", "tls13-rsa-aes256"),
+    "go": ("go@1.26.8", "tls13-rsa-aes128"),
+}
 TOLERANCE = 0.05
 CAPTION = (
     "Bytes of one connection over TLS. Predicted: the server's own plain connection, and a session of {stacks} as the "
@@ -78,8 +81,8 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
 
 def request(server: str, state: str) -> ModelRequest:
     """Return what the model is wanted of, as the server runs its library."""
-    stack = STACKS[server]
-    return ModelRequest(stack, SUITE, SYSTEM, "server", configure(server, state, stack))
+    stack, suite = STACKS[server]
+    return ModelRequest(stack, suite, SYSTEM, "server", configure(server, state, stack))
 
 
 def compare(series: LiveSeries, plain: LiveSeries, state: str, model: ConnectionModel) -> Iterator[Prediction]:
