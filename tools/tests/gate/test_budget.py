@@ -50,6 +50,19 @@ WRONG = [
     ({"limit": "14 blocks", "meter": "rss"}, "limit"),
     ({"limmit": "52 KiB"}, "limmit"),
 ]
+STALL = {"stack": "openssl@3.5.5", "suite": "tls13-rsa-aes256", "meter": "amplification", "limit": "100x"}
+WRONG_OF_SCENARIO = [
+    ({}, "point is missing"),
+    ({"point": "announced-helo"}, "unknown point"),
+    ({"point": []}, "point is missing"),
+    ({"point": 7}, "point: "),
+    ({"point": "silent", "role": "client"}, "role: "),
+    ({"point": "silent", "phase": "established"}, "phase: "),
+    ({"point": "silent", "limit": "52 KiB"}, "limit: "),
+    ({"point": "silent", "meter": "heap", "role": "server", "phase": "created", "limit": "1 KiB"}, "point: "),
+    ({"point": "silent", "settings": "silent"}, "settings: "),
+    ({"pint": "silent"}, "pint: "),
+]
 UNREADABLE = {  # the text, and the key or table that is named
     "odd sessions": ("sessions = 21\n" + text_of(ONE), "sessions: "),
     "few sessions": ("sessions = 2\n" + text_of(ONE), "sessions: "),
@@ -70,6 +83,14 @@ def test_what_a_table_cannot_say_is_a_sentence_that_names_it(tmp_path, changes, 
         spread(tmp_path, text_of(ONE, ONE | changes))
     assert str(error.value) == snapshot
     assert str(error.value).startswith(f"{tmp_path}/BUDGET.toml: [[budget]] 2: {key}: ")
+
+
+@pytest.mark.parametrize("changes, key", WRONG_OF_SCENARIO, ids=json.dumps)
+def test_what_a_meter_of_another_scenario_cannot_be_of_is_a_sentence(tmp_path, changes, key, snapshot):
+    with pytest.raises(BudgetError) as error:
+        spread(tmp_path, text_of(STALL | changes))
+    assert str(error.value) == snapshot
+    assert str(error.value).startswith(f"{tmp_path}/BUDGET.toml: [[budget]] 1: {key}")
 
 
 @pytest.mark.parametrize("key", ["meter", "role", "phase"])
@@ -119,6 +140,16 @@ def test_what_there_is_one_of_need_not_be_said(tmp_path):
     assert (process.place.role, process.place.phase, process.place.sessions) == ("process", "peak", 100)
 
 
+def test_a_point_says_whose_sessions_wait_and_a_list_is_a_budget_for_each(tmp_path):
+    found = spread(tmp_path, text_of(STALL | {"point": ["announced-hello", "announced-server-hello"]}))
+    assert [(one.place.settings, one.place.role, one.place.phase) for one in found] == [
+        ((("point", "announced-hello"),), "server", "stalled"),
+        ((("point", "announced-server-hello"),), "client", "stalled"),
+    ]
+    words = "tls13-rsa-aes256: server session, stalled, amplification, point announced-hello"
+    assert str(found[0].place) == words
+
+
 def test_nothing_left_is_a_limit_where_no_session_is(tmp_path):
     (found,) = spread(tmp_path, text_of(ONE | {"phase": "closed", "limit": "0 B"}))
     assert found.limit.threshold(None) == 0
@@ -129,7 +160,7 @@ VALUES = some.recursive(
     lambda inner: some.lists(inner, max_size=3),
     max_leaves=6,
 )
-KEYS = some.sampled_from([*ONE, "against", "role"]) | some.from_regex("[a-z]{1,8}", fullmatch=True)
+KEYS = some.sampled_from([*ONE, "against", "role", "point"]) | some.from_regex("[a-z]{1,8}", fullmatch=True)
 SOUND = text_of(ONE, baseline="base")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tlsmem.compare.figure_places import METERS
-from tlsmem.gate import budget_meters, limits
+from tlsmem.gate import budget_meters, limits, scenario_meters
 from tlsmem.gate.limits import Limit
 
 KNOWN = [
@@ -29,6 +29,11 @@ KNOWN = [
     ("-100/s", "handshakes", 4_000.0, 3_900.0),
     ("900 MiB/s", "send", None, 900),
     ("-0%", "receive", 900.0, 900.0),
+    ("100", "amplification", None, 100),
+    ("1.5x", "amplification", None, Fraction(3, 2)),
+    ("100 ×", "amplification", None, 100),
+    ("+10x", "amplification", Fraction(5, 2), Fraction(25, 2)),
+    ("16 KiB", "pinned", None, 16_384),
 ]
 WRONG = [
     ("", "heap"),
@@ -51,6 +56,9 @@ WRONG = [
     ("1,00 B", "heap"),
     ("9999999999999999 B", "heap"),
     ("٣ B", "heap"),
+    ("100 B", "amplification"),
+    ("52 KiB", "amplification"),
+    ("100x", "pinned"),
 ]
 
 
@@ -67,7 +75,9 @@ def test_what_is_no_limit_is_a_sentence(text, meter, snapshot):
 
 
 def test_every_meter_has_units_roles_and_an_example():
-    assert limits.UNITS_BY_METER.keys() == METERS.keys() - {"rest"} == budget_meters.ROLES_BY_METER.keys()
+    of_memory_and_time = METERS.keys() - {"rest"}
+    assert budget_meters.ROLES_BY_METER.keys() == of_memory_and_time
+    assert limits.UNITS_BY_METER.keys() == of_memory_and_time | scenario_meters.METERS.keys()
     for meter in limits.UNITS_BY_METER:
         for text in limits.EXAMPLES[next(iter(limits.UNITS_BY_METER[meter]))]:
             limits.parse_limit(text, meter)
@@ -77,7 +87,8 @@ def test_every_meter_has_units_roles_and_an_example():
 def meters_and_limits(draw) -> tuple[str, Limit]:
     meter = draw(some.sampled_from(sorted(limits.UNITS_BY_METER)))
     sign = draw(some.sampled_from(["", "-" if meter in limits.RATE_UNITS else "+"]))
-    units = sorted(set(limits.UNITS_BY_METER[meter]) - {"block"}) + [limits.PERCENT] * bool(sign)
+    names = limits.UNITS_BY_METER[meter]
+    units = sorted({limits.canonical_unit(name, names) for name in names}) + [limits.PERCENT] * bool(sign)
     unit = draw(some.sampled_from(units))
     most = 99 * 10**6 if unit == limits.PERCENT else 10**15 - 1
     return meter, Limit(Fraction(draw(some.integers(1, most)), 10**6), unit, sign)

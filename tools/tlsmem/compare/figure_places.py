@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple
 
 from tlsmem.base import phase_names
 from tlsmem.config.choices import COMPARED_STAGES, METERS, PEAK
+from tlsmem.config.scenarios import Settings
 from tlsmem.schema.records import Record
 
 Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]
@@ -19,18 +20,25 @@ class Place(NamedTuple):
 
     `phase`: as recorded, but "created" for `sessions`, and "peak" for the run's. Of timed runs: "handshake" and
     "transfer", with threads and bytes of a write where these are not 1 and 1 MiB.
-    `sessions`: of "peak-rss" its N; None of all else."""
+    `sessions`: of "peak-rss" its N; None of all else. `settings`: of a scenario with keys of its own."""
 
     suite: str
     role: str
     phase: str
     meter: str
     sessions: int | None = None
+    settings: Settings = ()
 
     def __str__(self) -> str:
         """`tls13-rsa-aes256: server session, established, heap`."""
         at = f", N = {self.sessions:,}" if self.sessions else ""
-        return f"{self.suite}: {describe_owner(self.role)}, {readable_phase(self.phase)}, {self.meter}{at}"
+        own = f", {words}" if (words := describe_settings(self.settings)) else ""
+        return f"{self.suite}: {describe_owner(self.role)}, {readable_phase(self.phase)}, {self.meter}{at}{own}"
+
+
+def describe_settings(settings: Settings) -> str:
+    """`point announced-hello`."""
+    return ", ".join(f"{key} {value}" for key, value in settings)
 
 
 def describe_owner(role: str) -> str:

@@ -135,7 +135,7 @@ def memory_series(records: Sequence[Record]) -> Iterator[Series]:
     """One a suite and process."""
     groups: dict[Setting, list[Record]] = {}
     for one in records:
-        if not timed_selection.is_timed(one):
+        if one.scenario == "memory":
             groups.setdefault(Setting.from_record(one), []).append(one)
     check_single({one.stack for one in records}, [setting.suite for setting in groups])
     for setting, runs in groups.items():

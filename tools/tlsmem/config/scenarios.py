@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.schema.roles import Role
 
 Settings = tuple[tuple[str, str], ...]  # of one run: keys and values, as in the harness's argv
 
@@ -28,6 +29,7 @@ STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_poin
     "announced-server-hello": "a server's 11 bytes announce a ServerHello of 65,607 bytes",
     "announced-server-hello-16k": "a server's 11 bytes announce a ServerHello of 16,380 bytes",
 }
+STALLED_CLIENTS = ("silent-server", "announced-server-hello", "announced-server-hello-16k")  # whose servers stop
 Values = Mapping[str, str] | range  # names with what they mean, or numbers
 CHURN_PATTERNS = {  # which sessions end with a wave: memtest/churn.c
     "waves": "all sessions end with their wave",
@@ -60,6 +62,11 @@ def describe_values(known: Values, value: str) -> str:
     if isinstance(known, range):
         return f": it must be a whole number from {known.start} to {known.stop - 1}"
     return suggest_nearest(value, known) or f"; there are: {', '.join(known)}"
+
+
+def stalled_role(point: str) -> Role:
+    """Return whose sessions wait at the point."""
+    return "client" if point in STALLED_CLIENTS else "server"
 
 
 def check_settings(scenario: str, settings: Mapping[str, list[str]]) -> None:

@@ -11,10 +11,13 @@ from tlsmem.base import nearest
 from tlsmem.compare.figure_places import Place
 from tlsmem.config import toml_tables
 from tlsmem.config.campaigns import Definition
-from tlsmem.gate import budget_meters, limits
+from tlsmem.config.scenarios import combine_settings
+from tlsmem.gate import budget_meters, limits, scenario_meters
 from tlsmem.gate.limits import Limit
+from tlsmem.gate.scenario_meters import SETTING_KEYS
 
 SESSIONS = 2000
+OWN_KEYS = "keys of a scenario"
 Names = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
@@ -29,6 +32,15 @@ class Entry(Definition):
     meter: str
     limit: str
     against: str | None = Field(default=None, min_length=1)  # what the baseline calls the stack
+    settings: dict[str, Names] = Field(default={}, alias="keys of a scenario")  # no key of a file
+
+    @model_validator(mode="before")
+    @classmethod
+    def gather_settings(cls, given: object) -> object:
+        """The keys of scenarios, such as `point`, are kept together."""
+        if not isinstance(given, dict) or not (own := {key: given[key] for key in SETTING_KEYS if key in given}):
+            return given
+        return {key: value for key, value in given.items() if key not in own} | {OWN_KEYS: own}
 
     @field_validator("meter")
     @classmethod
@@ -44,6 +56,7 @@ class Entry(Definition):
     @model_validator(mode="after")
     def together(self) -> Self:
         """What one key says of another."""
+        scenario_meters.check_settings(self.meter, self.settings)
         self.places()
         suites = toml_tables.read_tables("suites")
         for suite in self.suite:
@@ -57,16 +70,16 @@ class Entry(Definition):
 
     def places(self) -> list[Place]:
         """Peak RSS without its N."""
-        roles, phases = (
-            budget_meters.choose_roles(self.role, self.meter),
-            budget_meters.choose_phases(self.phase, self.meter),
-        )
         return [
-            Place(suite, role, phase, self.meter)
+            Place(suite, role, phase, self.meter, settings=settings)
             for suite in dict.fromkeys(self.suite)
-            for role in roles
-            for phase in phases
+            for settings in combine_settings(scenario_meters.scenario(self.meter), self.settings)
+            for role in budget_meters.choose_roles(self.role, self.meter, settings)
+            for phase in budget_meters.choose_phases(self.phase, self.meter)
         ]
+
+
+ENTRY_KEYS = (*(key for key in Entry.model_fields if key != "settings"), *SETTING_KEYS)
 
 
 class Budgets(Definition):
@@ -118,7 +131,7 @@ def describe_validation_error(error: ValidationError) -> str:
     """The first thing that is wrong: an unknown key before others, since it explains that another is missing."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     table, key = located(first["loc"])
-    fields = Entry.model_fields if table else Budgets.model_fields
+    fields = [*ENTRY_KEYS] if table else [*Budgets.model_fields]
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         what = "no such key" + (nearest.suggest_nearest(key, fields) or f"; there are: {', '.join(fields)}")
@@ -130,7 +143,8 @@ def describe_validation_error(error: ValidationError) -> str:
 def located(place: tuple) -> tuple[str, str]:
     """The table of an entry, and the key; of the head no table."""
     if len(place) > 1 and place[0] == "budget":
-        return entry_name(place[1] + 1), str(place[2]) if len(place) > 2 else ""
+        keys = [str(key) for key in place[2:] if key != OWN_KEYS]
+        return entry_name(place[1] + 1), keys[0] if keys else ""
     return "", str(place[0]) if place else ""
 
 

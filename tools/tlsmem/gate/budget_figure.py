@@ -7,13 +7,16 @@ from tlsmem.compare import declared_settings
 from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS, Place
 from tlsmem.compare.figures import figures_by_place
 from tlsmem.config.run import SYSTEM
-from tlsmem.gate import measure_budgets
+from tlsmem.config.scenarios import settings_in_argv
+from tlsmem.gate import measure_budgets, scenario_meters
 from tlsmem.gate.budget import Budget
+from tlsmem.gate.scenario_meters import METERS
 from tlsmem.schema.harness_output import Roles
 from tlsmem.schema.records import Record
 from tlsmem.stats import timed_selection
 from tlsmem.stats.change import Figure
 from tlsmem.stats.comparability import select_comparable
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import select_newest
 from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import Work
@@ -64,14 +67,21 @@ def select_runs(records: Iterable[Record], stack: str, budget: Budget, roles: Ro
                 one for one in own if timed_selection.is_timed(one) and Work.from_record(one) == work
             ).records
         )
+    scenario, settings = scenario_meters.scenario(budget.place.meter), dict(budget.place.settings)
     setting = Setting(budget.place.suite, SYSTEM, "all", roles)
-    return select_newest(
-        select_comparable(one for one in own if one.scenario == "memory" and Setting.from_record(one) == setting)
-    )
+    of_scenario = (one for one in own if (one.scenario, own_settings(one)) == (scenario, settings))
+    return select_newest(select_comparable(one for one in of_scenario if Setting.from_record(one) == setting))
+
+
+def own_settings(run: Record) -> dict[str, str]:
+    """Of a scenario with keys of its own."""
+    return dict(settings_in_argv(run.scenario, run.argv))
 
 
 def find_evidence(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
     """From the runs of one setting, of a recording."""
+    if place.meter in METERS:
+        return find_scenario_evidence(runs, place, recording)
     meters = (
         ("time",) if place.meter in TIMED_METERS else ("heap", "sites") if place.meter in EXACT_METERS else ("rss",)
     )
@@ -83,6 +93,16 @@ def find_evidence(runs: Sequence[Record], place: Place, recording: Recording) ->
     if place in found:
         return Evidence(found[place], told)
     return Evidence(None, told, lacking(told, place, recording, found))
+
+
+def find_scenario_evidence(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
+    """Of a meter of another scenario."""
+    meter = METERS[place.meter]
+    told = tuple(run for run in runs if run.meter in dict(meter.runs))
+    if any(run.status != "measured" for run in told) or not told:
+        return Evidence(None, told, lacking(told, place, recording, []))
+    figure = meter.figure(told, place.role)
+    return Evidence(None, told, figure.reason) if isinstance(figure, Missing) else Evidence(figure, told)
 
 
 def lacking(runs: Sequence[Record], place: Place, recording: Recording, found: Iterable[Place]) -> str:

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place, parse_phase, recorded_phase
 from tlsmem.config.definitions import Stack
-from tlsmem.gate.limits import UNITS_BY_METER, Limit
+from tlsmem.config.scenarios import Settings
+from tlsmem.gate.limits import Limit
+from tlsmem.gate.scenario_meters import METERS
 
 SESSIONS = ("client", "server", "pair")
 ROLES_BY_METER = dict.fromkeys((*EXACT_METERS, "rss"), SESSIONS) | {"peak-rss": ("process", "client", "server")}
 ROLES_BY_METER |= {"handshakes": ("client", "server"), "send": ("server",), "receive": ("client",)}
-ROLES_BY_METER = {meter: ROLES_BY_METER[meter] for meter in UNITS_BY_METER}
+del ROLES_BY_METER["rest"]  # of no budget
 ALONE = {"peak-rss": PEAK, "handshakes": "handshake", "send": "transfer", "receive": "transfer"}  # the one phase
+ALONE |= {meter: one.phase for meter, one in METERS.items()}
 EMPTY = ("closed", "trimmed", "freed")  # without a session
 PHASES = ("created", PEAK, "established", "payload", "reply", "idle", *EMPTY)
 STEP = re.compile(r"(client|server) ([1-9]|10)")
@@ -25,11 +28,11 @@ def check_choice(word: str, known: Sequence[str], key: str, whose: str) -> None:
         raise ValueError(f"{key}: no {key} {word}{whose}{near}")
 
 
-def choose_roles(given: Sequence[str], meter: str) -> list[str]:
+def choose_roles(given: Sequence[str], meter: str, settings: Settings) -> list[str]:
     """As given, else the only one there is."""
-    there = ROLES_BY_METER[meter]
+    there = METERS[meter].roles(settings) if meter in METERS else ROLES_BY_METER[meter]
     for role in given:
-        check_choice(role, there, "role", f" of {meter}")
+        check_choice(role, there, "role", " ".join([f" of {meter}", *(f"at {key} {value}" for key, value in settings)]))
     if not given and meter != "peak-rss" and len(there) > 1:
         raise ValueError(f"role: it is missing; {meter} is of {' or '.join([', '.join(there[:-1]), there[-1]])}")
     return list(dict.fromkeys(given)) or [there[0]]
@@ -58,7 +61,7 @@ def canonical(phase: str) -> str:
 def check_zero(limit: Limit, text: str, meter: str, phases: Sequence[str]) -> None:
     """Nothing at all is a limit only where no session is left."""
     filled = [phase for phase in phases if phase not in EMPTY]
-    if limit.amount or limit.relative or (meter in ("heap", "blocks") and not filled):
+    if limit.amount or limit.relative or (meter in ("heap", "blocks") and not filled) or meter in METERS:
         return
     where = f" in {filled[0]}" if meter in ("heap", "blocks") else ""
     raise ValueError(f"limit: {text!r} is nothing at all, and {meter} is never that{where}")
@@ -74,7 +77,7 @@ def check_suite(suite: str, meter: str, suites: dict[str, dict]) -> None:
 
 def check_stack(name: str, stack: Stack, place: Place) -> None:
     """What this stack cannot have."""
-    if place.meter in EXACT_METERS and stack.brings:
+    if (place.meter in EXACT_METERS or place.meter in METERS) and stack.brings:
         seen = f"the heap meter does not see the allocator that it brings along, {stack.brings}"
         raise ValueError(f"meter: {place.meter} cannot be of {name}: {seen}")
     if (place.suite == "none") == stack.tls:

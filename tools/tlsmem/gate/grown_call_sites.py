@@ -7,10 +7,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from tlsmem.compare import figure_places, site_changes
-from tlsmem.compare.figure_places import EXACT_METERS, PEAK
+from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place
+from tlsmem.config.scenarios import Settings
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import site_text
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
+from tlsmem.gate import scenario_meters
+from tlsmem.gate.budget_figure import own_settings
+from tlsmem.gate.scenario_meters import METERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
 from tlsmem.profile.frames import Frame
 from tlsmem.schema.records import Record
@@ -24,7 +28,7 @@ GREW = (
     "stacks of one pair do not tell of all sessions."
 )
 HELD = "Bytes and blocks live at the end of the phase, of one pair, by call site, innermost caller first."
-SHOWN = (*EXACT_METERS, "rss", "peak-rss")  # of rates and of what was ever allocated live memory says nothing
+SHOWN = (*EXACT_METERS, "rss", "peak-rss", *METERS)  # of rates and of what was ever allocated live memory says nothing
 
 
 class Site(NamedTuple):
@@ -45,18 +49,21 @@ class Growth(NamedTuple):
     grew: bool  # since the baseline; else they are what is held
     sites: tuple[Site, ...]
     phases: tuple[str, ...] = ()
+    settings: Settings = ()  # of a scenario with keys of its own
 
     @property
     def title(self) -> str:
         what = "call sites that grew" if self.grew else "call sites that hold most"
         at = ", ".join(figure_places.readable_phase(figure_places.parse_phase(phase)) for phase in self.phases)
-        return f"{self.stack}, {self.suite}: {self.role} session, {at}: {what}"
+        own = f", {words}" if (words := figure_places.describe_settings(self.settings)) else ""
+        return f"{self.stack}, {self.suite}: {self.role} session, {at}{own}: {what}"
 
     def table(self) -> Table:
         more = "more " if self.grew else ""
         columns = [Column("bytes", f"{more}bytes"), Column("blocks", f"{more}blocks"), Column("by", "by", left=True)]
         rows = [[one.bytes, one.blocks, Cell(one.by, one.by)] for one in self.sites]
-        name = f"call-sites {self.stack} {self.suite} {self.role} {', '.join(self.phases)}"
+        own = "".join(f" {value}" for _, value in self.settings)
+        name = f"call-sites {self.stack} {self.suite} {self.role} {', '.join(self.phases)}{own}"
         return Table(name, self.title, GREW if self.grew else HELD, columns, rows)
 
     def plain_lines(self) -> list[str]:
@@ -85,15 +92,17 @@ def explain_rulings(
 def explain_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Record]) -> Growth | None:
     """None where there are no call stacks."""
     budget, phase = ruling.budget, phase_of(ruling)
-    after = sites_run(new, budget.stack, budget.place.suite)
-    before = sites_run(old, budget.against or budget.stack, budget.place.suite) if ruling.old else None
+    after = sites_run(new, budget.stack, budget.place)
+    before = sites_run(old, budget.against or budget.stack, budget.place) if ruling.old else None
     if not after:
         return None
     try:
         sites = grown(before, after, role, phase) if before else holding(after, role, phase)
     except ValueError:  # no such phase in a sites run, or no call stacks that can be read
         return None
-    return Growth(budget.stack, budget.place.suite, role, bool(before), tuple(sites)) if sites else None
+    if not sites:
+        return None
+    return Growth(budget.stack, budget.place.suite, role, bool(before), tuple(sites), settings=budget.place.settings)
 
 
 def phase_of(ruling: Ruling) -> str:
@@ -103,9 +112,10 @@ def phase_of(ruling: Ruling) -> str:
     return ruling.at or "established"
 
 
-def sites_run(runs: Iterable[Record], stack: str, suite: str) -> Record | None:
+def sites_run(runs: Iterable[Record], stack: str, place: Place) -> Record | None:
     """The last that was measured."""
-    found = [one for one in runs if (one.stack, one.suite, one.meter) == (stack, suite, "sites")]
+    asked = (stack, place.suite, "sites", scenario_meters.scenario(place.meter), dict(place.settings))
+    found = [one for one in runs if (one.stack, one.suite, one.meter, one.scenario, own_settings(one)) == asked]
     return next((one for one in reversed(found) if one.status == "measured"), None)
 
 

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.gate import scenario_meters
 
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 BLOCKS = {"blocks": 1, "block": 1}
+TIMES = {"×": 1, "x": 1, "": 1}  # the last two as people write it
 HANDSHAKES, TRANSFER = {"/s": 1}, {"MiB/s": 1}
 UNITS_BY_METER = {"heap": SIZES, "blocks": BLOCKS, "allocations": BLOCKS, "rss": SIZES, "peak-rss": SIZES}  # of cost
 RATE_UNITS = {"handshakes": HANDSHAKES, "send": TRANSFER, "receive": TRANSFER}
 UNITS_BY_METER |= RATE_UNITS
+SCENARIO_UNITS = {"B": SIZES, "blocks": BLOCKS, "×": TIMES}
+UNITS_BY_METER |= {meter: SCENARIO_UNITS[one.unit] for meter, one in scenario_meters.METERS.items()}
 EXAMPLES = {"B": ("52 KiB", "+1%"), "blocks": ("14 blocks", "+0 blocks"), "/s": ("4000/s", "-3%")}
+EXAMPLES |= {"×": ("100x", "+1%")}
 EXAMPLES |= {"MiB/s": ("900 MiB/s", "-3%")}
 PERCENT = "%"
 LIMIT_PATTERN = re.compile(r"([+-]?) ?([0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(\.[0-9]{1,6})? ?(\D*)", re.ASCII)
@@ -65,9 +70,14 @@ def parse_limit(text: str, meter: str) -> Limit:
         )
         raise ValueError(f"{text!r} is no limit of {meter}{near}")
     amount = Fraction(whole.replace(",", "") + (rest or ""))
-    limit = Limit(amount, "blocks" if unit == "block" else unit, sign)
+    limit = Limit(amount, canonical_unit(unit, units), sign)
     check(limit, text, meter)
     return limit
+
+
+def canonical_unit(unit: str, units: dict[str, int]) -> str:
+    """The first of the names of one unit."""
+    return next((name for name, size in units.items() if size == units.get(unit)), unit)
 
 
 def check(limit: Limit, text: str, meter: str) -> None:

@@ -10,13 +10,15 @@ from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
 from tlsmem.config.matrix import campaign_runs, distinct_values
 from tlsmem.config.run import SYSTEM, Run
+from tlsmem.gate import scenario_meters
 from tlsmem.gate.budget import Budget
+from tlsmem.gate.scenario_meters import METERS
 from tlsmem.run import exclusive, heap_page, preflight
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
-from tlsmem.schema.harness_output import Roles
+from tlsmem.schema.harness_output import Meter, Roles
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.records import Record
 
@@ -81,13 +83,31 @@ def needed_runs(budgets: Iterable[Budget], sessions: int, repeats: int | None) -
 
 
 def memory_runs(budget: Budget, most: int, repeats: int) -> Iterator[Run]:
-    def run(sessions: int, meter: str, repeat: int = 1) -> Run:
-        return Run(budget.stack, budget.place.suite, SYSTEM, "all", sessions, meter, repeat, choose_roles(budget))
+    place = budget.place
+    scenario, settings = scenario_meters.scenario(place.meter), place.settings
 
-    if budget.place.meter in EXACT_METERS:
+    def run(sessions: int, meter: Meter, repeat: int = 1) -> Run:
+        return Run(
+            stack=budget.stack,
+            suite=place.suite,
+            allocator=SYSTEM,
+            window="all",
+            sessions=sessions,
+            meter=meter,
+            repeat=repeat,
+            roles=choose_roles(budget),
+            scenario=scenario,
+            settings=settings,
+        )
+
+    if own := METERS.get(place.meter):
+        for meter, count in own.runs:
+            for repeat in range(repeats if meter == "rss" else 1):
+                yield run(count, meter, repeat + 1)
+    elif place.meter in EXACT_METERS:
         yield from (run(sessions, "heap") for sessions in METERED)
         yield run(METERED[-1], "sites")  # to say where, should a limit be exceeded
-    elif budget.place.meter not in TIMED_METERS:
+    elif place.meter not in TIMED_METERS:
         yield from (run(count, "rss", repeat + 1) for repeat in range(repeats) for count in rss_sessions(most))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from tlsmem.compare.figure_places import LAST_PHASES
+from tlsmem.compare.figure_places import LAST_PHASES, describe_settings
 from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
 from tlsmem.gate.verdicts import HELD, Number, Ruling
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
@@ -19,6 +19,7 @@ COLUMNS = (
     Column("role", "role", left=True),
     Column("phase", "phase", left=True),
     Column("meter", "meter", left=True),
+    Column("settings", "settings", left=True, usual=""),
     Column("limit", "limit"),
     optional(Column("allowed", "that is")),
     Column("value", "value"),
@@ -34,8 +35,12 @@ def build_table(rulings: Iterable[Ruling]) -> Table:
 
 def row(ruling: Ruling) -> list[Cell]:
     place, meter = ruling.budget.place, ruling.budget.place.meter
-    named = [ruling.budget.stack, place.suite, place.role, at(ruling), meter, str(ruling.budget.limit)]
-    return [*map(text_cell, named), *figures(ruling), Cell(ruling.verdict, ruling.verdict, ruling.note)]
+    named = [ruling.budget.stack, place.suite, place.role, at(ruling), meter, describe_settings(place.settings)]
+    return [
+        *map(text_cell, [*named, str(ruling.budget.limit)]),
+        *figures(ruling),
+        Cell(ruling.verdict, ruling.verdict, ruling.note),
+    ]
 
 
 def at(ruling: Ruling) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from tlsmem.compare.figure_places import EXACT_METERS
 from tlsmem.gate import budget_figure
 from tlsmem.gate.budget import Budget
 from tlsmem.gate.budget_figure import Evidence, Recording
@@ -88,11 +87,10 @@ def unlike(budget: Budget, new: Evidence, old: Evidence) -> str | None:
     meter = budget.place.meter
     if not old.figure or not new.figure:
         return NO_LINE if meter == "rss" else f"the baseline does not have it: {old.why}"
-    if meter not in EXACT_METERS and (differs := budget_figure.describe_difference(new.runs, old.runs, "machine")):
+    counted = new.figure.counted and old.figure.counted
+    if not counted and (differs := budget_figure.describe_difference(new.runs, old.runs, "machine")):
         return MACHINE.format(differs, meter)
-    if differs := budget_figure.describe_difference(
-        new.runs, old.runs, *(COUNTED if meter in EXACT_METERS else MEASURED)
-    ):
+    if differs := budget_figure.describe_difference(new.runs, old.runs, *(COUNTED if counted else MEASURED)):
         return SETTINGS.format(differs)
     if meter == "rss" and (new.figure.quotient or old.figure.quotient):
         return NO_LINE

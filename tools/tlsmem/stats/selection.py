@@ -9,7 +9,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.campaigns import TimedCampaign
 from tlsmem.config.run import Run
-from tlsmem.config.scenarios import settings_in_argv
+from tlsmem.config.scenarios import Settings, settings_in_argv
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Env, Meter, Roles, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ITSELF, Process
@@ -26,9 +26,10 @@ from tlsmem.stats.series import Setting as Setting
 from tlsmem.stats.series import cpu_name, data_size, peer_name
 
 
-def declared(record: Record) -> tuple[str, Setting, Scenario, int, Meter, int]:
+def declared(record: Record) -> tuple[str, Setting, Scenario, Settings, int, Meter, int]:
     """Return what a campaign asks for, whatever the binary was: equal for a run and its repetition later."""
-    run = (record.scenario, record.sessions, record.meter, record.repeat)
+    own = settings_in_argv(record.scenario, record.argv)
+    run = (record.scenario, own, record.sessions, record.meter, record.repeat)
     return (record.stack, Setting.from_record(record), *run)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tlsmem.config.scenarios import STALL_POINTS
+from tlsmem.config.scenarios import STALL_POINTS, stalled_role
 from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import sort_by_start
@@ -14,7 +14,6 @@ from tlsmem.stats.process_tables import is_table, remaining_heap
 from tlsmem.stats.session_cost import phase_of
 
 SCENARIO = "stall"
-ROLES: tuple[Role, ...] = ("client", "server")
 AMPLIFICATION_WARNING = 100  # bytes held for each byte received, above which a report warns
 
 
@@ -40,12 +39,9 @@ class Stall:
         return run or Missing(self.refusal or f"no {meters[0]} run")
 
     @property
-    def role(self) -> Role | None:
-        """Whose sessions wait: those whose live heap grew from `contexts` to `connected`."""
-        run = self.measured("heap", "sites")
-        if isinstance(run, Missing):
-            return None
-        return max(ROLES, key=lambda role: heap_growth(run, role, "contexts", "connected"))
+    def role(self) -> Role:
+        """Whose sessions wait."""
+        return stalled_role(self.point)
 
     @property
     def received_bytes(self) -> Fraction | Missing:
@@ -56,8 +52,8 @@ class Stall:
     def live_bytes(self, before: str, after: str) -> Fraction | Missing:
         """Bytes of live heap that a session gained from the end of one phase to the end of another."""
         run = self.measured("heap", "sites")
-        if isinstance(run, Missing) or self.role is None:
-            return run if isinstance(run, Missing) else Missing("no session waits")
+        if isinstance(run, Missing):
+            return run
         return Fraction(heap_growth(run, self.role, before, after), pairs(run))
 
     @property
@@ -84,7 +80,7 @@ class Stall:
     def table_bytes(self) -> Fraction | Missing:
         """The share of a session in what is live after all are closed, where that is a table that doubled."""
         run = self.measured("heap", "sites")
-        if isinstance(run, Missing) or self.role is None:
+        if isinstance(run, Missing):
             return Fraction(0)
         left = remaining_heap(run, self.role)
         return Fraction(left.bytes, pairs(run)) if is_table(left, pairs(run)) else Fraction(0)

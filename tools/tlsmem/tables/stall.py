@@ -44,7 +44,7 @@ COLUMNS = (
     Column("point", "point", left=True, value=lambda row: row.point),
     Column("stack", "stack", left=True, value=lambda row: row.stack),
     Column("suite", "suite", left=True, usual="tls13-rsa-aes256", value=lambda row: row.suite),
-    Column("role", "waits", left=True, usual="server", value=lambda row: row.role or Missing("not reached")),
+    Column("role", "waits", left=True, usual="server", value=lambda row: row.role),
     Column("received_bytes", "sent to it", value=lambda row: row.received_bytes, form=fraction_cell),
     Column("silent_bytes", "silent", value=lambda row: row.silent_bytes, form=fraction_cell),
     Column("pinned_bytes", "pinned", value=lambda row: row.pinned_bytes, form=fraction_cell),

@@ -1,0 +1,91 @@
+"""The meters of budgets that are of another scenario than `memory`: one entry of METERS each.
+
+An entry names the scenario and its runs, the unit of the limit, and the function of `stats` that makes the figure.
+All else follows: the keys of the scenario (config/scenarios.py) are keys of the budget, the runs are made, a limit
+against a baseline works as for other meters, and call sites are named where a limit is exceeded."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tlsmem.config import scenarios
+from tlsmem.config.scenarios import Settings
+from tlsmem.schema.harness_output import Meter, Role, Scenario
+from tlsmem.schema.records import Record
+from tlsmem.stats import stalls
+from tlsmem.stats.change import Figure
+from tlsmem.stats.missing import Missing
+
+COUNTED: tuple[tuple[Meter, int], ...] = (("heap", 200), ("sites", 200))  # exact: few sessions are enough
+ROLES: tuple[Role, ...] = ("client", "server")
+
+
+@dataclass(frozen=True)
+class ScenarioMeter:
+    """One meter. `figure` takes the measured runs of one stack, suite and settings, and whose figure it is."""
+
+    scenario: Scenario
+    unit: Literal["B", "blocks", "×"]  # of the limit; `gate/limits.py` has their names
+    phase: str  # that the figure is of; at its end live blocks are shown by call site where a limit is exceeded
+    figure: Callable[[Sequence[Record], str], Figure | Missing]
+    runs: tuple[tuple[Meter, int], ...] = COUNTED  # meters and sessions; RSS runs are repeated as the file says
+    roles: Callable[[Settings], Sequence[str]] = lambda settings: ROLES  # that a budget may be of
+
+
+def stalled_roles(settings: Settings) -> Sequence[str]:
+    """The sessions that wait at the point."""
+    return [scenarios.stalled_role(dict(settings)["point"])]
+
+
+def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: str):
+    """Return what makes the figure of one point: counted, and exact where all sessions are alike to the byte."""
+
+    def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
+        (stall,) = stalls.find_stalls(runs)
+        found, pinned, received = value(stall), stall.pinned_bytes, stall.received_bytes
+        if isinstance(found, Missing) or isinstance(pinned, Missing) or isinstance(received, Missing):
+            return next(one for one in (found, pinned, received) if isinstance(one, Missing))
+        byte = found / pinned if pinned else Fraction(1)  # of one pinned byte
+        return Figure((found,), pinned.denominator == 1, unit, noise=byte * (pinned.denominator != 1))
+
+    return figure
+
+
+METERS: dict[str, ScenarioMeter] = {
+    "amplification": ScenarioMeter(
+        "stall",
+        unit="×",
+        phase="stalled",
+        figure=figure_of_stall(lambda stall: stall.amplification, "×"),
+        roles=stalled_roles,
+    ),
+    "pinned": ScenarioMeter(
+        "stall",
+        unit="B",
+        phase="stalled",
+        figure=figure_of_stall(lambda stall: stall.pinned_bytes, "B"),
+        roles=stalled_roles,
+    ),
+}
+SETTING_KEYS = {key: one.scenario for one in METERS.values() for key in scenarios.SCENARIO_KEYS[one.scenario]}
+
+
+def scenario(meter: str) -> Scenario:
+    """Return the scenario that a meter of memory is of."""
+    return METERS[meter].scenario if meter in METERS else "memory"
+
+
+def check_settings(meter: str, settings: dict[str, list[str]]) -> None:
+    """ValueError with half a sentence at a key or value that the meter does not have, or one that it needs."""
+    found = METERS.get(meter)
+    if not found:
+        if settings:
+            key = next(iter(settings))
+            theirs = [name for name, one in METERS.items() if one.scenario == SETTING_KEYS[key]]
+            raise ValueError(f"{key}: {meter} has no {key}; it is a key of {' and '.join(theirs)}")
+        return
+    try:
+        scenarios.check_settings(found.scenario, settings)
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix("settings: ")) from None
