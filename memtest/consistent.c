@@ -47,14 +47,14 @@ static bool roles_consistent(void)
 
 static bool contexts_consistent(void)
 {
-    const bool server_only = !strcmp(run.suite.auth, "server");
+    const bool mutual = !strcmp(run.suite.auth, "mutual");
     return said(run.kind != SCENARIO_CONTEXTS ? NULL
                 : run.names > 1 && !run.shares[ROLE_SERVER]
                     ? "names= of more than one needs one server context: sharing=shared or each-client"
-                : run.cas > 1 && !server_only
-                    ? "cas= of more than one needs auth=server: the client's certificate is elsewhere"
-                : run.names > 1 && !server_only ? "names= of more than one needs auth=server: clients verify them"
-                                                : NULL);
+                : run.cas > 1 && mutual
+                    ? "cas= of more than one is not of auth=mutual: clients have their certificates elsewhere"
+                : run.names > 1 && mutual ? "names= of more than one is not of auth=mutual"
+                                          : NULL);
 }
 
 static bool resumption_consistent(void)

@@ -78,8 +78,8 @@ static const char *role_of(const struct heapmeter_site *site)
     static const char *const names[] = {
         [HEAP_CLIENT] = "client",
         [HEAP_SERVER] = "server",
-        [HEAP_CLIENT_CONTEXT] = "client_context",
-        [HEAP_SERVER_CONTEXT] = "server_context",
+        [HEAP_CLIENT_CONTEXT] = "client context",
+        [HEAP_SERVER_CONTEXT] = "server context",
     };
     return names[site->role];
 }

@@ -34,10 +34,13 @@ static void number_give(struct session *session)
     servers += session->role == ROLE_SERVER;
 }
 
+static void context_gain(void *context);
+
 /* A buffer outside of the heap, where no heap meter sees that it is touched; `unused` is where it lies. */
 static void *faulty_session_new(void *context, struct wire *wire)
 {
     struct session *session = driver.session_new(context, wire);
+    context_gain(context);
     unsigned char *buffer =
         mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (buffer == MAP_FAILED)
@@ -165,8 +168,71 @@ static void faulty_session_free(void *opaque)
     driver.session_free(session);
 }
 
+/* Contexts of a known size, which gain known bytes with their first session, and names of a known size. */
+struct sized_context {
+    enum role role; /* the first, as of null's */
+    void *gained;
+    unsigned char rest[984];
+};
+_Static_assert(sizeof(struct sized_context) == 1000, "what tests know");
+static struct name {
+    struct name *next;
+    unsigned char certificate[296];
+} * names;
+
+static bool has_sized_contexts(void)
+{
+    return fault_is("sized contexts") || fault_is("loses contexts");
+}
+
+static void *known(void *memory)
+{
+    if (!memory)
+        die("out of memory");
+    return memory;
+}
+
+static void *faulty_context_new(enum role role, const struct suite *suite)
+{
+    if (!has_sized_contexts())
+        return driver.context_new(role, suite);
+    struct sized_context *context = known(calloc(1, sizeof *context));
+    context->role = role;
+    return context;
+}
+
+static void faulty_name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    struct name *name = known(calloc(1, sizeof *name));
+    (void)context, (void)server_name, (void)suite;
+    name->next = names;
+    names = name;
+}
+
+static void context_gain(void *opaque)
+{
+    struct sized_context *context = opaque;
+    if (has_sized_contexts() && !context->gained)
+        context->gained = known(malloc(50));
+}
+
+static void sized_context_free(struct sized_context *context)
+{
+    for (struct name *next; context->role == ROLE_SERVER && names; names = next) {
+        next = names->next;
+        free(names);
+    }
+    free(context->gained);
+    if (!fault_is("loses contexts"))
+        free(context);
+}
+
 static void faulty_context_free(void *context)
 {
+    if (has_sized_contexts()) {
+        sized_context_free(context);
+        return;
+    }
     for (struct state **first = &states[*(enum role *)context], *next; *first; *first = next) {
         next = (*first)->next;
         free(*first);
@@ -177,6 +243,8 @@ static void faulty_context_free(void *context)
 int main(int argc, char **argv)
 {
     struct driver faulty = driver;
+    faulty.context_new = faulty_context_new;
+    faulty.name_add = faulty_name_add;
     faulty.session_new = faulty_session_new;
     faulty.resume = faulty_resume;
     faulty.handshake = faulty_handshake;

@@ -4,7 +4,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PlainValidator,
+    field_validator,
+    model_validator,
+)
 
 from tlsmem.config.scenarios import LIKE_MEMORY, check_settings
 from tlsmem.config.suite_variants import is_ticket_count, name_variant
@@ -68,12 +77,12 @@ class AnyCampaign(Definition):
 class Campaign(AnyCampaign):
     """Of memory; sessions are fractions of n."""
 
-    scenario: Literal["memory", "stall", "churn"]
+    scenario: Literal["memory", "stall", "churn", "contexts"]
     n: int = Field(ge=2, le=10**9, multiple_of=2)
     sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
     heap: NonNegativeInt | Literal["all"] = 2
     windows: list[Window] = Field(default=["all"], min_length=1)
-    settings: dict[str, list[str]] = {}  # the scenario's own keys: each combination of their values is run
+    settings: list[dict[str, list[str]]] = [{}]  # the scenario's own keys, of each table all combinations of values
     roles: list[Roles] = Field(default=["together"], min_length=1)
     peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
     envs: list[Env] = Field(default=["lab"], min_length=1)
@@ -90,9 +99,16 @@ class Campaign(AnyCampaign):
         kept = super().restrict_to_stacks(wanted)
         return kept.model_copy(update={"peers": peers}) if kept and bool(peers) == bool(self.peers) else None
 
+    @field_validator("settings", mode="before")
+    @classmethod
+    def list_settings(cls, given: object) -> object:
+        """One table may stand without a list."""
+        return [given] if isinstance(given, dict) else given
+
     @model_validator(mode="after")
     def check_scenario(self) -> Self:
-        check_settings(self.scenario, self.settings)
+        for settings in self.settings:
+            check_settings(self.scenario, settings)
         given = (self.roles, self.windows, self.data)
         if self.scenario not in LIKE_MEMORY and given != (["together"], ["all"], "short"):
             raise ValueError(f"roles, windows and data are of the scenarios memory and churn, not of {self.scenario}")

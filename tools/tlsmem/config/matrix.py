@@ -52,7 +52,8 @@ def memory_runs(campaign: Campaign) -> list[Run]:
         for roles in campaign.roles
         for window in campaign.windows
         for stack, peer in ends(campaign, nulls)
-        for settings in combine_settings(campaign.scenario, campaign.settings)
+        for given in campaign.settings
+        for settings in combine_settings(campaign.scenario, given)
         for suite in (["none"] if stack in nulls else campaign.configurations)
         for meter, count in metered(campaign, (allocator, env) == (SYSTEM, "lab") and not own & {stack, peer})
         if meter != "sites" or (repeat, window) == (1, campaign.windows[0])

@@ -48,8 +48,8 @@ class Run:
 
     @property
     def limit_s(self) -> float:
-        """Generous: some 25 times what OpenSSL takes; each wave takes as long again."""
-        return 60 + self.sessions * self.waves / 50
+        """Generous: some 25 times what OpenSSL takes, for each wave, and for each certificate by name."""
+        return 60 + self.sessions * self.waves / 50 + int(dict(self.settings).get("names", "1")) / 20
 
     @property
     def waves(self) -> int:
@@ -87,11 +87,17 @@ class Run:
         return " ".join(words)
 
 
+def certificates_of(run: Run, suite: Suite) -> str:
+    """Return the directory of a suite's certificates; that of the scenario `contexts` is made, with others in it."""
+    above = "build" if run.scenario == "contexts" else "memtest"
+    return suite.certs if suite.certs == "none" else f"{above}/certs/{suite.certs}"
+
+
 def argv(run: Run, suite: Suite, role: Role = "server") -> list[str]:
     """As declared, of two processes that of `role`; the CPUs and the descriptors are the slot's to add.
 
     Paths are relative to the root of the repository."""
-    fields = suite.harness_keys | {"certs": suite.certs if suite.certs == "none" else f"memtest/certs/{suite.certs}"}
+    fields = suite.harness_keys | {"certs": certificates_of(run, suite)}
     stack = run.peer if run.peer and role == "client" else run.stack
     asked = run.harness_keys(fields, role)
     return [f"build/harness/{stack}", run.scenario, *(f"{name}={value}" for name, value in asked.items())]

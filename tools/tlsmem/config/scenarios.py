@@ -36,6 +36,12 @@ CHURN_PATTERNS = {  # which sessions end with a wave: memtest/churn.c
     "sawtooth": "one pair of 100 stays, and ends three waves later",
     "lifetimes": "a quarter of all sessions ends with each wave, chosen at random",
 }
+CONTEXT_SHARING = {  # whose sessions have contexts of their own: memtest/many_contexts.c
+    "shared": "one context for all sessions of a role",
+    "each-client": "a context for each client session",
+    "each-server": "a context for each server session",
+}
+STORES = {"1": "the root alone", "10": "with 9 others", "150": "with 149 others, as in a public bundle"}
 SWITCH = {"off": "without", "on": "with"}
 SCENARIO_KEYS: Mapping[str, Mapping[str, Values]] = {
     "stall": {"point": STALL_POINTS},
@@ -46,9 +52,16 @@ SCENARIO_KEYS: Mapping[str, Mapping[str, Values]] = {
         "seed": range(10**9 + 1),
         "threads": range(1, 257),
     },
+    "contexts": {"cas": STORES, "names": range(1, 10_001), "sharing": CONTEXT_SHARING},
 }
-DEFAULTS: Mapping[str, Mapping[str, str]] = {"churn": {"trim": "off", "seed": "1", "threads": "1"}}
-PHASES = {"stall": ["contexts", "connected", "stalled", "closed", "trimmed", "freed"]}
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    "churn": {"trim": "off", "seed": "1", "threads": "1"},
+    "contexts": {"cas": "1", "names": "1", "sharing": "shared"},
+}
+PHASES = {
+    "stall": ["contexts", "connected", "stalled", "closed", "trimmed", "freed"],
+    "contexts": ["library", "opened", "established", "closed", "freed", "trimmed"],
+}
 LIKE_MEMORY = ("memory", "churn")  # scenarios that take windows, data, and roles in a process each
 
 

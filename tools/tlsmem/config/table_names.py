@@ -47,5 +47,6 @@ TIMED_NEEDS = {  # of timed runs
 SCENARIO_NEEDS = {
     "stall": "runs of the scenario stall (tools/measure.py stall)",
     "churn": "runs of the scenario churn (tools/measure.py churn)",
+    "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
 }
 TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *TIMED_NEEDS]))

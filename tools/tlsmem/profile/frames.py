@@ -10,7 +10,9 @@ from tlsmem.schema.roles import Owner
 
 # The functions through which the core makes every call of a driver, and where they stand.
 ENTRANCES = "frames.c"  # in memtest/; DHAT tells no directory
-ENTRANCE = re.compile(r"(client|server)_(context_(?:new|free)|session_(?:new|free)|handshake|write|read|release)")
+ENTRANCE = re.compile(
+    r"(client|server)_(context_(?:new|free)|name_add|session_(?:new|free)|handshake|write|read|release)"
+)
 
 ALLOCATORS = (  # functions that allocate for others; who called them is what a reader looks for
     r"(__GI_)?(__libc_|__)?(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|str(n)?dup)",
@@ -120,4 +122,4 @@ def entered(function: str | None, file: str | None) -> Owner | None:
     found = ENTRANCE.fullmatch(function or "")
     if not found or (file and file.rpartition("/")[2] != ENTRANCES):
         return None
-    return f"{found[1]} context" if found[2].startswith("context") else found[1]
+    return f"{found[1]} context" if found[2].startswith(("context", "name")) else found[1]

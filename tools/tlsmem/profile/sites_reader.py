@@ -16,9 +16,10 @@ from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, add_live
-from tlsmem.schema.harness_output import LiveBlocks, Process, Role
+from tlsmem.schema.harness_output import LiveBlocks, Process
 from tlsmem.schema.records import Phase, Record, RecordedCallstacks
 from tlsmem.schema.records import RecordedFrame as Recorded
+from tlsmem.schema.roles import Owner
 from tlsmem.stats import session_cost
 
 
@@ -87,13 +88,13 @@ def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBloc
     return found
 
 
-def by_role(record: Record, numbers: list[int], stacks: CallstackTree) -> dict[tuple[int, Role], int]:
+def by_role(record: Record, numbers: list[int], stacks: CallstackTree) -> dict[tuple[int, Owner], int]:
     """The record's stacks as those of their roles, whom the meter knows even where a stripped harness has no names."""
     used = {(one.stack, one.role) for phase in record.phases for one in phase.sites.live}
     return {(stack, role): stacks.owned_stack(numbers[stack], role) for stack, role in sorted(used)}
 
 
-def moment(name: str, live: list[LiveBlocks], numbers: dict[tuple[int, Role], int]) -> Moment:
+def moment(name: str, live: list[LiveBlocks], numbers: dict[tuple[int, Owner], int]) -> Moment:
     """One stack may have allocated in several phases."""
     held: dict[int, LiveHeap] = {}
     for one in live:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.config.run import Run, argv
-from tlsmem.run import cpu_features, exclusive, harness, huge_pages, preflight, preload
+from tlsmem.run import certificates, cpu_features, exclusive, harness, huge_pages, preflight, preload
 from tlsmem.run.cpu_slots import run_in_slots
 from tlsmem.run.progress import RunBoard
 from tlsmem.run.provenance import Provenance
@@ -38,6 +38,7 @@ class Runner:
 
     async def run_once(self, run: Run, cpu: int) -> Outcome:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
+        certificates.provide(run, suite)
         if run.env == "deployed-thp" and (reason := huge_pages.unavailable_reason()):
             return Outcome("unsupported", reason, [], harness.utc_now(), 0, tuple(argv(run, suite)))
         if reason := cpu_features.missing_mask_reason(run):

@@ -18,12 +18,13 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from tlsmem.schema.roles import Owner
 from tlsmem.schema.roles import Process as Process  # for those who read what a harness prints
 from tlsmem.schema.roles import Role as Role
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
-Scenario = Literal["memory", "stall", "churn", "throughput", "handshake"]
+Scenario = Literal["memory", "stall", "churn", "contexts", "throughput", "handshake"]
 TIMED_SCENARIOS = ("throughput", "handshake")  # the others are of memory, and have phases
 Meter = Literal["rss", "heap", "sites", "time", "instructions"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
@@ -63,9 +64,9 @@ class Heaps(Model):
 
 
 class LiveBlocks(Model):
-    """Blocks of the chosen pair that are live at the end of a phase: those of one role, phase and call stack."""
+    """Blocks of the chosen pair that are live at the end of a phase: those of one owner, phase and call stack."""
 
-    role: Role
+    role: Owner
     since: str  # the phase that allocated them
     stack: NonNegativeInt  # the call stack: index into the run's stacks
     blocks: PositiveInt
@@ -73,9 +74,9 @@ class LiveBlocks(Model):
 
 
 class TemporaryBlocks(Model):
-    """Blocks of the chosen pair that the phase allocated and freed: those of one role and call stack."""
+    """Blocks of the chosen pair that the phase allocated and freed: those of one owner and call stack."""
 
-    role: Role
+    role: Owner
     stack: NonNegativeInt  # index into the run's stacks
     blocks: PositiveInt
     bytes: NonNegativeInt

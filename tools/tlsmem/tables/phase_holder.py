@@ -5,7 +5,6 @@ from typing import NamedTuple
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, format_frame, skip_containers
 from tlsmem.profile.heap_profile import CallstackTree
-from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import phase_of
@@ -19,8 +18,8 @@ class Holder(NamedTuple):
     bytes: int
 
 
-def find_holder(run: Record | Missing, role: Role | None, phase: str) -> Holder | Missing:
-    """Return who allocated most of the blocks of one session that are of a phase and live at its end."""
+def find_holder(run: Record | Missing, owner: str | None, phase: str) -> Holder | Missing:
+    """Return who allocated most of the blocks of one session, or context, that are of a phase and live at its end."""
     if isinstance(run, Missing):
         return run
     sites, held = phase_of(run, phase).sites, dict[str, Holder]()
@@ -28,7 +27,7 @@ def find_holder(run: Record | Missing, role: Role | None, phase: str) -> Holder 
     stacks = CallstackTree()
     numbers = sites_reader.add_stacks(run.sites, stacks)
     for live in sites.live:
-        if live.since == phase and live.role == role:
+        if live.since == phase and live.role == owner:
             frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
             name = frame.function or format_frame(frame, whole=True)
             before = held.get(name, Holder(frame, 0))
