@@ -150,10 +150,10 @@ func (it *settings) contextsWhole() error {
 	switch {
 	case it.names > 1 && !it.shares[Server]:
 		return errors.New("names= of more than one needs one server context: sharing=shared or each-client")
-	case it.cas > 1 && it.suite.Auth != "server":
-		return errors.New("cas= of more than one needs auth=server: the client's certificate is elsewhere")
-	case it.names > 1 && it.suite.Auth != "server":
-		return errors.New("names= of more than one needs auth=server: clients verify them")
+	case it.cas > 1 && it.suite.Auth == "mutual":
+		return errors.New("cas= of more than one is not of auth=mutual: clients have their certificates elsewhere")
+	case it.names > 1 && it.suite.Auth == "mutual":
+		return errors.New("names= of more than one is not of auth=mutual")
 	}
 	return nil
 }
