@@ -298,7 +298,7 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
     [
         ("--library opensl", 2),
         ("--library bearssl", 2),
-        ("--library openssl --suites tls13", 2),
+        ("--library openssl --suites tls13-rsa-aes25", 2),
         ("--library openssl --into page.md", 2),
         ("nowhere --library openssl", 1),
         ("BEARSSL --library openssl", 1),

@@ -21,6 +21,7 @@ from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, sum_live
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.schema import recording_files
+from tlsmem.schema.records import SCHEMA
 
 RECORDING = recording_files.locate(ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl")
 HEAPTRACK = "v 10400 3\nX ./app\ns 1 m\ns 4 main\ni 100 1 2\nt 1 0\na 10 1\n+ 0\n+ 0\n# strings: 2\n# ips: 1\n"
@@ -126,7 +127,7 @@ def test_a_recording_without_sites_runs_is_a_sentence(tmp_path, snapshot):
 def test_a_recording_with_a_line_that_is_none_is_a_sentence(tmp_path):
     file = synthetic.write(tmp_path, [RUN]) / "null@c.jsonl"
     file.write_bytes(file.read_bytes() + b"{}\n")
-    assert said(file).startswith(f"{file}: line 2 is not a record of schema 6")
+    assert said(file).startswith(f"{file}: line 2 is not a record of schema {SCHEMA}")
 
 
 def beside(folder: Path, content: bytes | str, tool: str, run=RUN) -> tuple[Path, Path]:

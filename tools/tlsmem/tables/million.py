@@ -72,7 +72,8 @@ def million_table(selection: Selection) -> Table:
 def find_rows(selection: Selection) -> Iterator[MillionRow]:
     """Yield the rows, the smallest session first."""
     rows = []
-    for setting in selection.settings:
+    in_one_process = [setting for setting in selection.settings if "both" in setting.processes.values()]
+    for setting in in_one_process:
         for stack in selection.stacks:
             check = check_series(selection.series(stack, setting))
             if not isinstance(check, Missing):
