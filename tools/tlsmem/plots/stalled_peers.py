@@ -84,6 +84,7 @@ def draw_bars(axes: Axes, rows: Sequence[Announced]) -> None:
         axes.barh(at, one.silent, height=0.68, color=SILENT, zorder=2)
         axes.barh(at, one.pinned, left=one.silent, height=0.68, color=library_colour(one.stall.stack), zorder=2)
         text = f"+{one.pinned:,.0f} B ({one.amplification:,.0f}×)" if one.pinned else "+0"
+        text += ", by its runtime" if one.stall.runtime_run else ""
         write_beside(axes, one.silent + one.pinned, at, text, bold=one.amplification > 100)
     list_rows(axes, [name_row(one.stall) for one in rows])
     axes.set_xlim(0, 1.3 * max(one.silent + one.pinned for one in rows))

@@ -13,23 +13,26 @@ from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.stalls import AMPLIFICATION_WARNING, SCENARIO, Stall, find_stalls
+from tlsmem.stats.stalls import AMPLIFICATION_WARNING, SCENARIO, Stall, find_stalls, newest_of_each_stack
 from tlsmem.tables.stall import stall_table
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has such runs: the newest."""
-    for one in recordings:
-        runs = [run for run in one.records if run.scenario == SCENARIO]
-        stalls = find_stalls(runs)
-        if any(not stall.refusal for stall in stalls):
-            command = f"tools/tabulate.py {recording_arguments(one)} --table stall"
-            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
-            shown = ShownTable(stall_table(runs), command)
-            return Section(
-                "stall", "Peers that stop on the way", html, pictures=[picture(one, stalls)], tables=(shown,)
-            )
-    return None
+    """A table of each recording that has such runs; the sentences and the picture are of each stack's newest."""
+    kept = newest_of_each_stack([one.records for one in recordings])
+    stalls = find_stalls(kept)
+    if all(stall.refusal for stall in stalls):
+        return None
+    there = [one for one in recordings if any(run in one.records for run in kept)]
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
+    tables = tuple(map(show_table, there))
+    return Section("stall", "Peers that stop on the way", html, pictures=[picture(there[0], stalls)], tables=tables)
+
+
+def show_table(recording: Recording) -> ShownTable:
+    """The table of one recording."""
+    command = f"tools/tabulate.py {recording_arguments(recording)} --table stall"
+    return ShownTable(stall_table([run for run in recording.records if run.scenario == SCENARIO]), command)
 
 
 def picture(recording: Recording, stalls: Sequence[Stall]) -> Picture:
@@ -59,11 +62,12 @@ def sentences(stalls: Sequence[Stall]) -> Iterator[str]:
             f"{received(first.stall)} B: {first.amplification:,.0f} bytes for each byte. {many if worst[1:] else ''}"
             "They hold them until the connection is closed, so limit the time of handshakes."
         )
-    kept = [stall for stall in stalls if not isinstance(stall.kept_bytes, Missing) and stall.kept_bytes]
+    kept = {stall.stack: stall.kept_bytes for stall in stalls if not isinstance(stall.kept_bytes, Missing)}
+    much = [f"{stack} keeps {float(size):,.0f} B of each" for stack, size in kept.items() if size]
     yield (
         "Closing the session gives all of it back in every stack."
-        if not kept
-        else f"Not all of it is given back when the session is closed: {', '.join({one.stack: None for one in kept})}."
+        if not much
+        else f"Not all of it is given back when the session is closed: {', '.join(much)}."
     )
 
 

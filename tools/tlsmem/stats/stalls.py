@@ -1,16 +1,21 @@
-"""What a session holds whose peer stopped on the way: bytes beyond those for a peer that is connected and silent."""
+"""What a session holds whose peer stopped on the way: bytes beyond those for a peer that is connected and silent.
 
-from collections.abc import Iterable
+Live heap is the heap meter's. Of a stack with a runtime of its own it is what that says after a collection, with the
+goroutines' stacks, of the whole process: the peers are bytes, so all that grows belongs to the sessions that wait."""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tlsmem.config.scenarios import STALL_POINTS, stalled_role
 from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.schema.records import Record
-from tlsmem.stats.comparability import sort_by_start
+from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
+from tlsmem.stats.comparability import machine_identity, sort_by_start
 from tlsmem.stats.live_heap import live_bytes
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import is_table, remaining_heap
+from tlsmem.stats.runtime_memory import STACKS, runtime_statistics
 from tlsmem.stats.session_cost import phase_of
 
 SCENARIO = "stall"
@@ -36,7 +41,14 @@ class Stall:
         """Return the run under the first of the meters that has one."""
         found = (self.runs[meter] for meter in meters if meter in self.runs)
         run = next((one for one in found if one.status == "measured"), None)
-        return run or Missing(self.refusal or f"no {meters[0]} run")
+        rss = [self.runs["rss"]] if "rss" in self.runs else []
+        return run or Missing(self.refusal or unmetered_reason(rss) or f"no {meters[0]} run")
+
+    @property
+    def runtime_run(self) -> Record | None:
+        """The RSS run of a stack whose runtime says what is live, which no heap meter sees; None of other stacks."""
+        run = self.runs.get("rss")
+        return run if run and have_runtime_statistics([run]) else None
 
     @property
     def role(self) -> Role:
@@ -51,10 +63,22 @@ class Stall:
 
     def live_bytes(self, before: str, after: str) -> Fraction | Missing:
         """Bytes of live heap that a session gained from the end of one phase to the end of another."""
-        run = self.measured("heap", "sites")
-        if isinstance(run, Missing):
-            return run
-        return Fraction(heap_growth(run, self.role, before, after), pairs(run))
+        if run := self.runtime_run:
+            first, last = (runtime_live_bytes(phase_of(run, name)) for name in (before, after))
+            return Fraction(last - first, pairs(run))
+        metered = self.measured("heap", "sites")
+        if isinstance(metered, Missing):
+            return metered
+        return Fraction(heap_growth(metered, self.role, before, after), pairs(metered))
+
+    @property
+    def stack_bytes(self) -> Fraction | Missing:
+        """What of a session's live bytes at the point is its goroutine's stack."""
+        run = self.runtime_run
+        if run is None:
+            return Missing("its sessions have no stacks of their own")
+        first, last = (runtime_statistics(phase_of(run, name))[STACKS] for name in ("contexts", "stalled"))
+        return Fraction(last - first, pairs(run))
 
     @property
     def silent_bytes(self) -> Fraction | Missing:
@@ -140,3 +164,18 @@ def find_stalls(records: Iterable[Record]) -> list[Stall]:
 def point_of(run: Record) -> str:
     """Return where the peers of a run stopped."""
     return next(word.partition("=")[2] for word in run.argv if word.startswith("point="))
+
+
+def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
+    """Return the scenario's runs of each stack and suite in the first of the recordings that has any.
+
+    All are of one machine: that of the first such run."""
+    stalled = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
+    machine = next((machine_identity(runs[0].machine) for runs in stalled if runs), None)
+    kept: list[Record] = []
+    for runs in stalled:
+        known = {(run.stack, run.suite) for run in kept}
+        kept += [
+            run for run in runs if (run.stack, run.suite) not in known and machine_identity(run.machine) == machine
+        ]
+    return kept

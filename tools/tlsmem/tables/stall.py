@@ -3,8 +3,10 @@
 A column is one entry of COLUMNS: what it takes of a Stall, and how that is written."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from tlsmem.config.scenarios import STALL_POINTS
 from tlsmem.run.validate import strip_suite
@@ -12,16 +14,47 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
+from tlsmem.tables.table import MISSING, Cell, Column, Table, optional, quotient_cell
 
 CAPTION = (
     "Bytes of live heap for one session whose peer stops at a point, until the session is closed. Silent: the peer is "
     "connected and has sent nothing. Pinned: beyond that. Amplification: pinned bytes for each byte sent. Kept: what "
     "closing the session does not give back. RSS: the same of resident memory, over the most sessions. Held by: the "
-    "function whose blocks are largest, outside the library's own containers."
+    "function whose blocks are largest, outside the library's own containers. Stack: what of `together` is a "
+    "goroutine's stack."
 )
 REFUSED = re.compile(r"^.*?: does not reach the point [\w-]+: |^[^:]*: (?=has no )")  # before the library's own words
 LARGE_NOTE = f"above {AMPLIFICATION_WARNING}: a peer that sends little makes the server hold much"
+RUNTIME_NOTE = (
+    "its runtime's own figure, after a collection: goroutine stacks, and blocks at their size classes, where others "
+    "count the bytes requested"
+)
+GARBAGE_NOTE = "with what the phase left as garbage, which the runtime gives back when it collects"
+GOROUTINES_NOTE = "records of goroutines that have ended: the runtime keeps them for the next sessions"
+
+
+class Size(NamedTuple):
+    """Bytes of a session; with a note where a runtime tells them, which repeat to some bytes only."""
+
+    bytes: Fraction
+    runtime_note: str | None
+
+
+def size_cell(size: Size) -> Cell:
+    """Whole where it is; of a runtime in whole bytes."""
+    value = Fraction(round(size.bytes)) if size.runtime_note else size.bytes
+    return replace(fraction_cell(value), note=size.runtime_note)
+
+
+def size_of(name: str, runtime_note: str) -> Callable[[Stall], Size | Missing]:
+    """Return what takes the property of this name from a stall."""
+
+    def take(stall: Stall) -> Size | Missing:
+        value: Fraction | Missing = getattr(stall, name)
+        noted = runtime_note if stall.runtime_run else None
+        return value if isinstance(value, Missing) else Size(value, noted)
+
+    return take
 
 
 def fraction_cell(value: Fraction) -> Cell:
@@ -46,12 +79,13 @@ COLUMNS = (
     Column("suite", "suite", left=True, usual="tls13-rsa-aes256", value=lambda row: row.suite),
     Column("role", "waits", left=True, usual="server", value=lambda row: row.role),
     Column("received_bytes", "sent to it", value=lambda row: row.received_bytes, form=fraction_cell),
-    Column("silent_bytes", "silent", value=lambda row: row.silent_bytes, form=fraction_cell),
-    Column("pinned_bytes", "pinned", value=lambda row: row.pinned_bytes, form=fraction_cell),
+    Column("silent_bytes", "silent", value=size_of("silent_bytes", RUNTIME_NOTE), form=size_cell),
+    Column("pinned_bytes", "pinned", value=size_of("pinned_bytes", RUNTIME_NOTE), form=size_cell),
     Column("amplification", "amplification", value=lambda row: row.amplification, form=amplification_cell),
-    optional(Column("total_bytes", "together", value=lambda row: row.total_bytes, form=fraction_cell)),
-    optional(Column("pinned_rss_bytes", "RSS pinned", value=lambda row: row.pinned_rss_bytes, form=fraction_cell)),
-    optional(Column("kept_bytes", "kept", value=lambda row: row.kept_bytes, form=fraction_cell)),
+    optional(Column("total_bytes", "together", value=size_of("total_bytes", RUNTIME_NOTE), form=size_cell)),
+    optional(Column("stack_bytes", "stack", usual=MISSING, value=size_of("stack_bytes", RUNTIME_NOTE), form=size_cell)),
+    optional(Column("pinned_rss_bytes", "RSS pinned", value=size_of("pinned_rss_bytes", GARBAGE_NOTE), form=size_cell)),
+    optional(Column("kept_bytes", "kept", value=size_of("kept_bytes", GOROUTINES_NOTE), form=size_cell)),
     Column("holder", "held by", left=True, value=holder, form=holder_cell),
 )
 
