@@ -106,6 +106,7 @@ func settingsOf() {
 		textOf("waves", strconv.Itoa(run.waves))
 		textOf("trim", onOff(run.trim))
 		textOf("seed", strconv.Itoa(run.seed))
+		textOf("threads", strconv.Itoa(run.threads))
 	case contextsScenario:
 		textOf("cas", strconv.Itoa(run.cas))
 		textOf("names", strconv.Itoa(run.names))
