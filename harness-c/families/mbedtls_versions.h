@@ -47,7 +47,7 @@ typedef mbedtls_ecp_group_id group;
 #define mbedtls_ssl_conf_tls13_key_exchange_modes(config, modes) ((void)(config))
 #define mbedtls_ssl_conf_new_session_tickets(config, count) ((void)(config))
 #endif
-#ifndef MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_ENABLED
+#if !defined(MBEDTLS_SSL_PROTO_TLS1_3) || !defined(MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_ENABLED)
 #define mbedtls_ssl_conf_tls13_enable_signal_new_session_tickets(config, signal) ((void)(config))
 #endif
 #ifndef MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET

@@ -26,6 +26,9 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "buckets": SITES,
     "call-sites": SITES,
     "law": TOGETHER,
+    "chains": "runs of servers with and without client certificates (tools/measure.py chains)",
+    "chain-keys": "runs with client certificates of several kinds of keys (tools/measure.py chains-keys)",
+    "client-certificates": "runs in which each client has its own certificate (tools/measure.py chains-each)",
     "c1m": "a large run by windows with one role kept, and two smaller ones (make c1m)",
 }
 

@@ -6,7 +6,7 @@ from tlsmem.config.table_names import NEEDS
 from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
-from tlsmem.tables import buckets, c10k
+from tlsmem.tables import buckets, c10k, chains
 from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
@@ -49,6 +49,9 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "buckets": buckets.bucket_table_from_selection,
     "call-sites": call_sites,
     "law": memory_model_table,
+    "chains": chains.chain_table,
+    "chain-keys": chains.key_table,
+    "client-certificates": chains.client_table,
     "c1m": million_table,
 }
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each

@@ -1,0 +1,38 @@
+"""Recordings of sessions that hold their peers' certificates: so many bytes more than those without."""
+
+from tests.support import synthetic
+from tests.support.in_use import added, with_full_records
+from tlsmem.schema.records import Record
+
+UNTIL_CLOSED = (*synthetic.MADE, "full payload", "full reply", "blocked")
+
+
+def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> list[Record]:
+    """Return heap runs and RSS runs of the suite, with `more` bytes a session of a role from `established` to `idle`,
+    and the bytes that a server keeps of one that is closed."""
+    runs = synthetic.campaign([stack], [suite], (40, 200), roles="split")
+    return [plant(with_full_records(run, 0), more, kept) for run in runs]
+
+
+def plant(run: Record, more: dict[str, int], kept: int) -> Record:
+    steps = synthetic.STEPS
+    phases = []
+    for phase in run.phases:
+        held = (
+            more.get(phase.process, 0) if phase.phase in UNTIL_CLOSED and phase.phase not in ("sessions", *steps) else 0
+        )
+        held += kept if (phase.process, phase.phase) == ("server", "closed") else 0
+        phases.append(enlarge(phase, held * run.sessions // 2))
+    return synthetic.keyed(run.model_copy(update={"phases": phases}))
+
+
+def enlarge(phase, size: int):
+    """With so many bytes more live, in one block, and resident."""
+    if not phase.heap:
+        names = ("rss_bytes", "rss_anon_bytes", "peak_rss_bytes")
+        return phase.model_copy(update={name: getattr(phase, name) + size for name in names})
+    owner = getattr(phase.heap, phase.process)
+    live = {"live_bytes": owner.live_bytes + size, "live_blocks": owner.live_blocks + (10**6 if size else 0)}
+    larger = owner.model_copy(update=live | {"peak_bytes": max(owner.peak_bytes, owner.live_bytes + size)})
+    heap = phase.heap.model_copy(update={phase.process: larger})
+    return phase.model_copy(update={"heap": heap.model_copy(update={"total": added(heap)})})

@@ -1,0 +1,236 @@
+"""What sessions hold of their peers' certificates: mutual authentication beside servers alone, and chains of several
+lengths. Sizes are bytes per session, from runs with a process for each role and full records."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from tlsmem.config import definitions
+from tlsmem.config.certificates import chain_sizes, has_many_clients, key_kind
+from tlsmem.config.suite_variants import DROP_PEER_CHAIN
+from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Role
+from tlsmem.stats import session_cost
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_line import fit_rss
+from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, heap_of_role
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting, is_same_stack_pair
+
+ESTABLISHED, IN_USE, CLOSED = "established", "blocked", "closed"  # phases
+LONGEST = 4  # intermediates
+Amount = Fraction | Missing
+Clients = Literal["same", "each"]  # have one certificate, or one each
+
+
+class Configuration(NamedTuple):
+    """What is equal for the suites that a row compares."""
+
+    protocol: str
+    cipher: str
+    group: str
+    key: str  # its kind
+    options: str
+
+
+class Suite(NamedTuple):
+    """What these suites differ in."""
+
+    auth: str
+    intermediates: int  # that each end sends
+    clients: Clients | None = None  # None: of certificates that are not made for many clients
+
+
+Suites = dict[Configuration, dict[Suite, Setting]]
+
+
+@dataclass(frozen=True)
+class ChainRow:
+    """A stack in one configuration."""
+
+    stack: str
+    configuration: Configuration
+    selection: Selection = field(compare=False)
+    suites: Suites = field(compare=False)
+
+    def series(self, role: Role, suite: Suite) -> Series | Missing:
+        """Return the runs of a suite as the process of a role saw them; Missing where none is measured."""
+        asked = self.configuration
+        if suite.auth == "server" and asked.options == DROP_PEER_CHAIN:  # which is of client certificates alone
+            asked = asked._replace(options="default")
+        setting = self.suites.get(asked, {}).get(suite)
+        series = setting and self.selection.series(self.stack, setting, role)
+        if not series or not series.records:
+            return Missing("not recorded")
+        measured = any(one.status == "measured" for one in series.records)
+        return series if measured else Missing(series.reason(series.records[0].meter))
+
+    def live(self, role: Role, suite: Suite, phase: str = ESTABLISHED) -> Amount:
+        """Return the live heap of a session at the end of a phase."""
+        series = self.series(role, suite)
+        return series if isinstance(series, Missing) else exact(heap_of_role(series, role).live(phase))
+
+    def peak(self, role: Role, suite: Suite) -> Amount:
+        """Return the live heap of a session at its peak."""
+        series = self.series(role, suite)
+        return series if isinstance(series, Missing) else exact(heap_of_role(series, role).peak)
+
+    def rss(self, suite: Suite) -> Amount:
+        """Return the slope of a server's RSS in use."""
+        series = self.series("server", suite)
+        line = series if isinstance(series, Missing) else fit_rss(series, IN_USE)
+        return line if isinstance(line, Missing) else Fraction(line.slope)
+
+    @property
+    def server_only(self) -> Amount:
+        """The live heap of an established server session whose client does not authenticate."""
+        return self.live("server", ALONE)
+
+    def added(self, phase: str = ESTABLISHED) -> Amount:
+        """Return what a client's certificate adds to the live heap of a server session."""
+        return difference(self.live("server", MUTUAL, phase), self.live("server", ALONE, phase))
+
+    @property
+    def peak_added(self) -> Amount:
+        """The same at the peak."""
+        return difference(self.peak("server", MUTUAL), self.peak("server", ALONE))
+
+    @property
+    def rss_added(self) -> Amount:
+        """What it adds to the RSS of a server in use, per session."""
+        return difference(self.rss(MUTUAL), self.rss(ALONE))
+
+    @property
+    def kept(self) -> Amount:
+        """What a server keeps of a session with mutual authentication that is closed."""
+        return self.live("server", MUTUAL, CLOSED)
+
+    @property
+    def per_client_intermediate(self) -> Amount:
+        """What a server session holds for each intermediate of its client's, from none to four of them."""
+        return self.per_intermediate("server", "mutual")
+
+    @property
+    def per_server_intermediate(self) -> Amount:
+        """What a client session holds for each intermediate of its server's."""
+        return self.per_intermediate("client", "server")
+
+    def per_intermediate(self, role: Role, auth: str) -> Amount:
+        """Return the slope of a role's live heap over intermediates."""
+        longest, none = (self.live(role, Suite(auth, count)) for count in (LONGEST, 0))
+        found = difference(longest, none)
+        return found if isinstance(found, Missing) else found / LONGEST
+
+    @property
+    def chain_bytes(self) -> int:
+        """The length of what a client sends: its certificate and an intermediate, in DER."""
+        return sum(chain_sizes(self.certs(MUTUAL), "client"))
+
+    @property
+    def intermediate_bytes(self) -> Amount:
+        """The mean length of the intermediates of the longest chain of a client."""
+        suite = Suite("mutual", LONGEST)
+        if suite not in self.suites[self.configuration]:
+            return Missing("not recorded")
+        sizes = chain_sizes(self.certs(suite), "client")[1:]
+        return Fraction(sum(sizes), len(sizes))
+
+    def certs(self, suite: Suite) -> str:
+        """Return the name of a suite's directory of certificates."""
+        certs: str = definitions.suites()[self.suites[self.configuration][suite].suite].certs
+        return certs
+
+    @property
+    def unshared(self) -> Amount:
+        """What a server session holds more where each client has a certificate of its own: what equal ones share."""
+        return difference(self.live("server", EACH), self.live("server", SAME))
+
+    @property
+    def remembered(self) -> Amount:
+        """What a server process has live, for each client with its own certificate that has come and gone, before any
+        session counts: nothing, or it grows with its clients."""
+        found = [self.series("server", suite) for suite in (EACH, SAME)]
+        pairs = [one.heap_pair() for one in found if isinstance(one, Series)]
+        if len(pairs) < 2 or not all(pairs):
+            return next((one for one in found if isinstance(one, Missing)), Missing("the heap meter does not see it"))
+        costs = [session_cost.live_cost(*pair, "server", "contexts").bytes for pair in pairs if pair]
+        each, same = (Fraction(cost.amount, cost.sessions) for cost in costs)
+        return each - same
+
+    def run(self, meter: Literal["sites"], suite: Suite) -> Record | Missing:
+        """Return a run of a suite under a meter."""
+        series = self.series("server", suite)
+        found = [] if isinstance(series, Missing) else series.runs(meter)
+        return found[-1] if found else series if isinstance(series, Missing) else Missing(f"no {meter} run")
+
+
+ALONE, MUTUAL = Suite("server", 1), Suite("mutual", 1)
+SAME, EACH = Suite("mutual", 1, "same"), Suite("mutual", 1, "each")
+
+
+def difference(more: Amount, less: Amount) -> Amount:
+    """Return the difference; Missing where one is."""
+    return more if isinstance(more, Missing) else less if isinstance(less, Missing) else more - less
+
+
+def exact(figure: LiveFigure | Missing) -> Amount:
+    """Return the bytes of a figure as a fraction."""
+    if isinstance(figure, Missing):
+        return figure
+    if isinstance(figure, RuntimeFigure):
+        return figure.slope
+    return Fraction(figure.bytes.amount, figure.bytes.sessions)
+
+
+def is_comparable(setting: Setting) -> bool:
+    """Return whether runs in this setting stand in a row: each role in a process, as far as one line can fit them."""
+    usual = ("system", "all", "split", "lab", "all", "full")
+    found = (setting.allocator, setting.window, setting.roles, setting.env, setting.cpu, setting.data)
+    return found == usual and is_same_stack_pair(setting)
+
+
+def describe_suite(name: str) -> tuple[Configuration, Suite] | None:
+    """Return the configuration and the suite of this name; None with tickets, with keys of several kinds, and for a
+    suite that memtest/suites.toml has no more."""
+    suites = definitions.suites()
+    if name not in suites:
+        return None
+    found = suites[name]
+    key = key_kind(found.certs)
+    if not key or (found.tickets, found.store) != (0, "off"):
+        return None
+    intermediates = len(chain_sizes(found.certs, "server")) - 1
+    clients = found.client_certs if has_many_clients(found.certs) else None
+    configuration = Configuration(found.protocol, found.cipher, found.group, key, found.options)
+    return configuration, Suite(found.auth, intermediates, clients)
+
+
+def find_suites(selection: Selection) -> Suites:
+    """Return the settings that can be compared, by configuration and suite."""
+    found: Suites = {}
+    for setting in selection.settings:
+        if described := describe_suite(setting.suite):
+            found.setdefault(described[0], {})[described[1]] = setting
+    return found
+
+
+def find_chains(selection: Selection, suite: Suite) -> list[ChainRow]:
+    """Return a row for each stack in each configuration in which this suite was run, measured or not."""
+    selection = selection.where(is_comparable)
+    suites = find_suites(selection)
+    rows = (
+        ChainRow(stack, one, selection, suites)
+        for one, there in suites.items()
+        if suite in there
+        for stack in selection.stacks
+    )
+    return [row for row in rows if row.selection.series(row.stack, suites[row.configuration][suite], "server").records]
+
+
+def rank_chains(selection: Selection) -> Iterator[ChainRow]:
+    """Yield those with a figure, the least added first; configurations are in the order of the selection."""
+    rows = find_chains(selection, MUTUAL)
+    order = list(dict.fromkeys(row.configuration for row in rows))
+    added = {row: found for row in rows if isinstance(found := row.added(), Fraction)}
+    yield from sorted(added, key=lambda row: (order.index(row.configuration), added[row]))

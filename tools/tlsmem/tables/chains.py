@@ -1,0 +1,203 @@
+"""The tables `chains`, `chain-keys` and `client-certificates`: what a client certificate costs a server for each
+connection, and for how long.
+
+A column is one entry of COLUMNS: what it takes of a ChainRow, and how that is written."""
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from tlsmem.config.certificates import KINDS
+from tlsmem.run.validate import strip_suite
+from tlsmem.stats.chains import EACH, IN_USE, MUTUAL, SAME, Amount, ChainRow, Configuration, find_chains, rank_chains
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.selection import Selection
+from tlsmem.tables.bucket_holder import find_bucket_holder
+from tlsmem.tables.phase_holder import Holder, holder_cell
+from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
+
+T = TypeVar("T")
+PEER_CERTIFICATES = "peer certificates"  # a bucket
+MAIN_KEY = KINDS["rsa-2048"]
+UNTIL_CLOSED, DURING_HANDSHAKE, FOREVER = "the session is closed", "the handshake ends", "for ever"
+CAPTION = (
+    "What a client certificate, sent with one intermediate, adds to a server session, in bytes of live heap: when "
+    "established, in use (after a full record each way), and at the peak of the handshake. Until: when the server "
+    "gives it back. Per intermediate: the slope from none to four, at a server for its client's and at a client for "
+    "its server's; in brackets for each byte of their DER encoding. Held by: the function below which the server's "
+    "copy is allocated. All keys are RSA-2048."
+)
+KEYS_CAPTION = (
+    "Bytes of live heap that a client certificate, sent with one intermediate, adds to an established server session, "
+    "by the kind of all keys; in brackets for each byte of the DER encoding of what the client sends."
+)
+CLIENTS_CAPTION = (
+    "Bytes of live heap of an established server session, if all clients have one certificate, and if each has its "
+    "own, equally long and of the same intermediate. Shared: the difference, which sessions with equal chains hold in "
+    "common. Remembered: what the server has live for each such client when its sessions are closed. All keys: P-256."
+)
+
+
+def without_suite(value: T | Missing) -> T | Missing:
+    """Return the value; a reason without the suite and without the process, which the row names."""
+    if not isinstance(value, Missing):
+        return value
+    return Missing(strip_suite(value.reason.removeprefix("unsupported: ").removeprefix("the server's process: ")))
+
+
+def fraction_cell(value: Fraction) -> Cell:
+    """Whole where it is."""
+    return quotient_cell(value.numerator, value.denominator, digits=1)
+
+
+def rounded_cell(value: Fraction) -> Cell:
+    """RSS, which is not exact."""
+    return Cell(f"{float(value):,.0f}", float(value))
+
+
+def amount(
+    key: str, heading: str, value: Callable[[ChainRow], Amount], form: Callable[[Any], Cell] = fraction_cell
+) -> Column:
+    """Return a column of bytes."""
+    return Column(key, heading, value=lambda row: without_suite(value(row)), form=form)
+
+
+def until(row: ChainRow) -> str | Missing:
+    """Return when a server gives back what a client's certificate added."""
+    added, in_use, kept = row.added(), row.added(IN_USE), row.kept
+    if isinstance(kept, Missing) or isinstance(added, Missing) or isinstance(in_use, Missing):
+        return next(one for one in (kept, added, in_use) if isinstance(one, Missing))
+    if kept >= 1:
+        return FOREVER
+    return UNTIL_CLOSED if added >= 1 and in_use >= 1 else DURING_HANDSHAKE
+
+
+def per_der_byte(size: Amount, der: Amount) -> tuple[Fraction, Fraction] | Missing:
+    """Return the size, and how many bytes it is for each byte of the encoding."""
+    if isinstance(size, Missing) or isinstance(der, Missing):
+        return size if isinstance(size, Missing) else der if isinstance(der, Missing) else Missing("not recorded")
+    return size, size / der
+
+
+def per_der_byte_cell(value: tuple[Fraction, Fraction]) -> Cell:
+    """`5,285 (5.3)`."""
+    size, share = (float(one) for one in value)
+    return Cell(f"{size:,.0f} ({share:.1f})", {"bytes": size, "bytes_per_der_byte": share})
+
+
+def holder(row: ChainRow) -> Holder | Missing:
+    """Return the function below which a server's copy of its client's chain is allocated."""
+    return find_bucket_holder(row.run("sites", MUTUAL), "server", "established", PEER_CERTIFICATES)
+
+
+def slope_column(key: str, heading: str, value: Callable[[ChainRow], Amount]) -> Column:
+    """Return a column of bytes per intermediate."""
+    return Column(
+        key,
+        heading,
+        value=lambda row: without_suite(per_der_byte(value(row), row.intermediate_bytes)),
+        form=per_der_byte_cell,
+    )
+
+
+STACK = Column("stack", "stack", left=True, value=lambda row: row.stack)
+PROTOCOL = Column("protocol", "TLS", left=True, value=lambda row: row.configuration.protocol)
+OPTIONS = Column("options", "options", left=True, usual="default", value=lambda row: row.configuration.options)
+COLUMNS = (
+    PROTOCOL,
+    OPTIONS,
+    STACK,
+    amount("server_only", "server alone", lambda row: row.server_only),
+    amount("added", "client certificate adds", lambda row: row.added()),
+    optional(amount("added_in_use", "in use", lambda row: row.added(IN_USE))),
+    optional(amount("added_peak", "at the peak", lambda row: row.peak_added)),
+    Column("until", "until", left=True, value=lambda row: without_suite(until(row))),
+    optional(amount("added_rss", "RSS in use", lambda row: row.rss_added, rounded_cell)),
+    slope_column("per_client_intermediate", "server, per intermediate", lambda row: row.per_client_intermediate),
+    slope_column("per_server_intermediate", "client, per intermediate", lambda row: row.per_server_intermediate),
+    optional(Column("holder", "held by", left=True, value=holder, form=holder_cell)),
+)
+
+
+def chain_table(selection: Selection) -> Table:
+    """The table `chains`: a row for each stack, protocol and library option, the least added first."""
+    table = Table("chains", "What a client certificate costs a server", CAPTION, list(COLUMNS))
+    table.add_rows(row for row in rank_chains(selection) if row.configuration.key == MAIN_KEY)
+    every = find_chains(selection, MUTUAL)
+    table.without = describe_refusals(
+        (row for row in every if row.configuration.key == MAIN_KEY), lambda row: row.added()
+    )
+    return table
+
+
+def describe_refusals(rows: Iterable[ChainRow], value: Callable[[ChainRow], Amount]) -> list[str]:
+    """Return a sentence for each stack and reason: in which protocols and options it has no value, and why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        figure = without_suite(value(row))
+        if isinstance(figure, Missing):
+            found.setdefault((row.stack, figure.reason), []).append(describe_configuration(row.configuration))
+    return [f"{stack}: {', '.join(where)}: {reason}" for (stack, reason), where in found.items()]
+
+
+def describe_configuration(configuration: Configuration) -> str:
+    """Return protocol and kind of key, and the option where it is not the default."""
+    option = "" if configuration.options == "default" else f" with {configuration.options}"
+    key = "" if configuration.key == MAIN_KEY else f" {configuration.key}"
+    return f"{configuration.protocol}{key}{option}"
+
+
+class KeyRow:
+    """A stack, a protocol and an option, with a row of each kind of key."""
+
+    def __init__(self, rows: Sequence[ChainRow]) -> None:
+        self.by_key = {row.configuration.key: row for row in rows}
+        self.stack, self.configuration = rows[0].stack, rows[0].configuration
+
+    def added(self, key: str) -> tuple[Fraction, Fraction] | Missing:
+        """Return what a certificate of this kind adds, and for each byte of what is sent."""
+        if key not in self.by_key:
+            return Missing("not recorded")
+        row = self.by_key[key]
+        return without_suite(per_der_byte(row.added(), Fraction(row.chain_bytes)))
+
+
+def key_column(key: str) -> Column:
+    """Return the column of a kind of key."""
+    return Column(key, key, value=lambda row: row.added(key), form=per_der_byte_cell)
+
+
+KEY_COLUMNS = (PROTOCOL, OPTIONS, STACK, *(key_column(key) for key in KINDS.values()))
+
+
+def key_table(selection: Selection) -> Table:
+    """The table `chain-keys`: a row for each stack and protocol that has several kinds of keys, a column for each."""
+    found: dict[tuple[str, str, str], list[ChainRow]] = {}
+    for row in find_chains(selection, MUTUAL):
+        found.setdefault((row.configuration.protocol, row.configuration.options, row.stack), []).append(row)
+    several = [KeyRow(rows) for rows in found.values() if len(rows) > 1]
+    table = Table("chain-keys", "Client certificates by kind of key", KEYS_CAPTION, list(KEY_COLUMNS))
+    table.add_rows(row for row in several if any(not isinstance(row.added(key), Missing) for key in row.by_key))
+    return table
+
+
+CLIENT_COLUMNS = (
+    PROTOCOL,
+    OPTIONS,
+    STACK,
+    amount("same", "one for all", lambda row: row.live("server", SAME)),
+    amount("each", "one each", lambda row: row.live("server", EACH)),
+    amount("unshared", "shared", lambda row: row.unshared),
+    amount("remembered", "remembered", lambda row: row.remembered),
+)
+
+
+def client_table(selection: Selection) -> Table:
+    """The table `client-certificates`: a row for each stack, protocol and option in which each client had its own."""
+    rows = find_chains(selection, EACH)
+    table = Table(
+        "client-certificates", "One client certificate for all, or one each", CLIENTS_CAPTION, list(CLIENT_COLUMNS)
+    )
+    table.add_rows(row for row in rows if isinstance(row.unshared, Fraction))
+    table.without = describe_refusals(rows, lambda row: row.unshared)
+    return table
