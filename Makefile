@@ -409,7 +409,7 @@ check-selfcheck:
 	@echo 'check: the heap meter against heaptrack, massif and DHAT'
 	@.venv/bin/python tools/dev/selfcheck.py --quick --leave-out $(call flags,$(takes)) > /dev/null
 
-build/tests/test_wire: build/core/wire.o build/core/wire_mapped.o
+build/tests/test_wire: build/core/wire.o build/core/wire_mapped.o build/core/hello_retry.o
 build/tests/test_threads: build/core/threads.o
 build/tests/test_histogram: build/core/histogram.o
 build/tests/test_session_store: harness-c/families/session_store.h

@@ -186,6 +186,7 @@ static const struct key keys[] = {
     {"protocol", ALL, text_read, .result = &run.suite.protocol},
     {"cipher", ALL, text_read, .result = &run.suite.cipher},
     {"group", ALL, text_read, .result = &run.suite.group},
+    {"client_groups", ALL, text_read, .result = &run.suite.client_groups},
     {"certs", ALL, text_read, .result = &run.suite.certs},
     {"auth", ALL, auth_read, .result = NULL},
     {"tickets", ALL, tickets_read, .result = &run.suite.tickets, .least = 0, .most = MOST},

@@ -45,7 +45,7 @@ static void swap(const void *mine, void *theirs, size_t size)
 
 /* What both must have been started with, each as in argv: certificates may lie in a directory of each one's own. Other
  * languages have the same terms in the same order. */
-enum { TERMS = 16, TERM_BYTES = 128 };
+enum { TERMS = 17, TERM_BYTES = 128 };
 typedef char terms[TERMS][TERM_BYTES];
 
 /* With the keys of churn that both must have alike. */
@@ -71,6 +71,7 @@ static void terms_write(terms mine)
     snprintf(*term++, TERM_BYTES, "protocol=%s", suite->protocol);
     snprintf(*term++, TERM_BYTES, "cipher=%s", suite->cipher);
     snprintf(*term++, TERM_BYTES, "group=%s", suite->group);
+    snprintf(*term++, TERM_BYTES, "client_groups=%s", suite->client_groups);
     snprintf(*term++, TERM_BYTES, "auth=%s", suite->auth);
     if (suite->tickets == TICKETS_LIBRARY)
         snprintf(*term++, TERM_BYTES, "tickets=library");

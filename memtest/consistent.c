@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static bool said(const char *wrong)
 {
@@ -83,6 +84,23 @@ static bool clients_consistent(void)
                                               : NULL);
 }
 
+/* Among the client's groups is its server's, and none is empty. Without the key it offers just that one. */
+static bool groups_consistent(void)
+{
+    const char *group = run.suite.group, *list = run.suite.client_groups;
+    bool has = false, empty_name = false;
+    if (!list)
+        list = run.suite.client_groups = group;
+    for (const char *name = list; name; name = strchr(name, ':') ? strchr(name, ':') + 1 : NULL) {
+        const size_t length = strcspn(name, ":");
+        empty_name |= length == 0;
+        has |= length == strlen(group) && !strncasecmp(name, group, length);
+    }
+    return said(!strcmp(list, GROUPS_LIBRARY) || (has && !empty_name)
+                    ? NULL
+                    : "client_groups= must be library, or names with colons between, of which one is group=");
+}
+
 /* Sessions of a timed run are one pair a thread, made again and again. */
 static void derive(void)
 {
@@ -96,7 +114,7 @@ static void derive(void)
 
 bool arguments_consistent(void)
 {
-    if (!complete() || !roles_consistent() || !resumption_consistent() || !churn_consistent() ||
+    if (!complete() || !groups_consistent() || !roles_consistent() || !resumption_consistent() || !churn_consistent() ||
         !contexts_consistent() || !clients_consistent())
         return false;
     derive();

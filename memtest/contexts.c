@@ -2,6 +2,7 @@
  * does not look like a session's. */
 #include "core.h"
 
+#include <string.h>
 #include <unistd.h>
 
 void unheard(const char *name)
@@ -44,6 +45,14 @@ static bool certs_may_be_refused(void)
     return access(suite_path(path, &run.suite, "may-be-refused"), F_OK) == 0;
 }
 
+/* NULL, or what a driver says then that it does not do. */
+static const char *refusable(void)
+{
+    if (certs_may_be_refused())
+        return "does not take the suite's certificates";
+    return !strcmp(run.suite.client_groups, GROUPS_LIBRARY) ? "does not offer this group of itself" : NULL;
+}
+
 static void contexts_new(void *contexts[2])
 {
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
@@ -63,14 +72,14 @@ static size_t warm_up_count(void)
 void contexts_open(void *contexts[2], struct negotiated result[2])
 {
     const struct pairs first = pairs_held(0, warm_up_count());
-    const bool refusable = certs_may_be_refused();
-    if (refusable)
-        refusals_begin("does not take the suite's certificates");
+    const char *refused = refusable();
+    if (refused)
+        refusals_begin(refused);
     contexts_new(contexts);
     sessions_new(contexts, first);
     handshake(first, unheard, unseen);
     established(first);
-    if (refusable)
+    if (refused)
         refusals_end();
     sessions_use(first, unheard, unseen);
     sessions_verify(first, result);

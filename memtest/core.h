@@ -93,19 +93,26 @@ void *wire_session(struct wire *end);
 void wire_context_set(struct wire *end, void *context); /* where sessions have contexts of their own */
 void *wire_context(struct wire *end);
 size_t wire_pair(struct wire *end);
-bool wire_unread(struct wire *end); /* something arrived that was not read */
-void wires_reset(struct pairs);     /* as new: nothing in flight, no sessions */
-uint64_t wires_bytes(void);         /* memory that bytes in flight take, outside of this process's RSS */
+bool wire_unread(struct wire *end);  /* something arrived that was not read */
+bool wire_retried(struct wire *end); /* its session's handshake began with a HelloRetryRequest, of either wire */
+void wires_reset(struct pairs);      /* as new: nothing in flight, no sessions */
+uint64_t wires_bytes(void);          /* memory that bytes in flight take, outside of this process's RSS */
 
 /* wire_mapped.c: the same in memory of this process, for timed scenarios; each end is one thread's. */
 extern bool wires_mapped;
 void wire_mapped_open(struct wire *ends[2], size_t room); /* by role; `room` bytes each way */
 bool wire_mapped_unread(const struct wire *end);          /* something arrived that was not read */
+void wire_mapped_begin(struct wire *end);                 /* another session has it now */
 struct traffic {
     uint64_t writes, reads, written, read;     /* calls that moved something, and the bytes */
 } wire_mapped_traffic(const struct wire *end); /* of this end since it was opened */
 size_t wire_mapped_write(struct wire *, const void *, size_t);
 size_t wire_mapped_read(struct wire *, void *, size_t);
+bool wire_mapped_retried(const struct wire *end);
+
+/* hello_retry.c: of a complete session's handshake. Dies where a HelloRetryRequest is missing, or is not asked for. */
+void retry_agrees(size_t pair, enum role role, struct wire *end);
+bool handshakes_retried(void); /* all that agreed */
 
 /* frames.c: every call of a driver goes through a function that names its role, so that a call stack alone tells it. */
 struct frames {

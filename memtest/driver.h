@@ -14,12 +14,14 @@ enum { TICKETS_LIBRARY = -1 }; /* of a suite: whatever the library does unless i
 
 /* One protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups. */
 struct suite {
-    const char *protocol; /* "TLSv1.2", "TLSv1.3", or "none" for the null stack */
-    const char *cipher;   /* "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_256_GCM_SHA384", ... */
-    const char *group;    /* "X25519", "X25519MLKEM768", ... */
-    const char *certs;    /* directory with root.pem, chain.pem (leaf first), key.pem; the leaf is for SERVER_NAME.
-                           * Of clients, for auth "mutual": client-root.pem, client-chain.pem, client-key.pem */
-    const char *auth;     /* "server", "mutual", or "none" for the null stack */
+    const char *protocol;      /* "TLSv1.2", "TLSv1.3", or "none" for the null stack */
+    const char *cipher;        /* "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_256_GCM_SHA384", ... */
+    const char *group;         /* "X25519", "X25519MLKEM768", ...: just this one is a server's */
+    const char *client_groups; /* a client's in order of preference, with colons between, of which one is `group`. It
+                                * sends a key share of the first alone. GROUPS_LIBRARY: what the library offers */
+    const char *certs;         /* directory with root.pem, chain.pem (leaf first), key.pem; the leaf is for SERVER_NAME.
+                                * Of clients, for auth "mutual": client-root.pem, client-chain.pem, client-key.pem */
+    const char *auth;          /* "server", "mutual", or "none" for the null stack */
     int tickets; /* a server issues per connection, or TICKETS_LIBRARY; in TLS 1.2 there is one, or with 0 none */
     bool store;  /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets` */
     bool resume; /* clients offer what an earlier session got: ids with `store`, else tickets */
@@ -27,13 +29,15 @@ struct suite {
                           * "drop-peer-chain" for a server not to keep its clients' certificates */
 };
 
+#define GROUPS_LIBRARY "library" /* of a suite's client_groups: whatever a client does unless it is told otherwise */
+
 #define SERVER_NAME "localhost" /* wire_server_name(), but where a server has several */
 
 /* What one session agreed on. Strings are static; compared without regard to case. */
 struct negotiated {
     const char *protocol;
     const char *cipher;
-    const char *group; /* NULL when the library cannot tell: the suite then offered exactly one */
+    const char *group; /* NULL when the library cannot tell: the server then had exactly one */
     bool resumed;
     bool peer_verified; /* chain verified up to the root in the store and, on a client, the host name matched */
     /* Of the peer's own certificate something that no other has (its encoding, signature or key), until the session's

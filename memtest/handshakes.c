@@ -52,8 +52,10 @@ static void session_free(struct worker *worker, enum role role, void *session)
 static void verify(struct worker *worker, bool offered)
 {
     struct negotiated *agreed = worker->agreed;
-    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++) {
         session_agrees(worker->index, role, worker->sessions[role], &agreed[role]);
+        retry_agrees(worker->index, role, worker->ends[role]);
+    }
     if (agreed[ROLE_CLIENT].resumed != agreed[ROLE_SERVER].resumed)
         die("handshake %zu of thread %zu: one end says that it was resumed, the other that it was not",
             (size_t)worker->round, worker->index);
@@ -67,6 +69,8 @@ static void verify(struct worker *worker, bool offered)
 static void one_round(struct worker *worker)
 {
     const bool offers = worker->previous != NULL;
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        wire_mapped_begin(worker->ends[role]);
     client_new(worker);
     if (offers)
         session_free(worker, ROLE_CLIENT, worker->previous);

@@ -34,6 +34,7 @@ const struct memtest_place memtest_layout[] = {
     FIELD(suite, protocol),
     FIELD(suite, cipher),
     FIELD(suite, group),
+    FIELD(suite, client_groups),
     FIELD(suite, certs),
     FIELD(suite, auth),
     FIELD(suite, tickets),

@@ -185,6 +185,7 @@ static void session_verify(size_t pair, enum role role, void *results)
 {
     struct negotiated *result = &((struct negotiated *)results)[role];
     session_agrees(pair, role, session_of(pair, role), result);
+    retry_agrees(pair, role, wire_end(pair, role));
     if (result->resumed)
         die("%s %zu resumed a session, the suite asks for a full handshake", role_name(role), pair);
     if (role == ROLE_SERVER && result->peer_verified)

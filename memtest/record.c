@@ -173,6 +173,7 @@ static void negotiated(const struct negotiated result[2])
     json_text("cipher", said->cipher);
     json_text("group", said->group ? said->group : run.suite.group);
     json_text("group_from", said->group ? "session" : "offer");
+    printf(",\"retried\":%s", handshakes_retried() ? "true" : "false");
     printf(",\"client_verified\":%s", verified(ROLE_CLIENT, result));
     printf(",\"server_verified\":%s}", verified(ROLE_SERVER, result));
 }

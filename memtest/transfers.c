@@ -91,6 +91,7 @@ static void establish(struct worker *worker)
     }
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++) {
         session_agrees(worker->index, role, sessions[role], &worker->agreed[role]);
+        retry_agrees(worker->index, role, worker->ends[role]);
         if (worker->agreed[role].resumed)
             die("thread %zu resumed a session, the suite asks for a full handshake", worker->index);
     }

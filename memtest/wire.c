@@ -3,6 +3,7 @@
  * punches the hole behind what it has read, so a read wire holds no memory however many there are. */
 #define _GNU_SOURCE
 #include "core.h"
+#include "hello_retry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@ struct end {
     void *session, *context;
     uint32_t read_at, taken; /* where the next unread write starts in the peer's ring; bytes of it already given */
     uint32_t write_at;
+    struct retry_watch first; /* that the server sent: its own end watches what it writes, its client's what it reads */
 };
 
 static int wires_fd = -1, ends_fd = -1;
@@ -105,6 +107,16 @@ size_t wire_pair(struct wire *end)
     return index_of(end) / 2;
 }
 
+static bool is_server(size_t index)
+{
+    return index % 2 == ROLE_SERVER;
+}
+
+bool wire_retried(struct wire *end)
+{
+    return wires_mapped ? wire_mapped_retried(end) : retry_is_seen(&load(index_of(end))->first);
+}
+
 static size_t slot(size_t size)
 {
     return (HEADER + size + PAGE - 1) / PAGE * PAGE;
@@ -160,6 +172,8 @@ size_t wire_write(struct wire *wire, const void *bytes, size_t size)
     ring_io(true, index, end->write_at + HEADER, (void *)bytes, size);
     ring_io(true, index, end->write_at, &length, HEADER); /* last: until then nothing is there */
     end->write_at = (end->write_at + slot(size)) % STRIDE;
+    if (is_server(index))
+        retry_watch(&end->first, bytes, size);
     return size;
 }
 
@@ -177,6 +191,8 @@ size_t wire_read(struct wire *wire, void *bytes, size_t size)
         size = length - end->taken;
     ring_io(false, peer, end->read_at + HEADER + end->taken, bytes, size);
     end->taken += size;
+    if (is_server(peer))
+        retry_watch(&end->first, bytes, size);
     if (end->taken == length) {
         punch(peer, end->read_at, slot(length));
         end->read_at = (end->read_at + slot(length)) % STRIDE;

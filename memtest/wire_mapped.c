@@ -1,6 +1,7 @@
 /* Wires in memory, for timed scenarios: a write is one memcpy into the peer's buffer, a read one out of it. A buffer
  * that was read to its end begins again at its start, so it stays as small in the caches as what is in flight. */
 #include "core.h"
+#include "hello_retry.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 struct flow {
     unsigned char *bytes;
     size_t room, written, read; /* written and read: since it was empty */
+    struct retry_watch first;   /* bytes of the session */
 };
 
 struct mapped {
@@ -47,6 +49,7 @@ size_t wire_mapped_write(struct wire *wire, const void *bytes, size_t size)
         return 0;
     memcpy(out->bytes + out->written, bytes, size);
     out->written += size;
+    retry_watch(&out->first, bytes, size);
     end->traffic.writes++;
     end->traffic.written += size;
     return size;
@@ -72,6 +75,18 @@ size_t wire_mapped_read(struct wire *wire, void *bytes, size_t size)
 bool wire_mapped_unread(const struct wire *wire)
 {
     return ((const struct mapped *)wire)->in->written > 0;
+}
+
+void wire_mapped_begin(struct wire *wire)
+{
+    ((struct mapped *)wire)->out->first = (struct retry_watch){0};
+}
+
+/* Of the two flows one is a server's; what a client sends first is no ServerHello. */
+bool wire_mapped_retried(const struct wire *wire)
+{
+    const struct mapped *end = (const struct mapped *)wire;
+    return retry_is_seen(&end->in->first) || retry_is_seen(&end->out->first);
 }
 
 struct traffic wire_mapped_traffic(const struct wire *wire)

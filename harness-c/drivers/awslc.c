@@ -13,6 +13,8 @@ static const char *version(void)
 static const char *configure(SSL_CTX *ctx, const struct suite *suite)
 {
     const char *lacks = openssl_ciphersuites(ctx, suite);
+    if (!lacks)
+        lacks = boringssl_share_lacks(suite);
     return lacks ? lacks : boringssl_lacks(suite);
 }
 

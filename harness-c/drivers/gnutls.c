@@ -25,9 +25,12 @@ static const char *version(void)
 
 static const char *supports(const struct suite *suite)
 {
-    gnutls_priority_t priority = NULL;
-    const char *lacks = priority_new(&priority, suite);
-    gnutls_priority_deinit(priority);
+    const char *lacks = NULL;
+    for (enum role role = ROLE_CLIENT; !lacks && role <= ROLE_SERVER; role++) {
+        gnutls_priority_t priority = NULL;
+        lacks = priority_new(&priority, role, suite);
+        gnutls_priority_deinit(priority);
+    }
     if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))
         lacks = "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
     if (!strcmp(suite->options, "drop-peer-chain"))
@@ -40,11 +43,13 @@ static const char *supports(const struct suite *suite)
 static void *context_new(enum role role, const struct suite *suite)
 {
     struct context *context = gnutls_calloc(1, sizeof *context);
-    if (!context || priority_new(&context->priority, suite))
+    if (!context || priority_new(&context->priority, role, suite))
         die("gnutls_priority_init failed");
     context->credentials = credentials_new(role, suite);
     context->flags = role == ROLE_CLIENT ? GNUTLS_CLIENT : GNUTLS_SERVER;
     context->flags |= GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_SEND_TICKET;
+    if (role == ROLE_CLIENT && strcmp(suite->client_groups, GROUPS_LIBRARY) != 0)
+        context->flags |= GNUTLS_KEY_SHARE_TOP; /* by itself it sends two, of unlike groups */
     context->tickets = role == ROLE_SERVER ? suite->tickets : 0;
     context->mutual = !strcmp(suite->auth, "mutual");
     context->store = role == ROLE_SERVER && suite->store ? sessions_kept_new() : NULL;

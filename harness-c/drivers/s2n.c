@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #ifdef OWN_ALLOCATOR
 #define MLOCK "mlock on"
@@ -25,6 +26,8 @@ static const char *version(void)
 static const char *supports(const struct suite *suite)
 {
     const char *lacks = policy_for(suite, ROLE_SERVER) ? NULL : "none of its security policies has it come out";
+    if (strcasecmp(suite->client_groups, suite->group) != 0)
+        lacks = "offers the groups of a security policy, and takes no list of them";
     if (strncmp(suite->protocol, "TLSv1.", 6) != 0)
         lacks = "does TLSv1.2 and TLSv1.3 only";
     if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))

@@ -1,4 +1,5 @@
 /* wolfSSL 5.x behind the driver interface; under the GPL, as the library is. */
+#include "group_names.h"
 #include "wolfssl_sealer.h"
 
 #include <stdio.h>
@@ -38,17 +39,20 @@ static const char *supports(const struct suite *suite)
         return "saves memory by how it is built, not by a setting at run time";
     if (!strcmp(suite->options, "drop-peer-chain"))
         return "keeps its peers' certificates or not by how it is built, not by a setting at run time";
-    WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(ROLE_CLIENT, suite));
-    check(ctx ? WOLFSSL_SUCCESS : 0, "wolfSSL_CTX_new");
-    const char *reason = configure(ctx, suite);
-    wolfSSL_CTX_free(ctx);
+    const char *reason = NULL;
+    for (enum role role = ROLE_CLIENT; !reason && role <= ROLE_SERVER; role++) {
+        WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(role, suite));
+        check(ctx ? WOLFSSL_SUCCESS : 0, "wolfSSL_CTX_new");
+        reason = configure(ctx, role, suite);
+        wolfSSL_CTX_free(ctx);
+    }
     return reason;
 }
 
 static void *context_new(enum role role, const struct suite *suite)
 {
     WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(role, suite));
-    if (!ctx || configure(ctx, suite))
+    if (!ctx || configure(ctx, role, suite))
         die("wolfSSL_CTX_new: failed");
     credentials_load(ctx, role, suite);
     tickets_set(ctx, role, suite);
@@ -127,7 +131,7 @@ static void negotiated(void *opaque, struct negotiated *result)
     result->protocol = wolfSSL_get_version(ssl);
     bool tls13 = !strcmp(result->protocol, "TLSv1.3"); /* OpenSSL's name is IANA's there, the library's own in 1.2 */
     result->cipher = tls13 ? wolfSSL_get_cipher(ssl) : wolfSSL_get_cipher_name(ssl);
-    result->group = wolfSSL_get_curve_name(ssl);
+    result->group = group_as_suite(wolfSSL_get_curve_name(ssl));
     result->resumed = wolfSSL_session_reused(ssl);
     bool requires = wolfSSL_is_server(ssl) ? ssl->options.failNoCert : ssl->buffers.domainName.buffer != NULL;
     bool verifies = ssl->options.verifyPeer && !ssl->options.verifyNone;

@@ -44,7 +44,8 @@ static const char *lacks(const struct suite *suite)
         return "has no tickets";
     if (!cipher_named(suite->cipher))
         return "this driver does not know this cipher";
-    return strcmp(suite->group, "X25519") ? "this driver does not know this group" : NULL;
+    const bool other = strcmp(suite->group, "X25519") != 0 || strcmp(suite->client_groups, "X25519") != 0;
+    return other ? "this driver does not know these groups" : NULL;
 }
 
 #endif

@@ -91,6 +91,13 @@ static inline void *boringssl_session_new(void *context, struct wire *wire)
     return ssl;
 }
 
+/* Where no call says which key shares to send: beside that of the first group there is one of a hybrid. */
+static inline const char *boringssl_share_lacks(const struct suite *suite)
+{
+    const char *rest = strchr(suite->client_groups, ':');
+    return rest && strstr(rest, "MLKEM") ? "sends a key share of its client's hybrid too, whatever comes first" : NULL;
+}
+
 static inline const char *boringssl_lacks(const struct suite *suite)
 {
     if (suite->store && openssl_is_tls13(suite))

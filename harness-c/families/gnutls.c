@@ -1,6 +1,7 @@
 /* What GnuTLS is told before its first session: a suite in its own words, whom to trust, where sessions are kept. */
 #include "gnutls.h"
 
+#include "group_names.h"
 #include "session_store.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ static const struct {
     {"ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "+AES-256-GCM:+ECDHE-ECDSA"},
     {"X25519", "X25519", "+GROUP-X25519"},
     {"P-256", "SECP256R1", "+GROUP-SECP256R1"},
+    {"P-384", "SECP384R1", "+GROUP-SECP384R1"},
     {"X25519MLKEM768", "X25519-MLKEM768", "+GROUP-X25519-MLKEM768"},
 };
 enum { NAMES = sizeof names / sizeof *names };
@@ -43,20 +45,38 @@ const char *openssl_name(const char *gnutls)
     return gnutls;
 }
 
-const char *priority_new(gnutls_priority_t *priority, const struct suite *suite)
+/* The role's groups as words, each with a colon before; false when this driver does not know one of them. */
+static bool group_words(char *words, size_t room, enum role role, const struct suite *suite)
 {
-    const char *cipher = words_of(suite->cipher), *group = words_of(suite->group);
+    char name[GROUP_NAME_BYTES];
+    size_t length = 0;
+    *words = 0;
+    for (const char *list = role_groups(role, suite); list;) {
+        list = group_next(list, name);
+        if (!words_of(name) || length + strlen(words_of(name)) + 2 > room)
+            return false;
+        length += (size_t)snprintf(words + length, room - length, ":%s", words_of(name));
+    }
+    return true;
+}
+
+const char *priority_new(gnutls_priority_t *priority, enum role role, const struct suite *suite)
+{
+    const char *cipher = words_of(suite->cipher);
+    char groups[128];
     bool tls13 = !strcmp(suite->protocol, "TLSv1.3");
-    char words[256];
+    char words[384];
     if (!tls13 && strcmp(suite->protocol, "TLSv1.2") != 0)
         return "does TLSv1.2 and TLSv1.3 only";
     if (!cipher || tls13 == !strncmp(suite->cipher, "ECDHE", 5))
         return "this driver does not know this cipher";
     /* TLS 1.2 has one list for key exchange and for the curves of certificates: P-256 is in it too, last. */
     const char *p256 = !strncmp(suite->cipher, "ECDHE-ECDSA", 11) ? ":+GROUP-SECP256R1" : "";
-    snprintf(words, sizeof words, "NORMAL:-VERS-ALL:-CIPHER-ALL:-MAC-ALL:-KX-ALL:-GROUP-ALL:+AEAD:%s:%s:%s%s",
-             words_of(suite->protocol), cipher, group ? group : "", p256);
-    return group && gnutls_priority_init(priority, words, NULL) == 0 ? NULL : "does not have this group";
+    if (!group_words(groups, sizeof groups, role, suite))
+        return "does not have this group";
+    snprintf(words, sizeof words, "NORMAL:-VERS-ALL:-CIPHER-ALL:-MAC-ALL:-KX-ALL%s:+AEAD:%s:%s%s%s",
+             *groups ? ":-GROUP-ALL" : "", words_of(suite->protocol), cipher, groups, *groups ? p256 : "");
+    return gnutls_priority_init(priority, words, NULL) == 0 ? NULL : "does not have this group";
 }
 
 void check(int result, const char *what)

@@ -1,4 +1,5 @@
 /* What Mbed TLS is told before its first session: what to offer, and whom to trust. */
+#include "group_names.h"
 #include "mbedtls_alone.h"
 #include "mbedtls_credentials.h"
 
@@ -63,6 +64,30 @@ mbedtls_cipher_type_t cipher_type(const char *name)
     return cipher_named(name)->type;
 }
 
+enum { NOT_READ = -1 };
+
+/* The role's groups in the library's numbers: how many, none where it is to choose, or NOT_READ. */
+static int groups_read(group groups[GROUPS], enum role role, const struct suite *suite)
+{
+    static const struct {
+        const char *name;
+        group number;
+    } known[] = {{"X25519", GROUP_X25519}, {"P-256", GROUP_P256}, {"P-384", GROUP_P384}};
+    enum { KNOWN = sizeof known / sizeof *known };
+    char name[GROUP_NAME_BYTES];
+    int count = 0;
+    for (const char *list = role_groups(role, suite); list; count++) {
+        size_t i = 0;
+        list = group_next(list, name);
+        while (i < KNOWN && strcasecmp(known[i].name, name) != 0)
+            i++;
+        if (i == KNOWN || count == GROUPS - 2)
+            return NOT_READ;
+        groups[count] = known[i].number;
+    }
+    return count;
+}
+
 const char *lacks(const struct suite *suite)
 {
     if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
@@ -81,7 +106,11 @@ const char *lacks(const struct suite *suite)
         return "keeps its peers' certificates or not by how it is built, not by a setting at run time";
     if (!cipher_named(suite->cipher))
         return "does not have this cipher";
-    return strcmp(suite->group, "X25519") ? "does not have this group" : NULL;
+    group unused[GROUPS];
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        if (groups_read(unused, role, suite) == NOT_READ)
+            return "does not have this group";
+    return NULL;
 }
 
 /* Tickets, or ids; TLS 1.3 with a new key exchange always. */
@@ -116,15 +145,19 @@ static void configure(struct context *context, const struct suite *suite)
     mbedtls_ssl_config *config = &context->config;
     bool both = !is_tls13(suite) && (client || is_mutual(suite)) && strstr(suite->cipher, "ECDSA");
     context->ciphers[0] = cipher_named(suite->cipher)->number;
-    context->groups[0] = GROUP_X25519;
-    context->groups[1] = both ? GROUP_P256 : 0;
+    const int count = groups_read(context->groups, context->role, suite);
+    for (int i = 0; i < count; i++)
+        both &= context->groups[i] != GROUP_P256;
+    context->groups[count] = both ? GROUP_P256 : 0;
+    context->groups[count + 1] = 0;
     check(mbedtls_ssl_config_defaults(config, client ? MBEDTLS_SSL_IS_CLIENT : MBEDTLS_SSL_IS_SERVER,
                                       MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT),
           "mbedtls_ssl_config_defaults");
     mbedtls_ssl_conf_min_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, is_tls13(suite) ? 4 : 3);
     mbedtls_ssl_conf_max_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, is_tls13(suite) ? 4 : 3);
     mbedtls_ssl_conf_ciphersuites(config, context->ciphers);
-    mbedtls_ssl_conf_groups(config, context->groups);
+    if (count > 0)
+        mbedtls_ssl_conf_groups(config, context->groups);
     mbedtls_ssl_conf_rng(config, random_alone, context);
     resumption_configure(context, suite);
 }

@@ -11,6 +11,8 @@
 #include <mbedtls/ssl_ticket.h>
 #include <pthread.h>
 
+enum { GROUPS = 6 }; /* of a role, with P-256 for certificates and the list's end */
+
 /* A configuration, and what it only refers to. */
 struct context {
     mbedtls_ssl_config config; /* the first: what a session's configuration is a part of */
@@ -24,7 +26,7 @@ struct context {
     mbedtls_ssl_ticket_context ticket; /* what seals tickets */
     pthread_mutex_t random_lock, key_lock, kept_lock;
     int ciphers[2];
-    group groups[3];
+    group groups[GROUPS];
 };
 
 /* PSA has one table of keys for the process, and TLS 1.3 all of its ephemeral keys in it. */

@@ -10,6 +10,7 @@
 typedef uint16_t group; /* IANA's number */
 #define GROUP_X25519 MBEDTLS_SSL_IANA_TLS_GROUP_X25519
 #define GROUP_P256 MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1
+#define GROUP_P384 MBEDTLS_SSL_IANA_TLS_GROUP_SECP384R1
 /* No call tells them. */
 #define VERIFY_MODE(ssl) ((ssl)->MBEDTLS_PRIVATE(conf)->MBEDTLS_PRIVATE(authmode))
 #define STATE(ssl) ((ssl)->MBEDTLS_PRIVATE(state))
@@ -22,6 +23,7 @@ typedef uint16_t group; /* IANA's number */
 typedef mbedtls_ecp_group_id group;
 #define GROUP_X25519 MBEDTLS_ECP_DP_CURVE25519
 #define GROUP_P256 MBEDTLS_ECP_DP_SECP256R1
+#define GROUP_P384 MBEDTLS_ECP_DP_SECP384R1
 #define VERIFY_MODE(ssl) ((ssl)->conf->authmode)
 #define STATE(ssl) ((ssl)->state)
 #define PEER_DIGEST(ssl) ((ssl)->session->peer_cert_digest)

@@ -1,4 +1,5 @@
 /* What the drivers of OpenSSL's family share. */
+#define _GNU_SOURCE
 #include "openssl.h"
 #include "openssl_credentials.h"
 #include "openssl_names.h"
@@ -21,12 +22,15 @@ void openssl_check(bool done, const char *what)
 
 /* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
  * needs P-256 in it too: last, and what was negotiated is checked. */
-static bool groups_set(SSL_CTX *ctx, const struct suite *suite)
+static bool groups_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
-    char groups[128];
-    bool p256 = !strcmp(suite->protocol, "TLSv1.2") && strstr(suite->cipher, "ECDSA");
-    snprintf(groups, sizeof groups, "%s%s", suite->group, p256 ? ":P-256" : "");
-    return SSL_CTX_set1_groups_list(ctx, groups);
+    char groups[256];
+    const char *list = role_groups(role, suite);
+    if (!list)
+        return true;
+    bool p256 = !openssl_is_tls13(suite) && strstr(suite->cipher, "ECDSA") && !strcasestr(list, "P-256");
+    return snprintf(groups, sizeof groups, "%s%s", list, p256 ? ":P-256" : "") < (int)sizeof groups &&
+           SSL_CTX_set1_groups_list(ctx, groups);
 }
 
 const char *openssl_offers(SSL_CTX *ctx, const struct suite *suite)
@@ -41,7 +45,7 @@ const char *openssl_offers(SSL_CTX *ctx, const struct suite *suite)
         return "options=drop-peer-chain: has no option for it";
     if (!tls13 && !SSL_CTX_set_cipher_list(ctx, suite->cipher))
         return "does not have this cipher";
-    return groups_set(ctx, suite) ? NULL : "does not have this group";
+    return NULL;
 }
 
 const char *openssl_supports(const struct suite *suite, openssl_configure *configure)
@@ -49,6 +53,8 @@ const char *openssl_supports(const struct suite *suite, openssl_configure *confi
     SSL_CTX *ctx = SSL_CTX_new(TLS_method());
     openssl_check(ctx, "SSL_CTX_new");
     const char *lacks = configure(ctx, suite);
+    for (enum role role = ROLE_CLIENT; !lacks && role <= ROLE_SERVER; role++)
+        lacks = groups_set(ctx, role, suite) ? NULL : "does not have this group";
     SSL_CTX_free(ctx);
     ERR_clear_error();
     return lacks;
@@ -70,7 +76,7 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
 {
     struct openssl_context *context = malloc(sizeof *context);
     SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
-    openssl_check(context && ctx && !configure(ctx, suite), "SSL_CTX_new");
+    openssl_check(context && ctx && !configure(ctx, suite) && groups_set(ctx, role, suite), "SSL_CTX_new");
     pthread_once(&wire_method_once, wire_method_new);
     credentials_load(ctx, role, suite);
     resumption_set(ctx, role, suite);

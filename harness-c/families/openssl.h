@@ -23,7 +23,7 @@ typedef const char *openssl_configure(SSL_CTX *ctx, const struct suite *suite);
 /* Ends the run unless it is done, with the library's first reason. */
 void openssl_check(bool done, const char *what);
 
-/* A driver's `configure` begins with it: protocol and group, and in TLS 1.2 the cipher. */
+/* A driver's `configure` begins with it: the protocol, and in TLS 1.2 the cipher. Groups are each role's own. */
 const char *openssl_offers(SSL_CTX *ctx, const struct suite *suite);
 static inline bool openssl_is_tls13(const struct suite *suite)
 {

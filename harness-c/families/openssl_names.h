@@ -3,6 +3,7 @@
 #define MEMTEST_OPENSSL_NAMES_H
 
 #include "driver.h"
+#include "group_names.h"
 
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -12,14 +13,14 @@
 /* By the names that all their releases have. */
 static inline const char *group_name(SSL *ssl)
 {
-    return SSL_get_curve_name(SSL_get_curve_id(ssl));
+    return group_as_suite(SSL_get_curve_name(SSL_get_curve_id(ssl)));
 }
 
 #elif OPENSSL_VERSION_NUMBER >= 0x30000000L && !defined(LIBRESSL_VERSION_NUMBER)
 
 static inline const char *group_name(SSL *ssl)
 {
-    return SSL_group_to_name(ssl, SSL_get_negotiated_group(ssl));
+    return group_as_suite(SSL_group_to_name(ssl, SSL_get_negotiated_group(ssl)));
 }
 
 #else /* OpenSSL 1.1.1 and LibreSSL know it by the server's key share alone, which the client has. */
@@ -32,7 +33,7 @@ static inline const char *group_name(SSL *ssl)
     const EC_KEY *key = EVP_PKEY_base_id(share) == EVP_PKEY_EC ? EVP_PKEY_get0_EC_KEY(share) : NULL;
     int group = key ? EC_GROUP_get_curve_name(EC_KEY_get0_group(key)) : EVP_PKEY_base_id(share);
     EVP_PKEY_free(share);
-    return group == NID_X9_62_prime256v1 ? "secp256r1" : OBJ_nid2sn(group);
+    return group_as_suite(OBJ_nid2sn(group));
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* What s2n-tls is told before its first session: policies, where memory comes from, and whom to trust. */
 #include "s2n_setup.h"
+#include "certs_kind.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 /* s2n offers what a named security policy has, all of it, and a server chooses by its own order. These are the policies
  * that have a suite for both ends' first choice with the fewest ciphers and groups beside it. So its hellos are larger
  * than those of a stack that offers just one; what came out is checked as everywhere. */
-static const struct {
+static const struct policies {
     const char *protocol, *cipher, *group, *of[2]; /* by role */
 } known[] = {
     /* client: 8 ciphers and 4 groups, no TLS 1.3; server: 9 and 3, AES-128 and X25519 first */
@@ -25,14 +26,23 @@ static const struct {
     /* client: 3 and 5, with a key share each of X25519MLKEM768 and X25519; server of AES-256: 12 and 5 */
     {"TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519MLKEM768", {"CloudFront-TLS-1-3-2025", "CloudFront-TLS-1-3-2025"}},
     {"TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519MLKEM768", {"CloudFront-TLS-1-3-2025", "PQ-TLS-1-2-2024-10-09"}},
+    {.protocol = NULL},
+};
+
+/* The same where certificates are of ML-DSA, which the policies above have not. None of those that have has AES-256
+ * first. With X25519 first the client's is one of all that the library has. */
+static const struct policies known_mldsa[] = {
+    {"TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519", {"test_all_tls13", "20250721"}},
+    {"TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519MLKEM768", {"20250721", "20250721"}},
+    {.protocol = NULL},
 };
 
 const char *policy_for(const struct suite *suite, enum role role)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].protocol, suite->protocol) && !strcasecmp(known[i].cipher, suite->cipher) &&
-            !strcasecmp(known[i].group, suite->group))
-            return known[i].of[role];
+    for (const struct policies *one = certs_are_mldsa(suite) ? known_mldsa : known; one->protocol; one++)
+        if (!strcmp(one->protocol, suite->protocol) && !strcasecmp(one->cipher, suite->cipher) &&
+            !strcasecmp(one->group, suite->group))
+            return one->of[role];
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* What wolfSSL is told before its first session: what to offer, and whom to trust. Under the GPL, as the library is. */
 #include "wolfssl_setup.h"
+#include "group_names.h"
 
 #include <string.h>
 
@@ -32,27 +33,45 @@ static int group_number(const char *name)
         const char *name;
         int number;
     } groups[] = {
-        {"X25519", WOLFSSL_ECC_X25519}, {"P-256", WOLFSSL_ECC_SECP256R1}, {"X25519MLKEM768", WOLFSSL_X25519MLKEM768}};
+        {"X25519", WOLFSSL_ECC_X25519},
+        {"P-256", WOLFSSL_ECC_SECP256R1},
+        {"P-384", WOLFSSL_ECC_SECP384R1},
+        {"X25519MLKEM768", WOLFSSL_X25519MLKEM768},
+    };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (!strcmp(groups[i].name, name))
+        if (!strcasecmp(groups[i].name, name))
             return groups[i].number;
     return 0;
 }
 
 /* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, and other stacks'
  * servers send a P-256 chain only where P-256 is in it too: last, and what was negotiated is checked. */
-static bool groups_set(WOLFSSL_CTX *ctx, const struct suite *suite)
+static bool groups_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
 {
-    int groups[] = {group_number(suite->group), WOLFSSL_ECC_SECP256R1};
+    enum { MOST = 8 };
+    char name[GROUP_NAME_BYTES];
+    int groups[MOST + 1], count = 0;
     bool p256 = !is_tls13(suite) && strstr(suite->cipher, "ECDSA");
-    return groups[0] && wolfSSL_CTX_set_groups(ctx, groups, p256 ? 2 : 1) == WOLFSSL_SUCCESS;
+    const char *list = role_groups(role, suite);
+    if (!list)
+        return true;
+    while (list && count < MOST) {
+        list = group_next(list, name);
+        groups[count] = group_number(name);
+        p256 &= groups[count] != WOLFSSL_ECC_SECP256R1;
+        if (!groups[count++])
+            return false;
+    }
+    if (p256)
+        groups[count++] = WOLFSSL_ECC_SECP256R1;
+    return !list && wolfSSL_CTX_set_groups(ctx, groups, count) == WOLFSSL_SUCCESS;
 }
 
-const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
+const char *configure(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
 {
     if (wolfSSL_CTX_set_cipher_list(ctx, suite->cipher) != WOLFSSL_SUCCESS)
         return "does not have this cipher";
-    return groups_set(ctx, suite) ? NULL : "does not have this group";
+    return groups_set(ctx, role, suite) ? NULL : "does not have this group";
 }
 
 #ifdef HAVE_SESSION_TICKET

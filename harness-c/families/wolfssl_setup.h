@@ -13,8 +13,8 @@ bool is_tls13(const struct suite *suite);
 /* Of the suite's protocol alone. */
 WOLFSSL_METHOD *method(enum role role, const struct suite *suite);
 
-/* Offers just what the suite asks; NULL, or what this build of the library does not have. */
-const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite);
+/* Offers just what the suite asks of a role; NULL, or what this build of the library does not have. */
+const char *configure(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite);
 
 /* What this build of the library lacks of the suite's tickets, or NULL; and the suite's tickets, just as many. */
 const char *tickets_lacking(const struct suite *suite);

@@ -32,6 +32,7 @@ type settings struct {
 	shares             [2]bool     // by role: all sessions have one context, and not one each
 	eachClient         bool        // client_certs=each: every client has a certificate of its own
 	marks              bool
+	clientGroups       *string // as asked for; nil where it is not
 	holds, keeps       [2]bool // by role: the sessions that this process makes; those that stay when a window is done
 	wiresFd, barrierFd int     // shared with the other process; -1 without one
 	threads            int

@@ -47,7 +47,7 @@ const termBytes = 128
 
 // terms are what both must have been started with, each as in argv, in the order of memtest/barrier.c: certificates may
 // lie in a directory of each one's own.
-func terms() [16]string {
+func terms() [17]string {
 	suite := &run.suite
 	until, mark, tickets, store, data := "", 0, "library", "off", "short"
 	if run.until != nil {
@@ -75,6 +75,7 @@ func terms() [16]string {
 		"protocol=" + suite.Protocol,
 		"cipher=" + suite.Cipher,
 		"group=" + suite.Group,
+		"client_groups=" + suite.ClientGroups,
 		"auth=" + suite.Auth,
 		"tickets=" + tickets,
 		"store=" + store,

@@ -24,6 +24,7 @@ const ServerName = "localhost"
 // Suite is one protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups.
 type Suite struct {
 	Protocol, Cipher, Group string
+	ClientGroups            string // a client's in order of preference, with colons between, or GroupsLibrary
 	Certs                   string // directory with root.pem, chain.pem (leaf first), key.pem; of clients, with client- before
 	Auth                    string
 	Tickets                 int // that a server issues, or TicketsLibrary
@@ -35,6 +36,9 @@ type Suite struct {
 
 // TicketsLibrary is what a suite has in Tickets where the library does as it does unless it is told otherwise.
 const TicketsLibrary = -1
+
+// GroupsLibrary is what a suite has in ClientGroups where a client offers what it does unless it is told otherwise.
+const GroupsLibrary = "library"
 
 // Negotiated is what one session agreed on, as the library reports it.
 type Negotiated struct {

@@ -10,6 +10,7 @@ var (
 
 func (it *worker) sessionsNew() {
 	for _, role := range roles {
+		it.sides[role].begin()
 		side, began := &it.sides[role], it.now()
 		side.session = driver.Session(it.contexts[role], &side.link, ServerName)
 		it.lapEnd(newParts[role], began, it.now())
@@ -38,6 +39,7 @@ func (it *worker) complete() {
 func (it *worker) verify(offered bool) {
 	for _, role := range roles {
 		it.agreed[role] = agrees(role, it.index, it.sides[role].session)
+		retryAgrees(role, it.index, it.sides[role].retried())
 	}
 	if more := it.sides[Client].size + it.sides[Server].size; more > 0 {
 		Die("handshake %d of thread %d: %d bytes of application data arrived, and none were sent", it.round, it.index, more)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 const (
@@ -34,42 +35,43 @@ type known struct {
 // keys are all there are.
 func (it *settings) keys() map[string]known {
 	return map[string]known{
-		"protocol":     {scenarios, text(&it.suite.Protocol)},
-		"cipher":       {scenarios, text(&it.suite.Cipher)},
-		"group":        {scenarios, text(&it.suite.Group)},
-		"certs":        {scenarios, text(&it.suite.Certs)},
-		"auth":         {scenarios, oneOf(&it.suite.Auth, "server, mutual or none", "server", "mutual", "none")},
-		"tickets":      {scenarios, it.readTickets},
-		"store":        {scenarios, choice(&it.suite.Store, "off", "on")},
-		"resume":       {scenarios, choice(&it.suite.Resume, "off", "on")},
-		"options":      {scenarios, oneOf(&it.suite.Options, "default, low-memory or drop-peer-chain", "default", "low-memory", "drop-peer-chain")},
-		"client_certs": {scenarios, choice(&it.eachClient, "same", "each")},
-		"threads":      {ofThreads, count(&it.threads, 1, maxThreads)},
-		"aslr":         {scenarios, choice(&it.aslr, "off", "on")},
-		"thp":          {scenarios, oneOf(&it.thp, "off or host", "off", "host")},
-		"sessions":     {ofMeters, it.readSessions},
-		"role":         {ofSplit, meant(&it.holds)},
-		"keep":         {[]string{memoryScenario}, meant(&it.keeps)},
-		"wires":        {ofSplit, count(&it.wiresFd, 0, most)},
-		"barrier":      {ofSplit, count(&it.barrierFd, 0, most)},
-		"data":         {ofSplit, choice(&it.suite.FullRecords, "short", "full")},
-		"window":       {ofSplit, it.readWindow},
-		"until":        {ofMeters, optional(&it.until)},
-		"marks":        {ofMeters, choice(&it.marks, "0", "1")},
-		"cpu":          {ofMeters, count(&it.cpu, 0, most)},
-		"point":        {[]string{stallScenario}, it.readPoint},
-		"pattern":      {ofChurn, oneOf(&it.pattern, "waves, sawtooth or lifetimes", patterns...)},
-		"waves":        {ofChurn, count(&it.waves, 1, 1000000)},
-		"seed":         {ofChurn, count(&it.seed, 0, most)},
-		"trim":         {ofChurn, choice(&it.trim, "off", "on")},
-		"cas":          {ofContext, count(&it.cas, 1, most)},
-		"names":        {ofContext, count(&it.names, 1, maxNames)},
-		"sharing":      {ofContext, it.readSharing},
-		"rounds":       {ofTime, count(&it.rounds, 1, most)},
-		"warmup":       {ofTime, count(&it.warmup, 1, most)},
-		"seconds":      {ofTime, count(&it.seconds, 1, 24*60*60)},
-		"cpus":         {ofTime, it.readCpus},
-		"size":         {[]string{throughputScenario}, count(&it.size, 1, maxSize)},
+		"protocol":      {scenarios, text(&it.suite.Protocol)},
+		"cipher":        {scenarios, text(&it.suite.Cipher)},
+		"group":         {scenarios, text(&it.suite.Group)},
+		"client_groups": {scenarios, optional(&it.clientGroups)},
+		"certs":         {scenarios, text(&it.suite.Certs)},
+		"auth":          {scenarios, oneOf(&it.suite.Auth, "server, mutual or none", "server", "mutual", "none")},
+		"tickets":       {scenarios, it.readTickets},
+		"store":         {scenarios, choice(&it.suite.Store, "off", "on")},
+		"resume":        {scenarios, choice(&it.suite.Resume, "off", "on")},
+		"options":       {scenarios, oneOf(&it.suite.Options, "default, low-memory or drop-peer-chain", "default", "low-memory", "drop-peer-chain")},
+		"client_certs":  {scenarios, choice(&it.eachClient, "same", "each")},
+		"threads":       {ofThreads, count(&it.threads, 1, maxThreads)},
+		"aslr":          {scenarios, choice(&it.aslr, "off", "on")},
+		"thp":           {scenarios, oneOf(&it.thp, "off or host", "off", "host")},
+		"sessions":      {ofMeters, it.readSessions},
+		"role":          {ofSplit, meant(&it.holds)},
+		"keep":          {[]string{memoryScenario}, meant(&it.keeps)},
+		"wires":         {ofSplit, count(&it.wiresFd, 0, most)},
+		"barrier":       {ofSplit, count(&it.barrierFd, 0, most)},
+		"data":          {ofSplit, choice(&it.suite.FullRecords, "short", "full")},
+		"window":        {ofSplit, it.readWindow},
+		"until":         {ofMeters, optional(&it.until)},
+		"marks":         {ofMeters, choice(&it.marks, "0", "1")},
+		"cpu":           {ofMeters, count(&it.cpu, 0, most)},
+		"point":         {[]string{stallScenario}, it.readPoint},
+		"pattern":       {ofChurn, oneOf(&it.pattern, "waves, sawtooth or lifetimes", patterns...)},
+		"waves":         {ofChurn, count(&it.waves, 1, 1000000)},
+		"seed":          {ofChurn, count(&it.seed, 0, most)},
+		"trim":          {ofChurn, choice(&it.trim, "off", "on")},
+		"cas":           {ofContext, count(&it.cas, 1, most)},
+		"names":         {ofContext, count(&it.names, 1, maxNames)},
+		"sharing":       {ofContext, it.readSharing},
+		"rounds":        {ofTime, count(&it.rounds, 1, most)},
+		"warmup":        {ofTime, count(&it.warmup, 1, most)},
+		"seconds":       {ofTime, count(&it.seconds, 1, 24*60*60)},
+		"cpus":          {ofTime, it.readCpus},
+		"size":          {[]string{throughputScenario}, count(&it.size, 1, maxSize)},
 	}
 }
 
@@ -102,6 +104,9 @@ func (it *settings) whole() error {
 			return fmt.Errorf("%s= is missing", key.name)
 		}
 	}
+	if err := it.groupsWhole(); err != nil {
+		return err
+	}
 	if err := it.rolesWhole(); err != nil {
 		return err
 	}
@@ -115,6 +120,24 @@ func (it *settings) whole() error {
 		return errors.New("pattern=sawtooth needs 8 sessions, so that the stragglers of four waves are not the same ones")
 	}
 	return it.clientsWhole()
+}
+
+// groupsWhole: among the client's groups is its server's, and none is empty. Without the key it offers just that one.
+func (it *settings) groupsWhole() error {
+	suite := &it.suite
+	suite.ClientGroups = suite.Group
+	if it.clientGroups != nil {
+		suite.ClientGroups = *it.clientGroups
+	}
+	if suite.ClientGroups == GroupsLibrary {
+		return nil
+	}
+	names := strings.Split(suite.ClientGroups, ":")
+	has := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, suite.Group) })
+	if !has || slices.Contains(names, "") {
+		return errors.New("client_groups= must be library, or names with colons between, of which one is group=")
+	}
+	return nil
 }
 
 // rolesWhole is what one process of a pair needs, or only a process with both ends can do.

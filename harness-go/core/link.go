@@ -21,6 +21,7 @@ func outside(size int) []byte {
 type flow struct {
 	bytes         []byte
 	written, read int // since it was empty
+	first         retryWatch
 }
 
 // traffic is what went over a link so far.
@@ -42,6 +43,7 @@ func (it *link) Write(bytes []byte) (int, error) {
 	}
 	copy(out.bytes[out.written:], bytes)
 	out.written += len(bytes)
+	out.first.watch(bytes)
 	it.writes++
 	it.traffic.written += len(bytes)
 	return len(bytes), nil
@@ -67,5 +69,11 @@ func (it *link) take(bytes []byte) int {
 	it.traffic.read += given
 	return given
 }
+
+// begin: another session has this end now.
+func (it *link) begin() { it.out.first = retryWatch{} }
+
+// retried: of the two flows one is a server's; what a client sends first is no ServerHello.
+func (it *link) retried() bool { return it.in.first.seen() || it.out.first.seen() }
 
 func (it *link) unread() bool { return it.in.written > 0 }

@@ -158,6 +158,7 @@ func sessionsFree(of pairs) {
 func sessionsVerify(of pairs, result *[2]Negotiated) {
 	of.eachSession(func(it *session) {
 		result[it.role()] = agrees(it.role(), it.pair(), it)
+		retryAgrees(it.role(), it.pair(), it.first.seen())
 		if result[it.role()].Resumed {
 			Die("%s %d resumed a session, the suite asks for a full handshake", it.role(), it.pair())
 		}

@@ -212,6 +212,7 @@ func agreed() {
 	textOf("cipher", said.Cipher)
 	textOf("group", said.Group)
 	textOf("group_from", "session")
+	flag("retried", retryAll.Load() == retryYes)
 	for _, role := range roles { // of a role in another process only that one can tell
 		if run.holds[role] {
 			flag(role.String()+"_verified", result[role].PeerVerified)

@@ -22,7 +22,10 @@ type end struct {
 	index         uint32
 	readAt, taken uint32 // where the next unread write starts in the peer's ring; bytes of it already given
 	writeAt       uint32
+	first         retryWatch // bytes that the server sent: its own end watches what it writes, its client's what it reads
 }
+
+func (end *end) isServer() bool { return Role(end.index%2) == Server }
 
 func wireMust(err error, what string) {
 	if err != nil {
@@ -107,6 +110,9 @@ func (end *end) put(bytes []byte) bool {
 	ringIO(pwrite, end.index, end.writeAt+header, bytes, "cannot write")
 	ringIO(pwrite, end.index, end.writeAt, length[:], "cannot write") // last: until then nothing is there
 	end.writeAt = (end.writeAt + slot(size)) % stride
+	if end.isServer() {
+		end.first.watch(bytes)
+	}
 	return true
 }
 
@@ -130,6 +136,9 @@ func (end *end) take(bytes []byte) int {
 	size := min(uint32(len(bytes)), length-end.taken)
 	ringIO(pread, peer, end.readAt+header+end.taken, bytes[:size], "cannot read")
 	end.taken += size
+	if !end.isServer() {
+		end.first.watch(bytes[:size])
+	}
 	if end.taken == length {
 		punch(peer, end.readAt, slot(length))
 		end.readAt = (end.readAt + slot(length)) % stride

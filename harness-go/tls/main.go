@@ -19,8 +19,10 @@ func (driver) Name() string { return "go" }
 func (driver) Version() string { return runtime.Version() + " crypto/tls" }
 
 func (driver) Supports(suite *core.Suite) string {
-	if _, err := offer(suite); err != nil {
-		return err.Error()
+	for _, role := range [...]core.Role{core.Client, core.Server} {
+		if _, err := offer(role, suite); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }
@@ -32,7 +34,7 @@ func (driver) Supports(suite *core.Suite) string {
 // have, a session's outgoing record is made in a buffer of a pool, and a server's tickets are sealed with keys of its own
 // that change daily.
 func (driver) Context(role core.Role, suite *core.Suite) any {
-	config, err := offer(suite)
+	config, err := offer(role, suite)
 	mutual := suite.Auth == "mutual"
 	if err == nil && role == core.Client {
 		config.ServerName = core.ServerName

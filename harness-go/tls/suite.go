@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,8 +58,30 @@ func find[ID any](table map[string]ID, asked string) (id ID, found bool) {
 	return id, false
 }
 
-// offer is exactly what the suite names: one protocol, one cipher, one group. Or an error with what is lacking.
-func offer(suite *core.Suite) (*tls.Config, error) {
+// chosen are a role's groups; nil where crypto/tls is to choose. It has an order of its own, whatever that of a list is.
+func chosen(role core.Role, suite *core.Suite) (offered []tls.CurveID, err error) {
+	list := suite.Group
+	if role == core.Client {
+		list = suite.ClientGroups
+	}
+	if list == core.GroupsLibrary {
+		return nil, nil
+	}
+	for one := range strings.SplitSeq(list, ":") {
+		group, known := find(groups, one)
+		if !known {
+			return nil, errors.New("does not have this group")
+		}
+		offered = append(offered, group)
+	}
+	if slices.Contains(offered[1:], tls.X25519MLKEM768) {
+		return nil, errors.New("has an order of its own, whatever that of the client's groups is: X25519MLKEM768 first")
+	}
+	return offered, nil
+}
+
+// offer is exactly what the suite names: one protocol, one cipher, the role's groups. Or an error with what is lacking.
+func offer(role core.Role, suite *core.Suite) (*tls.Config, error) {
 	protocol, known := find(protocols, suite.Protocol)
 	if !known {
 		return nil, errors.New("does TLSv1.2 and TLSv1.3 only")
@@ -67,17 +90,17 @@ func offer(suite *core.Suite) (*tls.Config, error) {
 	if !known || has13(cipher) != (protocol == tls.VersionTLS13) {
 		return nil, errors.New("does not have this cipher")
 	}
-	group, known := find(groups, suite.Group)
-	if !known {
-		return nil, errors.New("does not have this group")
+	offered, err := chosen(role, suite)
+	if err == nil {
+		err = refused(suite, cipher, offered)
 	}
-	if err := refused(suite, cipher, group); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &tls.Config{
 		MinVersion: protocol, MaxVersion: protocol,
 		CipherSuites:           []uint16{cipher}, // of TLS 1.2; those of 1.3 are not to be chosen
-		CurvePreferences:       []tls.CurveID{group},
+		CurvePreferences:       offered,
 		SessionTicketsDisabled: suite.Tickets == 0,
 		// By default the first 128 KiB go in records of 1,208 bytes: nobody would receive a full one.
 		DynamicRecordSizingDisabled: suite.FullRecords,
@@ -85,11 +108,12 @@ func offer(suite *core.Suite) (*tls.Config, error) {
 }
 
 // refused is why crypto/tls has what is asked for, and yet does not do it.
-func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
+func refused(suite *core.Suite, cipher uint16, offered []tls.CurveID) error {
+	hybrid := slices.ContainsFunc(offered, func(group tls.CurveID) bool { return group >= tls.SecP256r1MLKEM768 })
 	switch tls13 := has13(cipher); {
 	case tls13 && cipher != first13():
 		return fmt.Errorf("takes %s first in TLS 1.3 on this CPU, and no setting has it take %s", name(ciphers, first13()), suite.Cipher)
-	case !tls13 && group >= tls.SecP256r1MLKEM768: // 0x11eb: the hybrids' numbers are from here on
+	case !tls13 && hybrid: // 0x11eb: the hybrids' numbers are from here on
 		return errors.New("has this group in TLS 1.3 only")
 	case suite.Auth == "none":
 		return errors.New("auth=none: every server has a certificate")

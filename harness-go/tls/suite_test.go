@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +10,7 @@ import (
 )
 
 func suite(protocol, cipher, group string) *core.Suite {
-	return &core.Suite{Protocol: protocol, Cipher: cipher, Group: group, Auth: "server", Options: "default"}
+	return &core.Suite{Protocol: protocol, Cipher: cipher, Group: group, ClientGroups: group, Auth: "server", Options: "default"}
 }
 
 var sound = []*core.Suite{
@@ -21,7 +22,7 @@ var sound = []*core.Suite{
 
 func TestASuiteIsOfferedAndNothingBeside(t *testing.T) {
 	for _, it := range sound {
-		config, err := offer(it)
+		config, err := offer(core.Client, it)
 		if err != nil {
 			t.Errorf("%+v: %v", it, err)
 			continue
@@ -32,6 +33,22 @@ func TestASuiteIsOfferedAndNothingBeside(t *testing.T) {
 		if !strings.EqualFold(name(groups, config.CurvePreferences[0]), it.Group) || !config.SessionTicketsDisabled {
 			t.Errorf("%+v: offers other than asked: %+v", it, config)
 		}
+	}
+}
+
+func TestAClientHasItsOwnGroupsAndAServerOne(t *testing.T) {
+	it := *sound[2]
+	it.Group, it.ClientGroups = "P-384", "X25519:P-384"
+	for role, expected := range map[core.Role][]tls.CurveID{
+		core.Client: {tls.X25519, tls.CurveP384}, core.Server: {tls.CurveP384},
+	} {
+		if config, err := offer(role, &it); err != nil || !slices.Equal(config.CurvePreferences, expected) {
+			t.Errorf("%s: %+v, %v", role, config, err)
+		}
+	}
+	it.ClientGroups = core.GroupsLibrary
+	if config, err := offer(core.Client, &it); err != nil || config.CurvePreferences != nil {
+		t.Errorf("%+v, %v", config, err)
 	}
 }
 
@@ -46,6 +63,9 @@ func TestWhatCryptoTlsCannotDoIsSaid(t *testing.T) {
 		"does not have this cipher":     suite("TLSv1.2", "TLS_AES_128_GCM_SHA256", "X25519"),
 		"does not have this group":      suite("TLSv1.3", "TLS_AES_128_GCM_SHA256", "X448"),
 		"takes TLS_AES_128_GCM_SHA256 first in TLS 1.3 on this CPU, and no setting has it take TLS_AES_256_GCM_SHA384": suite("TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519"),
+		"has an order of its own, whatever that of the client's groups is: X25519MLKEM768 first": with(func(it *core.Suite) {
+			it.Group, it.ClientGroups = "X25519MLKEM768", "X25519:X25519MLKEM768"
+		}),
 		"has this group in TLS 1.3 only":                                                 suite("TLSv1.2", sound[0].Cipher, "X25519MLKEM768"),
 		"auth=none: every server has a certificate":                                      with(func(it *core.Suite) { it.Auth = "none" }),
 		"tickets=1: a server sends one, and to a client that would resume":               with(func(it *core.Suite) { it.Tickets = 1 }),
@@ -62,7 +82,7 @@ func TestWhatCryptoTlsCannotDoIsSaid(t *testing.T) {
 func TestTicketsAreIssuedWhereClientsResume(t *testing.T) {
 	it := *sound[0]
 	it.Tickets, it.Resume = 1, true
-	if config, err := offer(&it); err != nil || config.SessionTicketsDisabled {
+	if config, err := offer(core.Server, &it); err != nil || config.SessionTicketsDisabled {
 		t.Errorf("%+v, %v", config, err)
 	}
 }

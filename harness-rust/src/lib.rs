@@ -15,7 +15,11 @@ pub use driver::{Text, Wire};
 pub struct Suite {
     pub protocol: Text,
     pub cipher: Text,
+    /// Just this one is a server's.
     pub group: Text,
+    /// A client's in order of preference, with colons between, of which one is `group`: it sends a key share of the first
+    /// alone. [`GROUPS_LIBRARY`]: what the library offers.
+    pub client_groups: Text,
     /// Directory with `root.pem`, `chain.pem` (leaf first), `key.pem`; the leaf is for [`SERVER_NAME`]. Of clients, for
     /// `auth` "mutual": `client-root.pem`, `client-chain.pem`, `client-key.pem`.
     pub certs: Text,
@@ -34,6 +38,9 @@ pub struct Suite {
 /// Of a suite's tickets: whatever the library does unless it is told otherwise.
 pub const TICKETS_LIBRARY: c_int = -1;
 
+/// Of a suite's client_groups: whatever a client does unless it is told otherwise.
+pub const GROUPS_LIBRARY: &str = "library";
+
 /// [`Wire::server_name`], but where a server has several.
 pub const SERVER_NAME: &str = "localhost";
 
@@ -42,7 +49,7 @@ pub const SERVER_NAME: &str = "localhost";
 pub struct Negotiated {
     pub protocol: Name,
     pub cipher: Name,
-    /// `None` when the library cannot tell: the suite then offered exactly one.
+    /// `None` when the library cannot tell: the server then had exactly one.
     pub group: Name,
     pub resumed: bool,
     /// The chain is verified up to the root in the store and, on a client, the host name matched.

@@ -43,7 +43,7 @@ layout! {
         name, version, supports, context_new, session_new, name_add, resume, handshake, write, read, negotiated, release,
         session_free, context_free, sealer_new, seal, sealer_free, mallctl
     }
-    Suite as "suite" { protocol, cipher, group, certs, auth, tickets, store, resume, options }
+    Suite as "suite" { protocol, cipher, group, client_groups, certs, auth, tickets, store, resume, options }
     Negotiated as "negotiated" { protocol, cipher, group, resumed, peer_verified, peer }
 }
 

@@ -1,7 +1,9 @@
 #!/bin/bash
 # Makes the test certificates: for each kind of key a root, an intermediate (or as many as the kind's depth says), and a
 # leaf for localhost; and the same for clients, from an issuer of their own.
-# usage: make_certs.sh [DIRECTORY [KIND [server|client]]]   (default: beside this script, and all; needs OpenSSL 3)
+# usage: make_certs.sh [DIRECTORY [KIND [server|client]]]   (default: beside this script, and all)
+# OPENSSL=PROGRAM in the environment: the openssl program, by default that of the PATH. ML-DSA needs 3.5 or later, the
+# others 3.0: README.md says how to make one of the project's own source.
 #
 # The dates are fixed and far apart, so a run of today is a run of tomorrow; the keys of root and intermediate are
 # thrown away, so nobody can issue anything else that a store with these roots would trust.
@@ -9,6 +11,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(realpath -m "${1:-$here}")
+openssl=${OPENSSL:-openssl}
 only=${2:-}
 whose=${3:-}
 scratch=$(mktemp -d)
@@ -22,16 +25,16 @@ subject="/O=tls-memtest test key, not secret/CN=tls-memtest test key, not secret
 
 # key FILE ALGORITHM...
 key() {
-    openssl genpkey -out "$1" -algorithm "${@:2}"
+    "$openssl" genpkey -out "$1" -algorithm "${@:2}"
 }
 
 # issue NAME ISSUER EXTENSIONS: signs NAME.key's request with ISSUER.key (NAME itself for the root)
 issue() {
     local issuer=(-cert "$2.pem")
     [ "$1" != "$2" ] || issuer=(-selfsign)
-    openssl req -new -config "${config:-$here/openssl.cnf}" -key "$1.key" -sha256 \
+    "$openssl" req -new -config "${config:-$here/openssl.cnf}" -key "$1.key" -sha256 \
         -subj "${named:-$subject$1}" -out "$1.csr"
-    openssl ca -batch -notext -config "${config:-$here/openssl.cnf}" -name issuer -extensions "$3" -md "$digest" \
+    "$openssl" ca -batch -notext -config "${config:-$here/openssl.cnf}" -name issuer -extensions "$3" -md "$digest" \
         -startdate "$from" -enddate "$to" -keyfile "$2.key" "${issuer[@]}" -in "$1.csr" -out "$1.pem"
 }
 
@@ -39,7 +42,7 @@ issue() {
 check_leaf() {
     local untrusted=()
     [ -z "$3" ] || untrusted=(-untrusted "$3")
-    openssl verify -CAfile "$1root.pem" "${untrusted[@]}" -verify_hostname "${1:+client.}localhost" \
+    "$openssl" verify -CAfile "$1root.pem" "${untrusted[@]}" -verify_hostname "${1:+client.}localhost" \
         -purpose "$([ -z "$1" ] && echo sslserver || echo sslclient)" "$2.pem"
 }
 
@@ -161,6 +164,9 @@ done
 make_of_depth rsa-4096 1 "$(rsa 4096)"
 digest=sha384 make_of_depth ecdsa-p384 1 "EC -pkeyopt ec_paramgen_curve:P-384"
 digest=default make_of_depth ed25519 1 ED25519 # it has a digest of its own
+for level in 44 65 87; do # so has ML-DSA; of a key the seed alone is written, which is all that BoringSSL reads
+    digest=default make_of_depth "mldsa-$level" 1 "ML-DSA-$level -provparam ml-dsa.output_formats=seed-only"
+done
 
 # The servers of ecdsa-p256, and CLIENTS clients with a certificate each, all equally long, of one intermediate.
 make_clients() {

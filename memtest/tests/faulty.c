@@ -71,9 +71,37 @@ static void reallocate(struct session *session)
         die("out of memory");
 }
 
+static const unsigned char retry_request[] = "\x16\x03\x03\x00\x58\x02\x00\x00\x54\x03\x03"
+                                             "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91"
+                                             "\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c";
+enum { RETRY_REQUEST = sizeof retry_request - 1 };
+
+/* Whether a session of this role, before that step, has to do with it; "later": but the first, which is the warm-up's.
+ */
+static bool retries(const struct session *session)
+{
+    static unsigned sessions[2];
+    if (session->step != (session->role == ROLE_CLIENT))
+        return false;
+    return fault_is("retries") || fault_is("almost retries") ||
+           (fault_is("retries later") && sessions[session->role]++ > 0);
+}
+
+/* A server's flight begins as a HelloRetryRequest does, or almost; its client takes that off. */
+static void retry(struct session *session)
+{
+    unsigned char bytes[RETRY_REQUEST];
+    memcpy(bytes, retry_request, sizeof bytes);
+    bytes[sizeof bytes - 1] ^= fault_is("almost retries");
+    if (retries(session))
+        (void)(session->role == ROLE_SERVER ? wire_write(session->wire, bytes, sizeof bytes)
+                                            : wire_read(session->wire, bytes, sizeof bytes));
+}
+
 static bool faulty_handshake(void *session)
 {
     static unsigned calls;
+    retry(session);
     if (fault_is("incomplete"))
         return false;
     if (fault_is("crash"))

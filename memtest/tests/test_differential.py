@@ -49,6 +49,18 @@ TEXTS = {
     "protocol": ["none", "NONE", "TLSv1.3", "", "nöne", "none\t", "p" * 600],
     "cipher": ["none", "None", "TLS_AES_128_GCM_SHA256", ""],
     "group": ["none", "NONE", "X25519", ""],
+    "client_groups": [
+        "none",
+        "NONE",
+        "library",
+        "Library",
+        "P-192:none",
+        "none:P-192",
+        ":none",
+        "P-192",
+        "g" * 600,
+        "",
+    ],
     "certs": ["none", ".", ""],
     "auth": ["none", "server", "mutual", "None", ""],
     "store": ["off", "on", "ON", ""],
@@ -333,7 +345,16 @@ def test_a_timed_run_has_the_same_parts(scenario, rounds, size, words):
     assert in_c.status == 0, in_c.said
 
 
-OF_SERVER = [[], ["sessions=6"], ["window=2"], ["window=0"], ["keep=client"], ["until=client 2"], ["until=idle"]]
+OF_SERVER = [
+    [],
+    ["client_groups=none:P-192"],
+    ["sessions=6"],
+    ["window=2"],
+    ["window=0"],
+    ["keep=client"],
+    ["until=client 2"],
+    ["until=idle"],
+]
 
 
 @pytest.mark.parametrize("stacks", [("null@c", "null@go"), ("null@go", "null@rust")], ids=" with ".join)

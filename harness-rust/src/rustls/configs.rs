@@ -1,31 +1,28 @@
 //! A suite in the terms of rustls before 0.24.
 
 use crate::files::{certificates, failed, key, roots};
-use crate::names::{cipher, group, protocol, same};
+use crate::names::{choose, cipher, protocol, same};
 use crate::{provider, resumption};
 use memtest_driver::Suite;
 use rustls::{crypto::CryptoProvider, server::WebPkiClientVerifier};
 use rustls::{ClientConfig, ServerConfig, SupportedProtocolVersion, ALL_VERSIONS};
 use std::sync::Arc;
 
-/// Exactly what the suite names: one protocol, one cipher, one group.
-pub fn offer(suite: &Suite) -> Result<(Arc<CryptoProvider>, &'static SupportedProtocolVersion), String> {
+/// Exactly what the suite names: one protocol, one cipher, and the role's groups.
+pub fn offer(suite: &Suite, groups: &str) -> Result<(Arc<CryptoProvider>, &'static SupportedProtocolVersion), String> {
     let version = ALL_VERSIONS.iter().find(|it| same(protocol(it.version), &suite.protocol));
     let version = version.ok_or("does TLSv1.2 and TLSv1.3 only")?;
     let mut provider = crate::cryptography();
     provider.cipher_suites.retain(|it| it.version() == *version && same(cipher(it.suite()), &suite.cipher));
-    provider.kx_groups.retain(|it| same(group(it.name()), &suite.group));
     if provider.cipher_suites.is_empty() {
         return Err("does not have this cipher".into());
     }
-    if provider.kx_groups.is_empty() {
-        return Err("does not have this group".into());
-    }
+    provider.kx_groups = choose(&provider.kx_groups, groups, |it| it.name())?;
     Ok((Arc::new(provider), version))
 }
 
 pub fn client(suite: &Suite) -> Result<ClientConfig, String> {
-    let (provider, version) = offer(suite)?;
+    let (provider, version) = offer(suite, &suite.client_groups)?;
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(&[version]);
     let builder = builder.map_err(failed("client"))?;
     let builder = crate::trusting(builder, roots(suite, "root.pem")?, provider).map_err(failed("root.pem"))?;
@@ -40,7 +37,7 @@ pub fn client(suite: &Suite) -> Result<ClientConfig, String> {
 }
 
 pub fn server(suite: &Suite) -> Result<ServerConfig, String> {
-    let (provider, version) = offer(suite)?;
+    let (provider, version) = offer(suite, &suite.group)?;
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(&[version]);
     let builder = builder.map_err(failed("server"))?;
     let builder = match &*suite.auth {

@@ -1,7 +1,7 @@
 //! A suite in the terms of rustls 0.24.
 
 use crate::files::{certificates, failed, key, roots};
-use crate::names::{cipher, group, protocol, same};
+use crate::names::{choose, cipher, protocol, same};
 use crate::{resumption, CRYPTOGRAPHY};
 use memtest_driver::Suite;
 use rustls::crypto::{CryptoProvider, Identity};
@@ -9,8 +9,8 @@ use rustls::server::{Tls13Tickets, WebPkiClientVerifier};
 use rustls::{enums::ProtocolVersion, ClientConfig, ServerConfig};
 use std::sync::Arc;
 
-/// Exactly what the suite names: one protocol, one cipher, one group. The protocol follows from the cipher.
-pub fn offer(suite: &Suite) -> Result<Arc<CryptoProvider>, String> {
+/// Exactly what the suite names: one protocol, one cipher, and the role's groups. The protocol follows from the cipher.
+pub fn offer(suite: &Suite, groups: &str) -> Result<Arc<CryptoProvider>, String> {
     let mut it = CRYPTOGRAPHY;
     let of = |version| same(protocol(version), &suite.protocol);
     if !of(ProtocolVersion::TLSv1_2) && !of(ProtocolVersion::TLSv1_3) {
@@ -19,13 +19,10 @@ pub fn offer(suite: &Suite) -> Result<Arc<CryptoProvider>, String> {
     let asked = |version, name| of(version) && same(cipher(name), &suite.cipher);
     it.tls12_cipher_suites.to_mut().retain(|it| asked(ProtocolVersion::TLSv1_2, it.common.suite));
     it.tls13_cipher_suites.to_mut().retain(|it| asked(ProtocolVersion::TLSv1_3, it.common.suite));
-    it.kx_groups.to_mut().retain(|it| same(group(it.name()), &suite.group));
     if it.tls12_cipher_suites.is_empty() && it.tls13_cipher_suites.is_empty() {
         return Err("does not have this cipher".into());
     }
-    if it.kx_groups.is_empty() {
-        return Err("does not have this group".into());
-    }
+    it.kx_groups = choose(&it.kx_groups, groups, |it| it.name())?.into();
     Ok(Arc::new(it))
 }
 
@@ -34,7 +31,7 @@ fn identity(suite: &Suite, name: &str) -> Result<Arc<Identity<'static>>, String>
 }
 
 pub fn client(suite: &Suite) -> Result<ClientConfig, String> {
-    let builder = ClientConfig::builder(offer(suite)?).with_root_certificates(roots(suite, "root.pem")?);
+    let builder = ClientConfig::builder(offer(suite, &suite.client_groups)?).with_root_certificates(roots(suite, "root.pem")?);
     let mut config = match &*suite.auth {
         "mutual" => {
             let (identity, key) = (identity(suite, "client-chain.pem")?, key(suite, "client-key.pem")?);
@@ -47,7 +44,7 @@ pub fn client(suite: &Suite) -> Result<ClientConfig, String> {
 }
 
 pub fn server(suite: &Suite) -> Result<ServerConfig, String> {
-    let builder = ServerConfig::builder(offer(suite)?);
+    let builder = ServerConfig::builder(offer(suite, &suite.group)?);
     let builder = match &*suite.auth {
         "mutual" => {
             let trusted = Arc::new(roots(suite, "client-root.pem")?);

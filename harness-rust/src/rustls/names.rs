@@ -1,7 +1,7 @@
 //! The names that suites.toml speaks are OpenSSL's.
 
 use crate::{CipherSuite, NamedGroup, ProtocolVersion};
-use memtest_driver::{Wire, SERVER_NAME};
+use memtest_driver::{Wire, GROUPS_LIBRARY, SERVER_NAME};
 use rustls_pki_types::ServerName;
 use std::ffi::CStr;
 
@@ -31,8 +31,8 @@ pub fn cipher(it: CipherSuite) -> &'static CStr {
 /// By IANA's numbers: older rustls has no constants for the newer groups.
 pub fn group(it: NamedGroup) -> &'static CStr {
     match crate::number(it) {
-        0x0017 => c"secp256r1",
-        0x0018 => c"secp384r1",
+        0x0017 => c"P-256",
+        0x0018 => c"P-384",
         0x001d => c"X25519",
         0x0201 => c"MLKEM768",
         0x0202 => c"MLKEM1024",
@@ -40,6 +40,15 @@ pub fn group(it: NamedGroup) -> &'static CStr {
         0x11ec => c"X25519MLKEM768",
         _ => c"unknown",
     }
+}
+
+/// Those of the library that a role has, in its order; all of them where the library is to choose.
+pub fn choose<G: Copy>(known: &[G], list: &str, name: fn(G) -> NamedGroup) -> Result<Vec<G>, String> {
+    if list == GROUPS_LIBRARY {
+        return Ok(known.to_vec());
+    }
+    let find = |one| known.iter().copied().find(|it| same(group(name(*it)), one));
+    list.split(':').map(|one| find(one).ok_or_else(|| "does not have this group".into())).collect()
 }
 
 /// Of all ciphers with a name here.

@@ -45,7 +45,8 @@ impl Driver for Rustls {
     const JEMALLOC: Option<Jemalloc> = Some(Jemalloc { figure: jemalloc_figure, mallctl: tikv_jemalloc_sys::mallctl });
 
     fn supports(suite: &Suite) -> Result<(), String> {
-        offer(suite)?;
+        offer(suite, &suite.client_groups)?;
+        offer(suite, &suite.group)?;
         match (&*suite.auth, &*suite.options) {
             ("server" | "mutual", "default") => Ok(()),
             ("server" | "mutual", "drop-peer-chain") => Err("options=drop-peer-chain: has no option for it".into()),

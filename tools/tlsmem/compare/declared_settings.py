@@ -47,7 +47,10 @@ def path_field(name: str) -> Callable[[Record], str | None]:
 ASPECTS_BY_METER: dict[str, dict[str, Callable[[Record], str | None]]] = {
     "stack": {"compiler": lambda one: one.compiler, "flags": lambda one: one.flags or "none"},
     "allocator": {"allocator": allocator_as_used},
-    "suite": {name: argument(name) for name in ("protocol", "cipher", "group", "certs", "auth", "tickets", "store")},
+    "suite": {
+        name: argument(name)
+        for name in ("protocol", "cipher", "group", "client_groups", "certs", "auth", "tickets", "store")
+    },
     "window": {"window": lambda one: str(one.window)},
     "roles": {"roles": lambda one: one.roles, "peer": lambda one: peer_name(one) or OWN_STACK},
     "env": {"environment": environment, "threads": argument("threads")},

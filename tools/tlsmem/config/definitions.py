@@ -148,12 +148,16 @@ def parse_tickets(value: object) -> int | str:
     return value
 
 
+GROUPS_LIBRARY = "library"  # of client_groups: what the library offers unless it is told otherwise
+
+
 class Suite(Definition):
     """A protocol configuration; its fields are the harness's keys."""
 
     protocol: str
     cipher: str
-    group: str
+    group: str  # the server's
+    client_groups: str | None = None  # the client's, with colons between, or GROUPS_LIBRARY; None: the server's alone
     certs: str
     auth: Literal["server", "mutual", "none"] = "server"
     tickets: Annotated[int | str, PlainValidator(parse_tickets)] = 0  # library: as it does unless it is told otherwise
@@ -162,12 +166,33 @@ class Suite(Definition):
     options: Literal["default", "low-memory", "drop-peer-chain"] = "default"
     client_certs: Literal["same", "each"] = "same"  # all clients have one certificate, or one each
 
+    @model_validator(mode="after")
+    def check_client_groups(self) -> Self:
+        names = self.client_groups.lower().split(":") if self.client_groups is not None else [self.group.lower()]
+        if self.client_groups != GROUPS_LIBRARY and ("" in names or self.group.lower() not in names):
+            raise ValueError(
+                f"client_groups must be {GROUPS_LIBRARY}, or names with colons between, of which one is the group"
+                f" {self.group}"
+            )
+        return self
+
+    @property
+    def expects_retry(self) -> bool | None:
+        """Whether handshakes begin with a HelloRetryRequest; None: it depends on what the library offers of itself."""
+        if self.client_groups == GROUPS_LIBRARY:
+            return None
+        first = (self.client_groups or self.group).split(":")[0]
+        return self.protocol == "TLSv1.3" and first.lower() != self.group.lower()
+
     @property
     def features(self) -> frozenset[str]:
         """What a stack must have to do it: the words of `refuses` in stacks.toml."""
         features = {key for key in SWITCHES if getattr(self, key) not in (0, LIBRARY, "off")}
         features |= {self.protocol, self.cipher, self.group, self.certs, self.auth, self.options}
         features |= {self.client_certs} - {"same"}
+        features |= {self.certs.split("-")[0]}
+        if self.client_groups:
+            features |= {"client_groups", f"client_groups={self.client_groups}", *self.client_groups.split(":")}
         return frozenset(features if self.resume == "on" else features | {FULL})
 
     @property
@@ -178,7 +203,7 @@ class Suite(Definition):
         return {key: value for key, value in keys.items() if (key, value) not in UNSPOKEN}
 
 
-UNSPOKEN = (("client_certs", "same"),)  # the harness's own defaults of keys that came later
+UNSPOKEN = (("client_certs", "same"), ("client_groups", None))  # the harness's own defaults of keys that came later
 
 
 class Allocator(Definition):

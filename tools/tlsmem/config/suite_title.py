@@ -10,7 +10,9 @@ def suite_title(suite: str) -> str:
     known = definitions.suites()[suite]
     bits = re.search("128|256", known.cipher)
     cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else "ChaCha20-Poly1305"
-    return f"{known.protocol.replace('TLSv', 'TLS ')}, {cipher}, {known.group}, {known.certs.upper()}"
+    certs = known.certs.upper().replace("MLDSA", "ML-DSA")
+    offered = f" (client: {known.client_groups})" * bool(known.client_groups)
+    return f"{known.protocol.replace('TLSv', 'TLS ')}, {cipher}, {known.group}{offered}, {certs}"
 
 
 def suite_difference(suite: str, usual: str) -> str | None:

@@ -15,7 +15,7 @@ from tlsmem.schema.harness_output import EndLine, OutputLine, PhaseLine
 KILLED = "killed because its peer had failed"  # by the runner: the process did not notice by itself
 NOTICED = re.compile(r"the (client|server)'s process has ended$")  # as docs/reference/records.md has it
 SAME = ("sessions", "window", "meter", "keep", "threads", "aslr", "thp")  # of the run lines
-AGREE = ("protocol", "cipher", "group", "resumed")  # of the end lines
+AGREE = ("protocol", "cipher", "group", "resumed", "retried")  # of the end lines
 
 
 def merge_outcomes(client: Outcome, server: Outcome) -> Outcome:

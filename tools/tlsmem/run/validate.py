@@ -279,6 +279,8 @@ def compare_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
     yield "protocol", suite.protocol, agreed.protocol
     yield "cipher", suite.cipher, agreed.cipher
     yield "group", suite.group, agreed.group
+    if suite.expects_retry is not None and agreed:
+        yield "HelloRetryRequest", suite.expects_retry, agreed.retried
 
 
 def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]:

@@ -24,7 +24,7 @@ def parse_arguments(argv: tuple[str, ...]) -> dict[str, str]:
     """Return the arguments of a command line by key. Callers must not change the result."""
     words = (RENAMED.get(word, word) for word in argv if "=" in word)
     given = {RENAMED.get(name, name): value for name, value in (word.split("=", 1) for word in words)}
-    found = DEFAULTS | given
+    found = DEFAULTS | {"client_groups": given.get("group", "")} | given
     return found | {"certs": found["certs"].rpartition("/")[2]}
 
 

@@ -204,9 +204,17 @@ class Negotiated(Model):
     cipher: str
     group: str
     group_from: Literal["session", "offer"]
+    retried: bool | None = None  # handshakes began with a HelloRetryRequest, as the wire has it; from schema 8 on
     resumed: bool
     client_verified: bool | None
     server_verified: bool | None
+
+    @model_serializer(mode="wrap")
+    def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = serialize(self)
+        if self.retried is None:
+            values.pop("retried", None)
+        return values
 
 
 class Environment(Model):

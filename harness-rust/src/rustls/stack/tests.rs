@@ -12,6 +12,7 @@ fn suite(protocol: &'static CStr, cipher: &'static CStr) -> Suite {
         protocol: protocol.into(),
         cipher: cipher.into(),
         group: c"X25519".into(),
+        client_groups: c"X25519".into(),
         certs: CStr::from_bytes_with_nul(CERTS.as_bytes()).unwrap().into(),
         auth: c"server".into(),
         tickets: 0,

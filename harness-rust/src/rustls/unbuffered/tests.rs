@@ -23,6 +23,7 @@ fn suite((protocol, cipher): (&'static CStr, &'static CStr)) -> Suite {
         protocol: protocol.into(),
         cipher: cipher.into(),
         group: c"X25519".into(),
+        client_groups: c"X25519".into(),
         certs: CERTS.into(),
         auth: c"mutual".into(),
         tickets: 2,
