@@ -56,7 +56,7 @@ size_t wire_write(struct wire *wire, const void *bytes, size_t size);
 /* Gives up to `size` bytes of what arrived, as a stream; 0 when nothing is there (would block). */
 size_t wire_read(struct wire *wire, void *bytes, size_t size);
 
-/* The name that a client at this end asks its server for, and verifies; until the next call. */
+/* The name that a client at this end asks its server for, and verifies; it stays as long as the wire. */
 const char *wire_server_name(struct wire *wire);
 
 /* Which context of a server serves a name, where the library leaves that to its caller; NULL: none of that name. What

@@ -87,9 +87,16 @@ static void *session_new(void *opaque, struct wire *wire)
         serve(session, context);
         return session;
     }
-    check(gnutls_server_name_set(session, GNUTLS_NAME_DNS, SERVER_NAME, strlen(SERVER_NAME)), "host name");
-    gnutls_session_set_verify_cert(session, SERVER_NAME, 0);
+    const char *name = wire_server_name(wire);
+    check(gnutls_server_name_set(session, GNUTLS_NAME_DNS, name, strlen(name)), "host name");
+    gnutls_session_set_verify_cert(session, name, 0);
     return session;
+}
+
+static void name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    (void)server_name;
+    credentials_add(((struct context *)context)->credentials, suite);
 }
 
 static void resume(void *session, void *from)
@@ -181,6 +188,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .name_add = name_add,
     .resume = resume,
     .handshake = handshake,
     .write = write,

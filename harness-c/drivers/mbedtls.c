@@ -29,6 +29,11 @@ static void *context_new(enum role role, const struct suite *suite)
     return context_open(role, suite);
 }
 
+static void name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    named_add(context, server_name, suite);
+}
+
 /* The caller's own block is the session: a program would have it too. */
 static void *session_new(void *opaque, struct wire *wire)
 {
@@ -39,7 +44,7 @@ static void *session_new(void *opaque, struct wire *wire)
     mbedtls_ssl_init(ssl);
     check(mbedtls_ssl_setup(ssl, &context->config), "mbedtls_ssl_setup");
     if (context->role == ROLE_CLIENT)
-        check(mbedtls_ssl_set_hostname(ssl, SERVER_NAME), "host name"); /* to ask for, and to verify */
+        check(mbedtls_ssl_set_hostname(ssl, wire_server_name(wire)), "host name"); /* to ask for, and to verify */
     mbedtls_ssl_set_bio(ssl, wire, wire_send, wire_receive, NULL);
     return ssl;
 }
@@ -180,6 +185,7 @@ const struct driver driver = {
     .supports = lacks,
     .context_new = context_new,
     .session_new = session_new,
+    .name_add = name_add,
     .resume = resume,
     .handshake = handshake,
     .write = write,

@@ -43,6 +43,7 @@ static const char *supports(const struct suite *suite)
 
 struct context {
     struct s2n_config *config;
+    struct s2n_cert_chain_and_key *chains; /* that it refers to: a list */
     struct resumption resumption;
     enum role role;
     bool low_memory;
@@ -56,9 +57,9 @@ static void *context_new(enum role role, const struct suite *suite)
     check(context && config, "s2n_config_new_minimal");
     const char *policy = policy_for(suite, role);
     check(s2n_config_set_cipher_preferences(config, policy) == S2N_SUCCESS, policy);
-    credentials_load(config, role, suite);
-    *context =
-        (struct context){config, resumption_new(config, role, suite), role, !strcmp(suite->options, "low-memory")};
+    struct s2n_cert_chain_and_key *chain = credentials_load(config, role, suite);
+    *context = (struct context){config, chain, resumption_new(config, role, suite), role,
+                                !strcmp(suite->options, "low-memory")};
     return context;
 }
 
@@ -89,11 +90,18 @@ static void *session_new(void *opaque, struct wire *wire)
                 /* else an error is told after 10 to 30 seconds */
                 s2n_connection_set_blinding(session, S2N_SELF_SERVICE_BLINDING) == S2N_SUCCESS;
     if (context->role == ROLE_CLIENT)
-        done = done && s2n_set_server_name(session, SERVER_NAME) == S2N_SUCCESS; /* to send, and to verify */
+        done = done && s2n_set_server_name(session, wire_server_name(wire)) == S2N_SUCCESS; /* to send, and to verify */
     if (context->low_memory)
         done = done && s2n_connection_set_dynamic_buffers(session, true) == S2N_SUCCESS;
     check(done, "s2n_connection_new");
     return session;
+}
+
+static void name_add(void *opaque, const char *server_name, const struct suite *suite)
+{
+    struct context *context = opaque;
+    (void)server_name;
+    context->chains = chain_add(context->config, suite, context->chains);
 }
 
 static void resume(void *session, void *from)
@@ -187,6 +195,7 @@ static void context_free(void *opaque)
 {
     struct context *context = opaque;
     check(s2n_config_free(context->config) == S2N_SUCCESS, "s2n_config_free");
+    chains_free(context->chains);
     resumption_free(context->resumption);
     free(context);
 }
@@ -197,6 +206,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .name_add = name_add,
     .resume = resume,
     .handshake = handshake,
     .write = write,

@@ -3,6 +3,7 @@
 #include "wolfssl_sealer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HAVE_SERVER_RENEGOTIATION_INFO /* as stacks.toml builds it, which is not in options.h */
@@ -73,11 +74,61 @@ static void *session_new(void *ctx, struct wire *wire)
     wolfSSL_SetIOWriteCtx(ssl, wire);
     wolfSSL_SetIOReadCtx(ssl, wire);
     if (!wolfSSL_is_server(ssl)) {
-        check(wolfSSL_UseSNI(ssl, WOLFSSL_SNI_HOST_NAME, SERVER_NAME, strlen(SERVER_NAME)), "host name");
-        check(wolfSSL_check_domain_name(ssl, SERVER_NAME), "host name");
+        const char *name = wire_server_name(wire);
+        check(wolfSSL_UseSNI(ssl, WOLFSSL_SNI_HOST_NAME, name, strlen(name)), "host name");
+        check(wolfSSL_check_domain_name(ssl, name), "host name");
     }
     return ssl;
 }
+
+#ifdef OPENSSL_EXTRA /* what a session needs to get another context is of it */
+
+/* A context for each name, as nginx has it with this library. One server has all that there are. */
+static struct named {
+    WOLFSSL_CTX *ctx;
+    struct named *next;
+} * named;
+static WOLFSSL_CTX *serves_names;
+
+static int name_choose(WOLFSSL *ssl, int *alert, void *unused)
+{
+    void *asked = NULL;
+    (void)alert, (void)unused;
+    wolfSSL_SNI_GetRequest(ssl, WOLFSSL_SNI_HOST_NAME, &asked);
+    WOLFSSL_CTX *ctx = asked ? name_get(asked) : NULL;
+    if (ctx && !wolfSSL_set_SSL_CTX(ssl, ctx))
+        die("wolfSSL_set_SSL_CTX: failed");
+    return 0;
+}
+
+static void name_add(void *ctx, const char *server_name, const struct suite *suite)
+{
+    struct named *more = malloc(sizeof *more);
+    if (!more)
+        die("out of memory");
+    wolfSSL_CTX_set_servername_callback(ctx, name_choose);
+    *more = (struct named){context_new(ROLE_SERVER, suite), named};
+    name_put(server_name, more->ctx);
+    serves_names = ctx;
+    named = more;
+}
+
+static void names_free(WOLFSSL_CTX *ctx)
+{
+    for (struct named *next; ctx == serves_names && named; named = next) {
+        next = named->next;
+        wolfSSL_CTX_free(named->ctx);
+        free(named);
+    }
+}
+
+#else
+#define name_add NULL
+static void names_free(WOLFSSL_CTX *ctx)
+{
+    (void)ctx;
+}
+#endif
 
 static void resume(void *ssl, void *from)
 {
@@ -151,6 +202,7 @@ static void session_free(void *ssl)
 
 static void context_free(void *ctx)
 {
+    names_free(ctx);
     wolfSSL_CTX_free(ctx);
 }
 
@@ -160,6 +212,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .name_add = name_add,
     .resume = resume,
     .handshake = session_handshake,
     .write = session_write,

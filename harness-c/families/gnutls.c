@@ -111,6 +111,11 @@ gnutls_certificate_credentials_t credentials_new(enum role role, const struct su
     return credentials;
 }
 
+void credentials_add(gnutls_certificate_credentials_t credentials, const struct suite *suite)
+{
+    chain_load(credentials, suite, "chain.pem", "key.pem");
+}
+
 static int keep(void *store, gnutls_datum_t id, gnutls_datum_t session)
 {
     store_put(store, id.data, id.size, session.data, session.size);

@@ -16,6 +16,9 @@ const char *openssl_name(const char *gnutls);
 /* A client holds the root only; a server the leaf, its key and the intermediate. With auth=mutual each has both. */
 gnutls_certificate_credentials_t credentials_new(enum role role, const struct suite *suite);
 
+/* One more certificate: a server chooses among them by the names in them. */
+void credentials_add(gnutls_certificate_credentials_t credentials, const struct suite *suite);
+
 /* Of a server: GnuTLS itself keeps no session under its id, an application does, by callbacks. */
 struct session_store *sessions_kept_new(void);
 void sessions_kept_use(gnutls_session_t session, struct session_store *store);

@@ -202,8 +202,39 @@ struct context *context_open(enum role role, const struct suite *suite)
     return context;
 }
 
+static int name_choose(void *unused, mbedtls_ssl_context *ssl, const unsigned char *asked, size_t size)
+{
+    char name[256];
+    (void)unused;
+    snprintf(name, sizeof name, "%.*s", (int)size, (const char *)asked);
+    struct named *named = name_get(name);
+    return named ? mbedtls_ssl_set_hs_own_cert(ssl, &named->own, &named->key) : 0;
+}
+
+void named_add(struct context *context, const char *server_name, const struct suite *suite)
+{
+    char path[PATH_BYTES];
+    struct named *named = calloc(1, sizeof *named);
+    if (!named)
+        die("out of memory");
+    mbedtls_x509_crt_init(&named->own);
+    mbedtls_pk_init(&named->key);
+    check(mbedtls_x509_crt_parse_file(&named->own, suite_path(path, suite, "chain.pem")), path);
+    check(mbedtls_pk_parse_keyfile(&named->key, suite_path(path, suite, "key.pem"), NULL, random_alone, context), path);
+    mbedtls_ssl_conf_sni(&context->config, name_choose, NULL);
+    name_put(server_name, named);
+    named->next = context->named;
+    context->named = named;
+}
+
 void context_close(struct context *context)
 {
+    for (struct named *named = context->named, *next; named; named = next) {
+        next = named->next;
+        mbedtls_pk_free(&named->key);
+        mbedtls_x509_crt_free(&named->own);
+        free(named);
+    }
     mbedtls_ssl_config_free(&context->config);
     mbedtls_ssl_cache_free(&context->cache);
     mbedtls_ssl_ticket_free(&context->ticket);

@@ -24,6 +24,7 @@ struct context {
     mbedtls_pk_context key, signer;    /* the signer is the key under its lock */
     mbedtls_ssl_cache_context cache;   /* sessions under their ids */
     mbedtls_ssl_ticket_context ticket; /* what seals tickets */
+    struct named *named;               /* of a server with several names: a list */
     pthread_mutex_t random_lock, key_lock, kept_lock;
     int ciphers[2];
     group groups[GROUPS];
@@ -38,6 +39,14 @@ const char *lacks(const struct suite *suite);
 /* OpenSSL's name of a cipher that the library names in its own way; that one where it is not known. */
 const char *cipher_name(const char *own);
 mbedtls_cipher_type_t cipher_type(const char *name); /* what it encrypts with */
+
+/* The certificate of one name more, that the library is given when a client asks for it. */
+struct named {
+    mbedtls_x509_crt own;
+    mbedtls_pk_context key;
+    struct named *next;
+};
+void named_add(struct context *context, const char *server_name, const struct suite *suite);
 
 struct context *context_open(enum role role, const struct suite *suite);
 void context_close(struct context *context);

@@ -98,12 +98,14 @@ void check(bool done, const char *what)
 /* Whole, with a zero behind it. */
 static char *file_new(const struct suite *suite, const char *name)
 {
-    enum { MOST_BYTES = 1 << 16 };
-    char path[PATH_BYTES], *text = calloc(1, MOST_BYTES);
+    char path[PATH_BYTES], *text = NULL;
+    long size = 0;
     suite_path(path, suite, name);
     errno = 0;
     FILE *file = fopen(path, "r");
-    if (!file || !text || fread(text, 1, MOST_BYTES - 1, file) == 0)
+    if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) > 0 && fseek(file, 0, SEEK_SET) == 0)
+        text = calloc(1, (size_t)size + 1);
+    if (!text || fread(text, 1, (size_t)size, file) != (size_t)size)
         die("%s: %s", path, errno ? strerror(errno) : "is empty");
     fclose(file);
     return text;
@@ -116,13 +118,33 @@ static void root_load(struct s2n_config *config, const struct suite *suite, cons
     free(root);
 }
 
-static void chain_load(struct s2n_config *config, const struct suite *suite, const char *chain_name,
-                       const char *key_name)
+static struct s2n_cert_chain_and_key *chain_load(struct s2n_config *config, const struct suite *suite,
+                                                 const char *chain_name, const char *key_name)
 {
     char *chain = file_new(suite, chain_name), *key = file_new(suite, key_name);
-    check(s2n_config_add_cert_chain_and_key(config, chain, key) == S2N_SUCCESS, chain_name);
+    struct s2n_cert_chain_and_key *own = s2n_cert_chain_and_key_new();
+    check(own && s2n_cert_chain_and_key_load_pem(own, chain, key) == S2N_SUCCESS &&
+              s2n_config_add_cert_chain_and_key_to_store(config, own) == S2N_SUCCESS,
+          chain_name);
     free(chain);
     free(key);
+    return own;
+}
+
+struct s2n_cert_chain_and_key *chain_add(struct s2n_config *config, const struct suite *suite,
+                                         struct s2n_cert_chain_and_key *chains)
+{
+    struct s2n_cert_chain_and_key *own = chain_load(config, suite, "chain.pem", "key.pem");
+    check(s2n_cert_chain_and_key_set_ctx(own, chains) == S2N_SUCCESS, "s2n_cert_chain_and_key_set_ctx");
+    return own;
+}
+
+void chains_free(struct s2n_cert_chain_and_key *chains)
+{
+    for (struct s2n_cert_chain_and_key *next; chains; chains = next) {
+        next = s2n_cert_chain_and_key_get_ctx(chains);
+        s2n_cert_chain_and_key_free(chains);
+    }
 }
 
 /* Without it a server would compare a client's names with a host that it does not have, and refuse. */
@@ -132,17 +154,19 @@ static uint8_t any_client(const char *name, size_t bytes, void *nothing)
     return 1;
 }
 
-void credentials_load(struct s2n_config *config, enum role role, const struct suite *suite)
+struct s2n_cert_chain_and_key *credentials_load(struct s2n_config *config, enum role role, const struct suite *suite)
 {
+    struct s2n_cert_chain_and_key *own = NULL;
     bool client = role == ROLE_CLIENT, mutual = !strcmp(suite->auth, "mutual");
     if (client || mutual)
         root_load(config, suite, client ? "root.pem" : "client-root.pem");
     if (!client)
-        chain_load(config, suite, "chain.pem", "key.pem");
+        own = chain_load(config, suite, "chain.pem", "key.pem");
     else if (mutual)
-        chain_load(config, suite, "client-chain.pem", "client-key.pem");
+        own = chain_load(config, suite, "client-chain.pem", "client-key.pem");
     if (mutual)
         check(s2n_config_set_client_auth_type(config, S2N_CERT_AUTH_REQUIRED) == S2N_SUCCESS &&
                   (client || s2n_config_set_verify_host_callback(config, any_client, NULL) == S2N_SUCCESS),
               "mutual authentication");
+    return own;
 }

@@ -40,7 +40,7 @@ impl Wire {
         unsafe { wire_write(self.0, bytes.as_ptr().cast(), bytes.len()) }
     }
 
-    /// The name that a client at this end asks its server for, and verifies; until the next call.
+    /// The name that a client at this end asks its server for, and verifies.
     pub fn server_name(self) -> Text {
         // SAFETY: as of write.
         Text(unsafe { wire_server_name(self.0) })
