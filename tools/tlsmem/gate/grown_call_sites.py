@@ -96,8 +96,9 @@ def explain_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence
     before = sites_run(old, budget.against or budget.stack, budget.place) if ruling.old else None
     if not after:
         return None
+    owner = METERS[budget.place.meter].owner(role) if budget.place.meter in METERS else role
     try:
-        sites = grown(before, after, role, phase) if before else holding(after, role, phase)
+        sites = grown(before, after, owner, phase) if before else holding(after, owner, phase)
     except ValueError:  # no such phase in a sites run, or no call stacks that can be read
         return None
     if not sites:

@@ -13,7 +13,7 @@ from tlsmem.config import scenarios
 from tlsmem.config.scenarios import Settings
 from tlsmem.schema.harness_output import Meter, Role, Scenario
 from tlsmem.schema.records import Record
-from tlsmem.stats import stalls
+from tlsmem.stats import contexts, stalls
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing
 
@@ -31,6 +31,7 @@ class ScenarioMeter:
     figure: Callable[[Sequence[Record], str], Figure | Missing]
     runs: tuple[tuple[Meter, int], ...] = COUNTED  # meters and sessions; RSS runs are repeated as the file says
     roles: Callable[[Settings], Sequence[str]] = lambda settings: ROLES  # that a budget may be of
+    owner: Callable[[str], str] = lambda role: role  # of the blocks, as call stacks have it
 
 
 def stalled_roles(settings: Settings) -> Sequence[str]:
@@ -52,6 +53,15 @@ def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: s
     return figure
 
 
+def figure_of_context(runs: Sequence[Record], role: str) -> Figure | Missing:
+    """Return the live heap of one context of a role, with its roots and names: counted, and alike in every context."""
+    run = next(run for run in runs if run.meter == "heap")
+    case = contexts.Case.from_record(run)
+    held = contexts.heap_growth(run, role, "library", "opened")
+    found = Fraction(held, contexts.pairs(run) if case.sharing == f"each-{role}" else 1)
+    return Figure((found,), found.denominator == 1, "B", noise=Fraction(found.denominator != 1))
+
+
 METERS: dict[str, ScenarioMeter] = {
     "amplification": ScenarioMeter(
         "stall",
@@ -66,6 +76,14 @@ METERS: dict[str, ScenarioMeter] = {
         phase="stalled",
         figure=figure_of_stall(lambda stall: stall.pinned_bytes, "B"),
         roles=stalled_roles,
+    ),
+    "context": ScenarioMeter(
+        "contexts",
+        unit="B",
+        phase="opened",
+        figure=figure_of_context,
+        runs=(("heap", 40), ("sites", 40)),
+        owner=lambda role: f"{role} context",
     ),
 }
 SETTING_KEYS = {key: one.scenario for one in METERS.values() for key in scenarios.SCENARIO_KEYS[one.scenario]}

@@ -155,14 +155,14 @@ def pairs(run: Record) -> int:
     return run.sessions // 2
 
 
-def owned(run: Record, role: Role, phase: str) -> list[HeapCounts]:
+def owned(run: Record, role: str, phase: str) -> list[HeapCounts]:
     """Return the counts of a role's sessions and of its contexts."""
     heap = phase_of(run, phase).heap
     assert heap  # a run under the heap meter has it
     return [heap.client, heap.client_context] if role == "client" else [heap.server, heap.server_context]
 
 
-def heap_growth(run: Record, role: Role, before: str, after: str) -> int:
+def heap_growth(run: Record, role: str, before: str, after: str) -> int:
     """Return the live bytes that a role's sessions and contexts gained between the ends of two phases."""
     first, last = (sum(counts.live_bytes for counts in owned(run, role, name)) for name in (before, after))
     return last - first

@@ -35,7 +35,7 @@ CAPTION = (
 PhaseSite = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by whom
 
 
-def live_by_site(run: Record, role: Role, phase: str = AT) -> tuple[Counter[PhaseSite], Counter[PhaseSite]]:
+def live_by_site(run: Record, role: str, phase: str = AT) -> tuple[Counter[PhaseSite], Counter[PhaseSite]]:
     """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
     stacks, sizes, blocks = CallstackTree(), Counter[PhaseSite](), Counter[PhaseSite]()
     sites = session_cost.phase_of(run, phase).sites
