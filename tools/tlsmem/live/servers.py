@@ -161,6 +161,7 @@ def build_go() -> None:
             OWN / "go.log",
             "go server: go build",
             ROOT / go_stack.MODULE,
+            None,
             **variables,
         )
     except BuildFailed as error:
@@ -192,8 +193,8 @@ def find_program(server: Server) -> Program:
     """Return the installed server. Raises ServerError where it is not, or does not tell its version."""
     if server.build:
         server.build()
-        path = str(OWN / server.program)
-        return Program(path, describe_own(server), digest(Path(path)), None)
+        own = OWN / server.program
+        return Program(str(own), describe_own(server), digest(own), None)
     path = shutil.which(server.program, path=SEARCHED)
     if not path:
         raise ServerError(f"{server.name} is not installed: apt install {server.package}")
