@@ -1,8 +1,8 @@
 """Measure what an idle TCP connection costs the kernel: open loopback connections, both ends in an epoll set, and read
-the growth of slabs.
+what the memory cgroup of each end is charged.
 
-The figures count whole pages of slabs, from /proc/slabinfo, which only root may read. A connection is one end: half of
-what a pair adds, since both ends are alike. Socket buffers are empty here; under load they are the larger part."""
+The server's end and the client's cost differently. Socket buffers are empty here; under load they are the larger part.
+It needs root, for a network namespace and two memory cgroups. A second table has the slabs of both ends by name."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -5,7 +5,7 @@ The first line is the answer, from recorded RSS: memory = process + N·(E + own 
   N  connections
   E  RSS per connection: in use, or at rest with --state at-rest
   own  what the server of --as holds per connection beside TLS
-  K  kernel memory per connection: measured once on Linux 6.18 (4,176 B); set yours with --kernel-bytes
+  K  kernel memory per connection: measured once on Linux 6.18 (server 3,866 B); set yours with --kernel-bytes
   W  the most concurrent handshakes so far
   H  extra RSS per concurrent handshake
   F  full records in flight

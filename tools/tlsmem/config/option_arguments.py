@@ -611,7 +611,13 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         repeat=True,
         metavar="DIR",
     ),
-    Option("--kernel-bytes", "kernel memory per connection; assumed: 4,176", BYTES, commands=each(*PLANS), metavar="K"),
+    Option(
+        "--kernel-bytes",
+        "kernel memory per connection; assumed: 3,866 at a server, 3,903 at a client",
+        BYTES,
+        commands=each(*PLANS),
+        metavar="K",
+    ),
     Option(
         "--record-bytes",
         "memory of a full record in flight; assumed: 16,406 unless the session has the buffer",

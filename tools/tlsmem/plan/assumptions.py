@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tlsmem.schema.roles import ROLES
 from tlsmem.tables.table import Column, Table, text_cell
 
 
@@ -37,6 +38,17 @@ def table() -> dict[str, Any]:
 
 def assumed_size(name: str) -> AssumedSize:
     return AssumedSize(table()[name]["value"], f"{table()[name]['what']}: {table()[name]['source']}")
+
+
+def assumed_kernel_bytes(role: str) -> int:
+    """Return what the kernel holds for an idle connection: at a server's end, at a client's, or for both of a proxy."""
+    ends = table()["kernel_bytes"]
+    return sum(ends[end] for end in ROLES if role in (end, "both"))
+
+
+def describe_kernel_bytes() -> str:
+    """Say what these are, and where they come from."""
+    return f"{table()['kernel_bytes']['what']}: {table()['kernel_bytes']['source']}"
 
 
 def haproxy_assumptions() -> ProxyAssumptions:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.suite_title import suite_title
-from tlsmem.plan.assumptions import assumed_size
+from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.configuration import recording_commands
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
@@ -113,11 +113,6 @@ def describe_own(cases: Sequence[Case]) -> str:
         return ""
     what = configuration.server.what
     return f" What {what} itself holds for a connection is not recorded (tools/heap.py measures it) and not included."
-
-
-def assumed_kernel_bytes(role: str) -> int:
-    """Return K unless it is given: of a connection, or of the two of a proxy."""
-    return assumed_size("kernel_bytes").value * (2 if role == "both" else 1)
 
 
 def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:

@@ -66,10 +66,9 @@ def state_price(
 
 def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
     """Return the prices of the model's connections, in bytes."""
-    assumed = {name: assumptions.assumed_size(name).value for name in ("kernel_bytes", "record_bytes")}
-    kernel = assumed["kernel_bytes"] if given.kernel_bytes is None else given.kernel_bytes
-    kernel *= 2 if model.role == "both" and given.kernel_bytes is None else 1
-    return capacity.price_model(model, kernel, given.record_bytes, assumed["record_bytes"])
+    kernel = assumptions.assumed_kernel_bytes(model.role) if given.kernel_bytes is None else given.kernel_bytes
+    assumed_record = assumptions.assumed_size("record_bytes").value
+    return capacity.price_model(model, kernel, given.record_bytes, assumed_record)
 
 
 def given_assumptions(given: argparse.Namespace) -> list[str]:

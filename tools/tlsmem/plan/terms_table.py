@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tlsmem.plan.amounts import memory_cell
-from tlsmem.plan.assumptions import assumed_size, left_out_table
+from tlsmem.plan.assumptions import describe_kernel_bytes, left_out_table
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import recording_commands
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel
@@ -33,7 +33,7 @@ def common_tables(cases: Sequence[Case], kernel_given: bool, record_given: bool)
 
 def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -> Table:
     """Return a row for each stack."""
-    kernel = "as given" if kernel_given else assumed_size("kernel_bytes").source
+    kernel = "as given" if kernel_given else describe_kernel_bytes()
     twice = ", for two connections" if cases[0].model.role == "both" and not kernel_given else ""
     caption = (
         "Memory = process + N·(E + own + K) + W·H + F·R. N: connections. W: most concurrent handshakes so far. F: "

@@ -1,0 +1,106 @@
+"""What idle TCP connections cost the kernel at each end: sockets in memory cgroups of their own, and the slabs."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tlsmem.base.paths import ROOT
+from tlsmem.live.cgroup import MemoryGroup
+from tlsmem.live.clients import Clients
+from tlsmem.live.network import Network
+from tlsmem.live.servers import PORTS, ServerError
+
+SLABS = Path("/proc/slabinfo")
+FIRST = 200  # connections that are made before, so that what the kernel makes once is there
+SETTLE_S = 1.0
+SPARE = 200  # descriptors
+
+
+class IdleSockets(NamedTuple):
+    """Bytes per connection. `slabs` are of both ends, by cache, in whole pages."""
+
+    server_bytes: float
+    client_bytes: float
+    slabs: dict[str, float]
+
+
+class Reading(NamedTuple):
+    """What the kernel holds at one moment."""
+
+    server: int
+    client: int
+    slabs: dict[str, int]
+
+
+@contextmanager
+def run_server(network: Network, group: MemoryGroup) -> Iterator[None]:
+    """Run the server of this repository that holds what it accepts."""
+    process = subprocess.Popen(
+        [*network.prefix, sys.executable, "-m", "tlsmem.live.idle_server", str(PORTS.plain)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: group.add(os.getpid()),
+    )
+    assert process.stdin and process.stdout
+    try:
+        if process.stdout.readline() != "listening\n":
+            raise ServerError(f"the server of idle connections ended with {process.wait()}")
+        yield
+    finally:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()
+
+
+def measure_idle_sockets(connections: int) -> IdleSockets:
+    """Open so many connections and read what they add. Raises ServerError with a sentence."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and connections + FIRST + SPARE > hard:
+        raise ServerError(
+            f"{connections:,} connections are more than the limit of {hard:,} open files allows; "
+            f"the largest number that fits is {hard - FIRST - SPARE:,}"
+        )
+    with (
+        Network() as network,
+        MemoryGroup("server") as server,
+        MemoryGroup("client") as client,
+        run_server(network, server),
+        Clients(network, client) as clients,
+    ):
+        descriptors = connections + FIRST + SPARE
+        clients.call("configure", port=PORTS.plain, root=None, protocol="", limit_s=60, descriptors=descriptors)
+        clients.call("connect", count=FIRST)
+        before = read(server, client)
+        clients.call("connect", count=connections)
+        after = read(server, client)
+    return IdleSockets(
+        (after.server - before.server) / connections,
+        (after.client - before.client) / connections,
+        {name: (size - before.slabs.get(name, 0)) / connections for name, size in after.slabs.items()},
+    )
+
+
+def read(server: MemoryGroup, client: MemoryGroup) -> Reading:
+    """Return what the kernel holds, a moment later."""
+    time.sleep(SETTLE_S)
+    held = (group.read() for group in (server, client))
+    ends = [one.kernel_bytes + one.tcp_bytes for one in held]
+    return Reading(ends[0], ends[1], read_slabs())
+
+
+def read_slabs() -> dict[str, int]:
+    """Return the bytes of the pages of each cache of the kernel, of all processes. Raises ServerError where only root
+    may read them."""
+    try:
+        lines = [line.split() for line in SLABS.read_text().splitlines()[2:]]
+    except OSError as error:
+        raise ServerError(f"{SLABS}: {error.strerror}") from None
+    return {words[0]: int(words[14]) * int(words[5]) * resource.getpagesize() for words in lines}
