@@ -13,7 +13,7 @@ from tlsmem.config import scenarios
 from tlsmem.config.scenarios import Settings
 from tlsmem.schema.harness_output import Meter, Role, Scenario
 from tlsmem.schema.records import Record
-from tlsmem.stats import contexts, stalls
+from tlsmem.stats import churn, contexts, stalls
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing
 
@@ -62,6 +62,16 @@ def figure_of_context(runs: Sequence[Record], role: str) -> Figure | Missing:
     return Figure((found,), found.denominator == 1, "B", noise=Fraction(found.denominator != 1))
 
 
+def figure_of_churn(runs: Sequence[Record], role: str) -> Figure | Missing:
+    """Return how many bytes of live heap a wave adds. Noise is half of the slope's confidence interval."""
+    (found,) = (one for one in churn.find_churn(runs) if one.role == role)
+    trend = found.heap_trend
+    if isinstance(trend, Missing):
+        return trend
+    slope, half = (Fraction(size).limit_denominator(1000) for size in (trend.slope, (trend.high - trend.low) / 2))
+    return Figure((slope,), not half, "B", noise=half)
+
+
 METERS: dict[str, ScenarioMeter] = {
     "amplification": ScenarioMeter(
         "stall",
@@ -85,6 +95,7 @@ METERS: dict[str, ScenarioMeter] = {
         runs=(("heap", 40), ("sites", 40)),
         owner=lambda role: f"{role} context",
     ),
+    "growth": ScenarioMeter("churn", unit="B", phase="closed", figure=figure_of_churn, runs=(("heap", 200),)),
 }
 SETTING_KEYS = {key: one.scenario for one in METERS.values() for key in scenarios.SCENARIO_KEYS[one.scenario]}
 
