@@ -176,6 +176,11 @@ check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in
 	@tools/build.py openssl@3.5.5
 	@.venv/bin/python tools/dev/check_ci_page.py
 
+.PHONY: soak
+soak: packages-mem setup core ## 1,000 waves of sessions of the null stacks and of OpenSSL, which must leave nothing: ten minutes
+	@tools/build.py null@c null@rust openssl@3.5.5
+	@.venv/bin/python tools/dev/soak.py
+
 .PHONY: check-gate
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
 	@.venv/bin/python tools/dev/check_gate.py

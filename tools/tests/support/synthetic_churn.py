@@ -41,5 +41,7 @@ def churn(
     keys = [f"pattern={pattern}", f"waves={len(left)}", "trim=off", "seed=1", "threads=1"]
     argv = [f"build/harness/{STACK}", "churn", f"sessions={2 * PAIRS}", *keys]
     made = {"name": allocator, "version": None, "settings": None, "library": None}
-    same = {"scenario": "churn", "phases": phases, "argv": argv, "allocator": made} | changes
-    return synthetic.record(STACK, SUITE, 2 * PAIRS, meter, roles="split", **same)
+    same = {"scenario": "churn", "phases": phases, "argv": argv, "allocator": made, "roles": "split"} | changes
+    if same["roles"] == "together":
+        same["phases"] = [one | {"process": "both"} for one in phases if one["process"] == "server"]
+    return synthetic.record(same.pop("stack", STACK), SUITE, 2 * PAIRS, meter, **same)
