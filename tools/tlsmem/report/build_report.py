@@ -15,6 +15,7 @@ from tlsmem.explore import profile_output
 from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
+    churn_section,
     cost_section,
     files,
     inventory_section,
@@ -42,6 +43,7 @@ MAKERS = (
     residuals_section,
     waterfall_section,
     stall_section,
+    churn_section,
     timed_section,
     inventory_section,
 )

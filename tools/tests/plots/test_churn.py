@@ -1,0 +1,52 @@
+"""The picture of waves: a line for each allocator, and the finding."""
+
+import pytest
+from matplotlib import pyplot
+
+from tests.support.synthetic_churn import PAIRS, SESSION_BYTES, churn
+from tlsmem.plots import churn as picture
+from tlsmem.stats.churn import find_churn
+
+MIB = 1 << 20
+LEFT = [0] * 20
+RESIDENT = {"system": [20 * MIB] * 20, "tcmalloc": [20 * MIB + wave * MIB // 2 for wave in range(20)]}
+
+
+@pytest.fixture
+def lines():
+    """Runs of two allocators on two stacks, and one that only one stack has."""
+    runs = [
+        churn(LEFT, resident, "rss", pattern="sawtooth", allocator=allocator, stack=stack)
+        for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
+        for allocator, resident in RESIDENT.items()
+    ]
+    runs += [churn(LEFT, RESIDENT["system"], "heap", pattern="sawtooth", stack="openssl@3.5.5")]
+    runs += [churn(LEFT, RESIDENT["system"], "rss", pattern="waves")]
+    return picture.compare_alike(picture.select_lines(find_churn(runs)))
+
+
+def test_a_panel_has_a_line_for_each_allocator_and_one_for_live_heap(lines):
+    made, panels = pyplot.subplots(1, 2, layout="constrained")
+    picture.draw(made, list(panels), lines)
+    heights = [line.get_ydata()[-1] for line in panels[0].lines]
+    assert heights == [20, 29.5, PAIRS * SESSION_BYTES / MIB]
+    assert len(panels[1].lines) == 2
+    pyplot.close(made)
+
+
+def test_the_title_names_the_smallest_allocator_and_what_the_largest_adds(lines):
+    said = picture.describe_finding(lines)
+    assert said == (
+        "RSS after 20 equal waves: OpenSSL is smallest on glibc (+48\N{NO-BREAK SPACE}% on tcmalloc), "
+        "rustls on glibc (+48\N{NO-BREAK SPACE}% on tcmalloc)"
+    )
+
+
+def test_without_several_allocators_there_is_nothing_to_compare():
+    runs = [churn(LEFT, RESIDENT["system"], "rss", pattern="sawtooth")]
+    assert picture.compare_alike(picture.select_lines(find_churn(runs))) == []
+    made, panels = pyplot.subplots(1, 1, squeeze=False, layout="constrained")
+    with pytest.raises(ValueError) as stop:
+        picture.draw(made, list(panels.flat), [])
+    assert "tools/measure.py churn-allocators" in str(stop.value)
+    pyplot.close(made)

@@ -1,0 +1,28 @@
+"""The section of waves: its warnings, and which recording it is of."""
+
+from tests.report.test_pictures import read
+from tests.support import synthetic
+from tests.support.synthetic_churn import churn
+from tlsmem.report import churn_section
+
+MIB = 1 << 20
+STEEP = [20 * MIB + wave * MIB // 2 for wave in range(20)]
+
+
+def test_growing_heap_is_a_warning_and_growing_rss_is_named(tmp_path):
+    leak = [64 * wave for wave in range(20)]
+    section = churn_section.section(read(tmp_path, [churn(leak, STEEP, meter) for meter in ("rss", "heap")]))
+    assert "Warning: live heap of openssl@3.5.5 (server, waves, glibc) grows by 64 B a wave." in section.html
+    assert "openssl@3.5.5 (server, waves, glibc) by 524,288 B a wave" in section.html
+    assert "waves: all sessions end with their wave" in section.html
+    assert len(section.tables[0].table.rows) == 2 and not section.pictures
+
+
+def test_several_allocators_have_a_picture(tmp_path):
+    runs = [churn([0] * 20, STEEP, "rss", pattern="sawtooth", allocator=name) for name in ("system", "mimalloc")]
+    section = churn_section.section(read(tmp_path, runs))
+    assert [one.name for one in section.pictures] == ["churn"]
+
+
+def test_recordings_without_waves_have_no_section(tmp_path):
+    assert churn_section.section(read(tmp_path, [synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 100)])) is None

@@ -1,0 +1,79 @@
+"""Sessions that come and go: what waves leave in live heap and RSS, and a warning where either grows."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from markupsafe import Markup
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from tlsmem.plots import churn as churn_picture
+from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Picture, Section, ShownTable
+from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
+from tlsmem.tables.churn import churn_table, describe_patterns
+
+PANEL_INCHES = 4.6
+
+
+def section(recordings: Sequence[Recording]) -> Section | None:
+    """Of the first recording that has such runs: the newest."""
+    for one in recordings:
+        runs = [run for run in one.records if run.scenario == SCENARIO]
+        found = [churn for churn in find_churn(runs) if not churn.refusal]
+        if found:
+            command = f"tools/tabulate.py {recording_arguments(one)} --table churn"
+            said = [*sentences(found), *describe_patterns(runs)]
+            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in said)
+            return Section(
+                "churn",
+                "Sessions that come and go",
+                html,
+                pictures=list(pictures(one, found)),
+                tables=(ShownTable(churn_table(runs), command),),
+            )
+    return None
+
+
+def pictures(recording: Recording, found: Sequence[Churn]) -> Iterator[Picture]:
+    """Yield RSS over waves by allocator, where several were measured under one pattern."""
+    lines = churn_picture.compare_alike(churn_picture.select_lines(found))
+    if lines:
+        says = "RSS of a server's process at equal load, wave by wave, and its live heap. The table has all."
+        title = "RSS over equal waves, by allocator"
+        command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+        yield Picture("churn", title, says, command, partial(draw, lines))
+
+
+def draw(lines: Sequence[Churn]) -> Figure:
+    """Draw the picture."""
+    stacks = dict.fromkeys(one.stack for one in lines)
+    made, grid = pyplot.subplots(
+        1, len(stacks), figsize=(PAGE_INCHES, PANEL_INCHES), layout="constrained", squeeze=False
+    )
+    churn_picture.draw(made, list(grid.flat), lines)
+    return made
+
+
+def sentences(found: Sequence[Churn]) -> Iterator[str]:
+    """Yield warnings: of live heap that grows, which is a leak or a store; then of RSS that does."""
+    for one in found:
+        trend = one.heap_trend
+        if isinstance(trend, Trend) and trend.verdict == "growing":
+            yield f"Warning: live heap of {name(one)} grows by {trend.slope:,.0f} B a wave."
+    growing = [one for one in found if isinstance(one.rss_trend, Trend) and one.rss_trend.verdict == "growing"]
+    if growing:
+        yield f"RSS grows while live heap does not: {'; '.join(map(describe_growth, growing))}."
+
+
+def describe_growth(one: Churn) -> str:
+    """Name one whose RSS grows, and by how much."""
+    trend = one.rss_trend
+    assert isinstance(trend, Trend)
+    return f"{name(one)} by {trend.slope:,.0f} B a wave"
+
+
+def name(one: Churn) -> str:
+    """Return the stack with role, pattern and allocator."""
+    return f"{one.stack} ({one.role}, {one.pattern}, {churn_picture.name_allocator(one)})"

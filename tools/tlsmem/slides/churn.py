@@ -1,0 +1,29 @@
+"""Slide 13: memory over equal waves of sessions, by allocator."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from tlsmem.plan import recordings
+from tlsmem.plots import churn as picture
+from tlsmem.slides.slide import create_slide
+from tlsmem.stats.churn import SCENARIO, Churn, find_churn
+
+
+def find_newest(among: Sequence[Path]) -> list[Churn]:
+    """Return the waves of the newest recording that has several allocators."""
+    for recording in among:
+        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        lines = picture.select_lines(find_churn(run for run in runs if run.scenario == SCENARIO))
+        if len({one.allocator for one in lines}) > 1:
+            return picture.compare_alike(lines)
+    raise ValueError("no recording has waves of several allocators (tools/measure.py churn-allocators)")
+
+
+def draw(among: Sequence[Path]) -> Figure:
+    """Draw a panel for each stack."""
+    lines = find_newest(among)
+    made, panels = create_slide(*(1 for _ in dict.fromkeys(one.stack for one in lines)))
+    picture.draw(made, panels, lines)
+    return made
