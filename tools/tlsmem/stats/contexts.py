@@ -1,12 +1,16 @@
-"""What contexts hold: one more of them, one more root in a client's store, one more certificate by name in a server."""
+"""What contexts hold: one more of them, one more root in a client's store, one more certificate by name in a server.
+
+Of a stack with a runtime of its own, live heap is what that says of the whole process after a collection. Where only
+one role has contexts of its own, what a pair more adds before there are sessions is a context of that role."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tlsmem.config.scenarios import settings_in_argv
-from tlsmem.schema.harness_output import HeapCounts, Meter, Role
+from tlsmem.schema.harness_output import HeapCounts, Meter, Phase, Role
 from tlsmem.schema.records import Record
+from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import phase_of
@@ -14,6 +18,8 @@ from tlsmem.stats.session_cost import phase_of
 SCENARIO = "contexts"
 ROOTS = (10, 150)  # of the two stores whose difference tells what a root costs
 NAMES = ((100, 10_000), (1, 100))  # the same of names: the first two that there are
+KEPT_GOROUTINES = Missing("its runtime keeps the records of goroutines that have ended, too")
+BOTH_ROLES = Missing("its runtime tells of both roles together")
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,21 @@ class Contexts:
         refused = next((run.reason for run in runs if run.status == "unsupported"), None)
         return found or Missing(refused or f"no {meter} run with {describe_case(case)}")
 
+    @property
+    def by_runtime(self) -> bool:
+        """Whether a runtime tells what is live, and no heap meter."""
+        return not any("heap" in runs for runs in self.runs.values()) and have_runtime_statistics(
+            run for run in self.every_run if run.status == "measured"
+        )
+
+    def metered(self, case: Case) -> list[Record] | Missing:
+        """Return the runs of a case that tell what is live."""
+        return self.measured(case, "rss" if self.by_runtime else "heap")
+
     def sites_run(self, case: Case) -> Record | Missing:
         """Return the largest run with call stacks."""
+        if self.by_runtime:
+            return Missing(unmetered_reason(self.every_run) or "")
         runs = self.measured(case, "sites")
         return runs if isinstance(runs, Missing) else runs[-1]
 
@@ -64,13 +83,13 @@ class Contexts:
         """One more context of a role, of clients with a store of so many roots."""
         case = Case(roots=roots, sharing=f"each-{role}")
         opened = self.heap_slope(case, role, "library", "opened")
-        used = self.heap_slope(case, role, "opened", "closed")
+        used = KEPT_GOROUTINES if self.by_runtime else self.heap_slope(case, role, "opened", "closed")
         return Cost(opened, self.rss_slope(case, "opened"), used, self.kept(case))
 
     def session(self, role: Role, sharing: str, roots: int = 1) -> "Cost":
         """One more established session, with what its own context holds if it has one."""
         case = Case(roots=roots, sharing=sharing)
-        held = self.heap_slope(case, role, "library", "established")
+        held = BOTH_ROLES if self.by_runtime else self.heap_slope(case, role, "library", "established")
         return Cost(held, Missing("RSS is of a client and a server together"), None, self.kept(case))
 
     def root(self) -> "Cost":
@@ -90,43 +109,28 @@ class Contexts:
     def served(self, names: int) -> "Cost":
         """One server context with so many names."""
         case = Case(names=names)
-        growth = self.quotients(
-            case, "heap", lambda run: heap_growth(run, "server", "library", "opened"), per_pair=False
-        )
-        resident = self.quotients(case, "rss", lambda run: rss_growth(run, "opened"), per_pair=False)
+        growth = largest(self.metered(case), lambda run: heap_growth(run, "server", "library", "opened"))
+        resident = largest(self.measured(case, "rss"), lambda run: rss_growth(run, "opened"))
         return Cost(growth, resident, None, self.kept(case))
 
     def heap_slope(self, case: Case, role: Role, before: str, after: str) -> Bytes:
         """Live bytes of a role and its context for each pair more, from the end of one phase to that of another."""
-        return self.quotients(case, "heap", lambda run: heap_growth(run, role, before, after))
+        return slope(self.metered(case), lambda run: heap_growth(run, role, before, after))
 
     def rss_slope(self, case: Case, after: str) -> Bytes:
         """RSS of both roles for each pair more, up to the end of a phase: it needs two numbers of sessions."""
         runs = self.measured(case, "rss")
         if not isinstance(runs, Missing) and len(runs) < 2:
             return Missing("RSS by context needs runs with two numbers of sessions")
-        return self.quotients(case, "rss", lambda run: rss_growth(run, after))
-
-    def quotients(self, case: Case, meter: Meter, growth: Callable[[Record], int], per_pair: bool = True) -> Bytes:
-        """The growth for each pair more, of one run for each of its pairs; without pairs that of the largest run."""
-        runs = self.measured(case, meter)
-        if isinstance(runs, Missing):
-            return runs
-        first, last = runs[0], runs[-1]
-        if not per_pair:
-            return Fraction(growth(last))
-        if first is last:
-            return Fraction(growth(last), pairs(last))
-        return Fraction(growth(last) - growth(first), pairs(last) - pairs(first))
+        return slope(runs, lambda run: rss_growth(run, after))
 
     def kept(self, case: Case) -> Bytes:
         """Live bytes of the process that are not given back when all contexts are freed."""
-        runs = self.measured(case, "heap")
-        if isinstance(runs, Missing):
-            return runs
-        first, last = (phase_of(runs[-1], name).heap for name in ("library", "freed"))
-        assert first and last  # a run under the heap meter has them
-        return Fraction(last.total.live_bytes - first.total.live_bytes)
+        if self.by_runtime:
+            return KEPT_GOROUTINES
+        return largest(
+            self.metered(case), lambda run: total_bytes(phase_of(run, "freed")) - total_bytes(phase_of(run, "library"))
+        )
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,21 @@ class Cost:
     rss: Bytes
     used: Bytes | None  # that the library adds to it when a session uses it, and keeps
     kept: Bytes  # of the whole process, when all are freed
+
+
+def slope(runs: list[Record] | Missing, growth: Callable[[Record], int]) -> Bytes:
+    """Return the growth for each pair more; of one run for each of its pairs."""
+    if isinstance(runs, Missing):
+        return runs
+    first, last = runs[0], runs[-1]
+    if first is last:
+        return Fraction(growth(last), pairs(last))
+    return Fraction(growth(last) - growth(first), pairs(last) - pairs(first))
+
+
+def largest(runs: list[Record] | Missing, growth: Callable[[Record], int]) -> Bytes:
+    """Return the growth in the run with the most sessions."""
+    return runs if isinstance(runs, Missing) else Fraction(growth(runs[-1]))
 
 
 def divide(few: Cost, many: Cost, by: int) -> Cost:
@@ -155,6 +174,11 @@ def pairs(run: Record) -> int:
     return run.sessions // 2
 
 
+def total_bytes(phase: Phase) -> int:
+    """Return what is live in the process, by the heap meter or by the stack's runtime."""
+    return phase.heap.total.live_bytes if phase.heap else runtime_live_bytes(phase)
+
+
 def owned(run: Record, role: str, phase: str) -> list[HeapCounts]:
     """Return the counts of a role's sessions and of its contexts."""
     heap = phase_of(run, phase).heap
@@ -163,7 +187,11 @@ def owned(run: Record, role: str, phase: str) -> list[HeapCounts]:
 
 
 def heap_growth(run: Record, role: str, before: str, after: str) -> int:
-    """Return the live bytes that a role's sessions and contexts gained between the ends of two phases."""
+    """Return the live bytes that a role's sessions and contexts gained between the ends of two phases.
+
+    A runtime tells those of both roles."""
+    if not phase_of(run, before).heap:
+        return total_bytes(phase_of(run, after)) - total_bytes(phase_of(run, before))
     first, last = (sum(counts.live_bytes for counts in owned(run, role, name)) for name in (before, after))
     return last - first
 

@@ -13,7 +13,8 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
+from tlsmem.tables.runtime_notes import GARBAGE_NOTE, RUNTIME_NOTE, Size, fraction_cell, size_cell, size_if_known
+from tlsmem.tables.table import Cell, Column, Table, optional
 
 CAPTION = (
     "Bytes of live heap and of RSS for one more context, of a client with 1, 10 or 150 trusted roots (CAs); for one "
@@ -79,23 +80,22 @@ class Row:
         """What use adds to it."""
         return Missing("of contexts only") if self.cost.used is None else self.cost.used
 
+    def size(self, value: Fraction | Missing, note: str) -> Size | Missing:
+        """Return the value, with the note where a runtime tells it."""
+        return size_if_known(value, note if self.contexts.by_runtime else None)
 
-def fraction_cell(value: Fraction) -> Cell:
-    """Whole where it is."""
-    return quotient_cell(value.numerator, value.denominator, digits=1)
 
-
-def rounded_cell(value: Fraction) -> Cell:
+def rounded_cell(size: Size) -> Cell:
     """To the byte: RSS is pages."""
-    return Cell(f"{float(value):,.0f}", float(value))
+    return Cell(f"{float(size.bytes):,.0f}", float(size.bytes), size.runtime_note)
 
 
 COLUMNS = (
     Column("question", "question", left=True, value=lambda row: row.question.name),
     Column("stack", "stack", left=True, value=lambda row: row.contexts.stack),
     Column("suite", "suite", left=True, usual="tls13-rsa-aes256-many", value=lambda row: row.contexts.suite),
-    Column("live_bytes", "live heap", value=lambda row: row.cost.opened, form=fraction_cell),
-    Column("rss_bytes", "RSS", value=lambda row: row.cost.rss, form=rounded_cell),
+    Column("live_bytes", "live heap", value=lambda row: row.size(row.cost.opened, RUNTIME_NOTE), form=size_cell),
+    Column("rss_bytes", "RSS", value=lambda row: row.size(row.cost.rss, GARBAGE_NOTE), form=rounded_cell),
     optional(Column("gained_bytes", "gained", value=lambda row: row.gained, form=fraction_cell)),
     optional(Column("kept_bytes", "not freed", value=lambda row: row.cost.kept, form=fraction_cell)),
     Column("holder", "held by", left=True, value=lambda row: row.holder, form=holder_cell),

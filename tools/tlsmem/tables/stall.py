@@ -4,9 +4,7 @@ A column is one entry of COLUMNS: what it takes of a Stall, and how that is writ
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
 from tlsmem.config.scenarios import STALL_POINTS
 from tlsmem.run.validate import strip_suite
@@ -14,7 +12,16 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.table import MISSING, Cell, Column, Table, optional, quotient_cell
+from tlsmem.tables.runtime_notes import (
+    GARBAGE_NOTE,
+    GOROUTINES_NOTE,
+    RUNTIME_NOTE,
+    Size,
+    fraction_cell,
+    size_cell,
+    size_if_known,
+)
+from tlsmem.tables.table import MISSING, Cell, Column, Table, optional
 
 CAPTION = (
     "Bytes of live heap for one session whose peer stops at a point, until the session is closed. Silent: the peer is "
@@ -25,41 +32,15 @@ CAPTION = (
 )
 REFUSED = re.compile(r"^.*?: does not reach the point [\w-]+: |^[^:]*: (?=has no )")  # before the library's own words
 LARGE_NOTE = f"above {AMPLIFICATION_WARNING}: a peer that sends little makes the server hold much"
-RUNTIME_NOTE = (
-    "its runtime's own figure, after a collection: goroutine stacks, and blocks at their size classes, where others "
-    "count the bytes requested"
-)
-GARBAGE_NOTE = "with what the phase left as garbage, which the runtime gives back when it collects"
-GOROUTINES_NOTE = "records of goroutines that have ended: the runtime keeps them for the next sessions"
-
-
-class Size(NamedTuple):
-    """Bytes of a session; with a note where a runtime tells them, which repeat to some bytes only."""
-
-    bytes: Fraction
-    runtime_note: str | None
-
-
-def size_cell(size: Size) -> Cell:
-    """Whole where it is; of a runtime in whole bytes."""
-    value = Fraction(round(size.bytes)) if size.runtime_note else size.bytes
-    return replace(fraction_cell(value), note=size.runtime_note)
 
 
 def size_of(name: str, runtime_note: str) -> Callable[[Stall], Size | Missing]:
     """Return what takes the property of this name from a stall."""
 
     def take(stall: Stall) -> Size | Missing:
-        value: Fraction | Missing = getattr(stall, name)
-        noted = runtime_note if stall.runtime_run else None
-        return value if isinstance(value, Missing) else Size(value, noted)
+        return size_if_known(getattr(stall, name), runtime_note if stall.runtime_run else None)
 
     return take
-
-
-def fraction_cell(value: Fraction) -> Cell:
-    """Whole where it is."""
-    return quotient_cell(value.numerator, value.denominator, digits=1)
 
 
 def amplification_cell(value: Fraction) -> Cell:

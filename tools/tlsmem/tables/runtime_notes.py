@@ -1,0 +1,38 @@
+"""What is said of figures that a stack's own runtime tells, beside those of the heap meter."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from tlsmem.stats.missing import Missing
+from tlsmem.tables.table import Cell, quotient_cell
+
+RUNTIME_NOTE = (
+    "its runtime's own figure, after a collection: goroutine stacks, and blocks at their size classes, where others "
+    "count the bytes requested"
+)
+GARBAGE_NOTE = "with what the phase left as garbage, which the runtime gives back when it collects"
+GOROUTINES_NOTE = "records of goroutines that have ended: the runtime keeps them for the next sessions"
+
+
+class Size(NamedTuple):
+    """Bytes; with a note where a runtime tells them, which repeat to some bytes only."""
+
+    bytes: Fraction
+    runtime_note: str | None
+
+
+def size_if_known(value: Fraction | Missing, runtime_note: str | None) -> Size | Missing:
+    """Return the value with its note."""
+    return value if isinstance(value, Missing) else Size(value, runtime_note)
+
+
+def fraction_cell(value: Fraction) -> Cell:
+    """Whole where it is."""
+    return quotient_cell(value.numerator, value.denominator, digits=1)
+
+
+def size_cell(size: Size) -> Cell:
+    """Whole where it is; of a runtime in whole bytes."""
+    value = Fraction(round(size.bytes)) if size.runtime_note else size.bytes
+    return replace(fraction_cell(value), note=size.runtime_note)
