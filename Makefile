@@ -66,6 +66,12 @@ threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ..
 measure: names packages-timed setup core stacks-throughput ## all three, each run 30 times instead of 5: two to three hours
 	@$(call each,threads-handshake threads-throughput throughput handshake,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
 
+# Axes: a short campaign each, whose names begin so.
+axes_campaigns = $(shell sed -nE 's/^\[(axes-.*)\]$$/\1/p' memtest/campaigns.toml)
+.PHONY: axes
+axes: names packages-mem setup core stacks-mem ## stalled peers, post-quantum, client certificates, contexts, resumption, churn: each in short, of two stacks; ten minutes
+	@$(call each,$(axes_campaigns),.venv/bin/python tools/measure.py $$campaign $(call flags,$(takes)))
+
 .PHONY: c1m
 c1m: names packages-mem setup core stacks-c1m ## a million live sessions in one process, predicted and measured; STACK=... or all that are built
 	@.venv/bin/python tools/c1m.py $(call flags,$(takes))

@@ -83,6 +83,7 @@ GOALS: dict[str, str | None] = {
     "selfcheck": "dev/selfcheck",
     "profile": "profile_heap",
     "prove": None,
+    "axes": "measure",
     "c1m": "c1m",
     "live": "live",
 }

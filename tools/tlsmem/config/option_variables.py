@@ -112,7 +112,7 @@ VARIABLES = (
         "STACKS",
         "stacks to measure, or all; others are compared with the first (names: make stacks)",
         Names("stack", all_too=True, trees=True),
-        goals=each("mem", "bench", "selfcheck", default=mem_default("stacks"))
+        goals=each("mem", "axes", "bench", "selfcheck", default=mem_default("stacks"))
         | {name: CampaignDefault("throughput", "stacks") for name in TIMED}
         | {"stacks": "all"}
         | {name: CampaignDefault(name, "stacks") for name in CHECKS}
@@ -124,7 +124,7 @@ VARIABLES = (
         "PREFIX",
         "where the library of openssl@path is installed: the directory with include/ and lib/",
         Directory("where your library was installed: its include/ and lib/"),
-        goals=each("mem", *TIMED, "compare", *CHECKS, *BENCHES, "selfcheck", "profile", default=Words("none")),
+        goals=each("mem", "axes", *TIMED, "compare", *CHECKS, *BENCHES, "selfcheck", "profile", default=Words("none")),
         commands=each("packages", "build"),
         example="PREFIX=/opt/openssl",
     ),
@@ -296,7 +296,7 @@ VARIABLES = (
         "JOBS",
         "number of concurrent runs, each on its own CPU",
         Number(),
-        goals=each("mem", "selfcheck", "profile", "prove", default="2"),
+        goals=each("mem", "axes", "selfcheck", "profile", "prove", default="2"),
         example="JOBS=1",
     ),
     Option(
@@ -334,14 +334,14 @@ VARIABLES = (
         "FRESH",
         "measure again what is recorded",
         Flag(),
-        goals=each("mem", *TIMED, "profile", "prove", "c1m", "live", default="0"),
+        goals=each("mem", *TIMED, "profile", "prove", "axes", "c1m", "live", default="0"),
         example="FRESH=1",
     ),
     Option(
         "OUT",
         "directory for the recording and the pictures; one directly in data/ needs a clean tree",
         Directory(),
-        goals=each("mem", *TIMED, "profile", "prove", "c1m", "live", default=DATED)
+        goals=each("mem", *TIMED, "profile", "prove", "axes", "c1m", "live", default=DATED)
         | {"compare": Words("build/compare"), "compare-versions": Words("build/versions/LIB")},
         example="OUT=data/local/mine",
     ),
