@@ -122,8 +122,9 @@ static void names_free(WOLFSSL_CTX *ctx)
     }
 }
 
+#define NAME_ADD name_add
 #else
-#define name_add NULL
+#define NAME_ADD NULL
 static void names_free(WOLFSSL_CTX *ctx)
 {
     (void)ctx;
@@ -212,7 +213,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
-    .name_add = name_add,
+    .name_add = NAME_ADD,
     .resume = resume,
     .handshake = session_handshake,
     .write = session_write,

@@ -58,7 +58,7 @@ static size_t pem_read(const char *path, struct bytes *objects, size_t room)
         at += br_pem_decoder_push(&decoder, text.data + at, text.size - at);
         int event = br_pem_decoder_event(&decoder);
         if (event == BR_PEM_ERROR || (event == BR_PEM_BEGIN_OBJ && count == room))
-            die("%s: is not PEM, or has more than %zu objects", path, room);
+            die("%s: is not PEM, or has more than the %zu that this driver gives BearSSL", path, room);
         if (event == BR_PEM_BEGIN_OBJ)
             br_pem_decoder_setdest(&decoder, append, &objects[count]);
         count += event == BR_PEM_END_OBJ;

@@ -59,10 +59,18 @@ def restore(kind: str, key: str, folder: Path, title: str) -> bool:
             zstd.open(entry) as packed,
             tarfile.open(fileobj=packed, mode="r|") as archive,
         ):
-            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+            archive.extractall(folder, **({"filter": keep_inside} if hasattr(tarfile, "data_filter") else {}))
         CONSOLE.print(f"{title}: {kind}: from the cache", markup=False)
         return True
     return False
+
+
+def keep_inside(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    """Leave out links to sources, which are beside what was built: no driver needs them."""
+    try:
+        return tarfile.data_filter(member, folder)
+    except tarfile.LinkOutsideDestinationError:
+        return None
 
 
 def find_entries(kind: str, key: str) -> list[Path]:
