@@ -14,8 +14,10 @@ from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
+from tlsmem.stats.allocator_statistics import have_runtime_statistics
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.runtime_memory import HEAP, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phases_of
 
 SCENARIO = "churn"
@@ -23,6 +25,7 @@ ROLES: tuple[Role, ...] = ("server", "client")
 WARM_UP_WAVES = 4  # at least: a straggler is gone by then
 LEAST_WAVES = 4  # that a verdict is of
 HEAP_TOLERANCE_BYTES = 1  # a wave: live heap is exact
+RUNTIME_TOLERANCE_BYTES = 64  # the same of a runtime, which fills tables of its own for some hundred waves
 RSS_TOLERANCE = 0.0005  # of the RSS, a wave: 5 % in 100 waves
 CONFIDENCE = 0.95
 Verdict = Literal["flat", "growing", "shrinking", "not decided"]
@@ -108,8 +111,17 @@ class Churn:
         """Sessions of the role that are open at once."""
         return self.record.sessions // 2
 
+    @property
+    def by_runtime(self) -> bool:
+        """Whether a runtime of the stack's own tells what is live, which no heap meter sees."""
+        return not self.heap and bool(self.rss) and have_runtime_statistics([self.record])
+
     def heap_after(self, name: str) -> list[int] | Missing:
-        """Live heap of the role at the end of this phase of each wave, beyond that at `contexts`."""
+        """Live heap of the role at the end of this phase of each wave, beyond that at `contexts`.
+
+        Of a runtime its objects: goroutine stacks are counted by the span, in which they come and go."""
+        if self.by_runtime:
+            return values_of_waves(self.record, self.role, name, lambda phase: runtime_statistics(phase)[HEAP])
         if not self.heap or self.heap.status != "measured":
             return Missing(self.refusal or "no run under the heap meter")
         return values_of_waves(self.heap, self.role, name, lambda phase: heap_of(phase, self.role).live_bytes)
@@ -126,7 +138,8 @@ class Churn:
     def heap_trend(self) -> Trend | Missing:
         """Of live heap when waves have ended."""
         values = self.heap_after("closed")
-        return values if isinstance(values, Missing) else find_trend(values, HEAP_TOLERANCE_BYTES)
+        tolerance = RUNTIME_TOLERANCE_BYTES if self.by_runtime else HEAP_TOLERANCE_BYTES
+        return values if isinstance(values, Missing) else find_trend(values, tolerance)
 
     @cached_property
     def rss_trend(self) -> Trend | Missing:

@@ -12,7 +12,8 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.churn import HEAP_TOLERANCE_BYTES, RSS_TOLERANCE, Churn, Trend, find_churn
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import MIB
-from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell, text_cell
+from tlsmem.tables.runtime_notes import GOROUTINES_NOTE, OBJECTS_NOTE, Size, size_cell, size_if_known
+from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 
 CAPTION = (
     "Session: live heap of one session that is open and has carried its data. Left: live heap of the role when the "
@@ -24,11 +25,6 @@ CAPTION = (
     "open. Resident / live: RSS for each byte of live heap in the last wave, when its sessions are open and when it "
     "has ended."
 )
-
-
-def fraction_cell(value: Fraction) -> Cell:
-    """Whole where it is."""
-    return quotient_cell(value.numerator, value.denominator, digits=1)
 
 
 def slope_cell(trend: Trend) -> Cell:
@@ -52,6 +48,11 @@ def mebibyte_cell(size: int) -> Cell:
 def verdict(trend: Trend | Missing) -> str | Missing:
     """Return the word for a trend."""
     return trend if isinstance(trend, Missing) else trend.verdict
+
+
+def size(row: Churn, value: Fraction | Missing, note: str) -> Size | Missing:
+    """Return the value, with the note where a runtime tells it."""
+    return size_if_known(value, note if row.by_runtime else None)
 
 
 def setting(key: str) -> Callable[[Churn], str]:
@@ -79,9 +80,19 @@ COLUMNS = (
     Column("window", "window", left=True, usual="all", value=lambda row: str(row.record.window)),
     Column("role", "role", left=True, value=lambda row: row.role),
     optional(Column("waves", "waves", value=lambda row: int(setting("waves")(row)), form=lambda n: Cell(f"{n:,}", n))),
-    Column("session_bytes", "session", value=lambda row: row.session_bytes, form=fraction_cell),
-    Column("left_first_bytes", "left, first", value=lambda row: row.left_bytes(0), form=fraction_cell),
-    Column("left_last_bytes", "left, last", value=lambda row: row.left_bytes(-1), form=fraction_cell),
+    Column("session_bytes", "session", value=lambda row: size(row, row.session_bytes, OBJECTS_NOTE), form=size_cell),
+    Column(
+        "left_first_bytes",
+        "left, first",
+        value=lambda row: size(row, row.left_bytes(0), GOROUTINES_NOTE),
+        form=size_cell,
+    ),
+    Column(
+        "left_last_bytes",
+        "left, last",
+        value=lambda row: size(row, row.left_bytes(-1), GOROUTINES_NOTE),
+        form=size_cell,
+    ),
     Column("heap_slope_bytes", "slope", value=lambda row: row.heap_trend, form=slope_cell),
     Column("heap_verdict", "live heap", left=True, value=lambda row: verdict(row.heap_trend), form=text_cell),
     Column("rss_first_bytes", "RSS first, MiB", value=rss_of_wave("open", 0), form=mebibyte_cell),

@@ -11,6 +11,9 @@ RUNTIME_NOTE = (
     "its runtime's own figure, after a collection: goroutine stacks, and blocks at their size classes, where others "
     "count the bytes requested"
 )
+OBJECTS_NOTE = (
+    "objects by its runtime's own figure, after a collection, at their size classes and without goroutine stacks"
+)
 GARBAGE_NOTE = "with what the phase left as garbage, which the runtime gives back when it collects"
 GOROUTINES_NOTE = "records of goroutines that have ended: the runtime keeps them for the next sessions"
 
