@@ -2,11 +2,12 @@
 
 import pytest
 
+from tlsmem.base.paths import ROOT
 from tlsmem.config.campaigns import Campaign
 from tlsmem.config.definitions import suites
 from tlsmem.config.matrix import memory_runs
 from tlsmem.config.run import argv
-from tlsmem.config.scenarios import combine_settings, phases_of, settings_in_argv
+from tlsmem.config.scenarios import STALL_POINTS, combine_settings, phases_of, settings_in_argv, stalled_role
 
 WAVES = {"pattern": ["waves", "sawtooth"], "waves": ["20"]}
 CAMPAIGN = {
@@ -62,3 +63,9 @@ def test_what_the_scenario_cannot_do_is_refused_with_a_sentence(change, why):
     with pytest.raises(ValueError) as stop:
         Campaign(**CAMPAIGN | change)
     assert why in str(stop.value)
+
+
+def test_the_page_of_records_has_every_point_as_it_is_described():
+    page = (ROOT / "docs/reference/records.md").read_text()
+    for point, description in STALL_POINTS.items():
+        assert f"| `{point}` | {stalled_role(point)} | {description} |\n" in page, point

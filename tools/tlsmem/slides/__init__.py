@@ -1,1 +1,1 @@
-"""The pictures of a talk: six slides, each one finding, drawn from recordings."""
+"""The pictures of a talk: slides, each one finding, drawn from recordings."""

@@ -166,16 +166,19 @@ def point_of(run: Record) -> str:
     return next(word.partition("=")[2] for word in run.argv if word.startswith("point="))
 
 
+def place_of(run: Record) -> tuple[str, str, str]:
+    """Return the stack, suite and point of a run."""
+    return run.stack, run.suite, point_of(run)
+
+
 def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
-    """Return the scenario's runs of each stack and suite in the first of the recordings that has any.
+    """Return the scenario's runs of each stack, suite and point in the first of the recordings that has any.
 
     All are of one machine: that of the first such run."""
     stalled = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
     machine = next((machine_identity(runs[0].machine) for runs in stalled if runs), None)
     kept: list[Record] = []
     for runs in stalled:
-        known = {(run.stack, run.suite) for run in kept}
-        kept += [
-            run for run in runs if (run.stack, run.suite) not in known and machine_identity(run.machine) == machine
-        ]
+        known = {place_of(run) for run in kept}
+        kept += [run for run in runs if place_of(run) not in known and machine_identity(run.machine) == machine]
     return kept
