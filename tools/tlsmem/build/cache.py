@@ -59,7 +59,9 @@ def restore(kind: str, key: str, folder: Path, title: str) -> bool:
             zstd.open(entry) as packed,
             tarfile.open(fileobj=packed, mode="r|") as archive,
         ):
-            archive.extractall(folder, **({"filter": keep_inside} if hasattr(tarfile, "data_filter") else {}))
+            if hasattr(tarfile, "data_filter"):
+                archive.extraction_filter = keep_inside
+            archive.extractall(folder)
         CONSOLE.print(f"{title}: {kind}: from the cache", markup=False)
         return True
     return False

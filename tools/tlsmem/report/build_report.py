@@ -16,6 +16,7 @@ from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
     churn_section,
+    contexts_section,
     cost_section,
     files,
     inventory_section,
@@ -43,6 +44,7 @@ MAKERS = (
     residuals_section,
     waterfall_section,
     stall_section,
+    contexts_section,
     churn_section,
     timed_section,
     inventory_section,

@@ -1,0 +1,83 @@
+"""A picture of client contexts with a public bundle of roots, beside those with one root, stack by stack."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from tlsmem.config.libraries import stack_title
+from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.stack_colours import library_colour
+from tlsmem.stats.contexts import ROOTS, Contexts
+from tlsmem.stats.missing import Missing
+
+BUNDLE = ROOTS[1]
+ALONE = "#c4c4c4"
+MIB = 2**20
+
+
+class Bundle(NamedTuple):
+    """Live heap of one more client context of a stack, with one root and with a bundle, in bytes."""
+
+    contexts: Contexts
+    alone: float
+    bundle: float
+
+
+def find_bundles(found: Iterable[Contexts]) -> list[Bundle]:
+    """Return the stacks that were measured with both, the largest first."""
+    rows = []
+    for contexts in found:
+        alone, bundle = (contexts.context("client", roots).opened for roots in (1, BUNDLE))
+        if not isinstance(alone, Missing) and not isinstance(bundle, Missing):
+            rows.append(Bundle(contexts, float(alone), float(bundle)))
+    return sorted(rows, key=lambda one: -one.bundle)
+
+
+def describe_finding(rows: Sequence[Bundle]) -> str:
+    """Return the title: what the largest and the smallest hold, and what a context costs without the roots."""
+    most, least = rows[0], rows[-1]
+    names = [stack_title(one.contexts.stack) for one in (most, least)]
+    if len(rows) == 1:
+        return f"{BUNDLE} CAs make a client context of {names[0]} {most.bundle / most.alone:,.0f} times as large"
+    return (
+        f"A client context with {BUNDLE} CAs: {format_size(most.bundle)} in {names[0]}, "
+        f"{format_size(least.bundle)} in {names[1]}"
+    )
+
+
+def format_size(size: float) -> str:
+    """Bytes up to 1 MiB, then MiB."""
+    return f"{size:,.0f} B" if size < MIB else f"{size / MIB:,.1f} MiB"
+
+
+def draw_bars(axes: Axes, rows: Sequence[Bundle]) -> None:
+    """Draw the context with one root in grey and what the other roots add in the library's colour."""
+    for at, one in enumerate(rows):
+        colour = library_colour(one.contexts.stack)
+        axes.barh(at, one.alone, height=0.68, color=ALONE, zorder=2)
+        axes.barh(at, one.bundle - one.alone, left=one.alone, height=0.68, color=colour, zorder=2)
+        write_beside(axes, one.bundle, at, f"{one.bundle:,.0f} B ({one.bundle / one.alone:,.0f}×)", bold=at == 0)
+    list_rows(axes, [stack_title(one.contexts.stack) for one in rows])
+    axes.set_xlim(0, 1.3 * max(one.bundle for one in rows))
+
+
+def draw(made: Figure, axes: Axes, found: Sequence[Contexts]) -> None:
+    """Draw the picture into a figure with one panel. Raises ValueError where no stack has such contexts."""
+    rows = find_bundles(found)
+    if not rows:
+        raise ValueError("no client context was measured with 1 and 150 CAs (tools/measure.py contexts)")
+    draw_bars(axes, rows)
+    legend = [
+        Patch(color=ALONE, label="with 1 CA"),
+        Patch(color="#777777", label=f"{BUNDLE - 1} CAs more"),
+    ]
+    subtitle = (
+        "Live heap of one more client context: what a program pays for each that it opens instead of sharing one."
+    )
+    runs = [run for one in rows for run in one.contexts.every_run if run.status == "measured"]
+    caption = f"In brackets: how many times a context with 1 CA. {describe_records(runs)}"
+    add_frame(made, describe_finding(rows), subtitle, caption, legend)
