@@ -78,6 +78,7 @@ static void terms_write(terms mine)
     else
         snprintf(*term++, TERM_BYTES, "tickets=%d", suite->tickets);
     snprintf(*term++, TERM_BYTES, "store=%s", suite->store ? "on" : "off");
+    snprintf(*term++, TERM_BYTES, "resume=%s", suite->resume ? "on" : "off");
     snprintf(*term++, TERM_BYTES, "options=%s", suite->options);
     snprintf(*term++, TERM_BYTES, "client_certs=%s", run.each_client ? "each" : "same");
     snprintf(*term++, TERM_BYTES, "data=%s", run.full_records ? "full" : "short");

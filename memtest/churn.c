@@ -16,7 +16,7 @@ const char *const churn_patterns[] = {"waves", "sawtooth", "lifetimes", NULL};
 
 static void *contexts[2];
 static struct negotiated result[2];
-static size_t wave;
+static size_t wave, opened; /* opened: pairs, in all waves so far */
 static bool *stays; /* by pair: it is open when a wave has ended. Outside of the heap, and resident from the start on */
 static uint64_t random_state;
 
@@ -133,6 +133,9 @@ static void one_wave(void)
     open_wave();
     phase_end();
     sessions_verify(ending_pairs(), result); /* all that it opened */
+    for (size_t pair = 0; pair < pair_count(); pair++)
+        opened += ends(pair);
+    tickets_verify(opened);
     choose();
     phase_begin("closed");
     close_wave();

@@ -61,8 +61,9 @@ static bool contexts_consistent(void)
 static bool resumption_consistent(void)
 {
     const struct suite *suite = &run.suite;
+    const bool resumes = run.kind == SCENARIO_MEMORY || run.kind == SCENARIO_CHURN || run.kind == SCENARIO_HANDSHAKE;
     return said(!suite->resume                     ? NULL
-                : run.kind != SCENARIO_HANDSHAKE   ? "resume=on is of the scenario handshake"
+                : !resumes                         ? "resume=on is of the scenarios memory, churn and handshake"
                 : suite->tickets < 0               ? "resume=on needs a number of tickets, not the library's own"
                 : !suite->store && !suite->tickets ? "resume=on needs store=on or tickets, which clients can offer"
                                                    : NULL);

@@ -83,9 +83,11 @@ void contexts_open(void *contexts[2], struct negotiated result[2])
         refusals_end();
     sessions_use(first, unheard, unseen);
     sessions_verify(first, result);
+    tickets_verify(first.count);
     sessions_release(first);
     sessions_free(first);
     wires_reset(first);
+    tickets_begin();
 }
 
 void contexts_free(void *contexts[2])

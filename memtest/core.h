@@ -96,6 +96,7 @@ size_t wire_pair(struct wire *end);
 bool wire_unread(struct wire *end);  /* something arrived that was not read */
 bool wire_retried(struct wire *end); /* its session's handshake began with a HelloRetryRequest, of either wire */
 void wires_reset(struct pairs);      /* as new: nothing in flight, no sessions */
+uint64_t wires_sent(enum role);      /* bytes that sessions of a role have written here since the start */
 uint64_t wires_bytes(void);          /* memory that bytes in flight take, outside of this process's RSS */
 
 /* wire_mapped.c: the same in memory of this process, for timed scenarios; each end is one thread's. */
@@ -127,8 +128,9 @@ struct frames {
 };
 extern const struct frames frames[2]; /* by role */
 void harness_negotiated(void *session, struct negotiated *result);
-void client_resume(void *session, void *from);
+void client_resume(void *session, void *from, size_t pair);
 void server_name_add(void *context, const char *server_name, const struct suite *, size_t pair);
+void frames_are_earlier(bool); /* from now on what the driver allocates is the contexts': see resumed.c */
 void harness_seal(void *sealer, unsigned char *bytes, size_t size);
 
 /* barrier.c: the other process, where there is one. When it ends, this one ends with a sentence. */
@@ -144,7 +146,8 @@ void each_elsewhere(struct pairs, visit *, void *with); /* by the thread after i
 void on_every_thread(void (*call)(void));               /* the main one last */
 
 /* lockstep.c: what is done to the sessions of `pairs` that are here. */
-void sessions_new(void *contexts[2], struct pairs);
+void sessions_new(void *contexts[2], struct pairs); /* with resume=on each of them is about to be resumed */
+visit session_new;
 void handshake(struct pairs, void (*begin)(const char *phase), void (*end)(void));
 void established(struct pairs);
 void payload(enum role from, struct pairs, size_t size); /* at most RECORD_BYTES, from each */
@@ -154,6 +157,15 @@ void sessions_free(struct pairs);
 void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the first difference from the suite */
 /* The same of one session, but for whether it was resumed, which result says. */
 void session_agrees(size_t pair, enum role role, void *session, struct negotiated *result);
+
+/* resumed.c */
+void sessions_new_resumed(void *contexts[2], struct pairs);
+
+/* tickets.c: those that clients received, where the driver tells. */
+uint64_t tickets_received(void); /* since tickets_begin, but for those left out */
+void tickets_begin(void);
+void tickets_leave_out(uint64_t before); /* what came since there were so many */
+void tickets_verify(size_t clients);     /* dies unless so many received as many as the suite asks for */
 
 /* meter.c */
 struct reading {

@@ -98,6 +98,9 @@ struct driver {
      * keeps what it got there, nothing is left to do. `from` is freed next. */
     void (*resume)(void *session, void *from);
 
+    /* Optional (NULL: has no tickets, or cannot tell). How many tickets the clients of this process have received. */
+    size_t (*tickets)(void);
+
     /* ONE step: reads what arrived, processes it, writes the answer. True when the handshake is complete.
      * A complete session reads what is there (tickets), writes nothing, and stays complete. */
     bool (*handshake)(void *session);

@@ -28,7 +28,7 @@ static void client_new(struct worker *worker)
     uint64_t began = worker->now();
     void *session = frames[ROLE_CLIENT].session_new(worker->client_context, worker->ends[ROLE_CLIENT], worker->index);
     if (worker->previous)
-        client_resume(session, worker->previous);
+        client_resume(session, worker->previous, worker->index);
     lap_end(worker, CLIENT_NEW, began, worker->now());
     worker->sessions[ROLE_CLIENT] = session;
 }

@@ -19,6 +19,7 @@ const struct memtest_place memtest_layout[] = {
     FIELD(driver, session_new),
     FIELD(driver, name_add),
     FIELD(driver, resume),
+    FIELD(driver, tickets),
     FIELD(driver, handshake),
     FIELD(driver, write),
     FIELD(driver, read),

@@ -22,8 +22,10 @@ static bool keeps_both(void)
 /* No measurement without it. */
 static const struct negotiated *verify(void)
 {
-    if (complete && !verified)
+    if (complete && !verified) {
         sessions_verify(kept_pairs(), result);
+        tickets_verify(run.sessions / 2);
+    }
     verified = complete;
     return verified ? result : NULL;
 }

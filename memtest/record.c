@@ -132,6 +132,10 @@ void record_phase(const char *phase, const struct reading *reading)
     json_number("minor_faults", reading->minor_faults);
     json_number("major_faults", reading->major_faults);
     json_number("wire_bytes", wires_bytes());
+    if (run.holds[ROLE_CLIENT])
+        json_number("client_sent_bytes", wires_sent(ROLE_CLIENT));
+    if (run.holds[ROLE_SERVER])
+        json_number("server_sent_bytes", wires_sent(ROLE_SERVER));
     json_number("phase_minor_faults", reading->phase_minor_faults);
     json_number("phase_major_faults", reading->phase_major_faults);
     json_number("vm_data_bytes", reading->vm_data_bytes);
@@ -144,6 +148,8 @@ void record_phase(const char *phase, const struct reading *reading)
         json_number("wave", churn_wave());
     if (run.kind == SCENARIO_STALL)
         json_number("received_bytes", stall_received_bytes());
+    if (run.driver->tickets && run.holds[ROLE_CLIENT])
+        json_number("tickets", tickets_received());
     if (heapmeter.page)
         heap(heapmeter.page());
     else

@@ -25,7 +25,8 @@ struct end {
 };
 
 static int wires_fd = -1, ends_fd = -1;
-static char *ends_base; /* an end's address is its index from here: reserved, never touched */
+static uint64_t sent[2]; /* by role */
+static char *ends_base;  /* an end's address is its index from here: reserved, never touched */
 static struct {
     size_t index;
     struct end end;
@@ -174,7 +175,13 @@ size_t wire_write(struct wire *wire, const void *bytes, size_t size)
     end->write_at = (end->write_at + slot(size)) % STRIDE;
     if (is_server(index))
         retry_watch(&end->first, bytes, size);
+    sent[index % 2] += size;
     return size;
+}
+
+uint64_t wires_sent(enum role role)
+{
+    return sent[role];
 }
 
 size_t wire_read(struct wire *wire, void *bytes, size_t size)

@@ -150,6 +150,7 @@ const struct driver driver = {
     .session_new = session_new,
     .name_add = name_add,
     .resume = boringssl_resume,
+    .tickets = openssl_tickets,
     .handshake = boringssl_handshake,
     .write = openssl_write,
     .read = openssl_read,

@@ -44,6 +44,7 @@ const struct driver driver = {
     .session_new = openssl_session_new,
     .name_add = name_add,
     .resume = resume,
+    .tickets = openssl_tickets,
     .handshake = openssl_handshake,
     .write = openssl_write,
     .read = openssl_read,

@@ -112,6 +112,7 @@ const struct driver driver = {
     .session_new = session_new,
     .name_add = name_add,
     .resume = resume,
+    .tickets = openssl_tickets,
     .handshake = handshake,
     .write = write,
     .read = read,

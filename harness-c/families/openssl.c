@@ -72,6 +72,20 @@ static void resumption_set(SSL_CTX *ctx, enum role role, const struct suite *sui
     SSL_CTX_set_session_cache_mode(ctx, keeps ? SSL_SESS_CACHE_SERVER : SSL_SESS_CACHE_OFF);
 }
 
+static _Atomic size_t tickets;
+
+static void ticket_count(int written, int version, int type, const void *message, size_t size, SSL *ssl, void *unused)
+{
+    enum { HANDSHAKE = 22, NEW_SESSION_TICKET = 4 };
+    (void)version, (void)ssl, (void)unused;
+    tickets += !written && type == HANDSHAKE && size > 0 && *(const unsigned char *)message == NEW_SESSION_TICKET;
+}
+
+size_t openssl_tickets(void)
+{
+    return tickets;
+}
+
 struct openssl_context *openssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure)
 {
     struct openssl_context *context = malloc(sizeof *context);
@@ -80,6 +94,8 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     pthread_once(&wire_method_once, wire_method_new);
     credentials_load(ctx, role, suite);
     resumption_set(ctx, role, suite);
+    if (role == ROLE_CLIENT && suite->tickets != 0)
+        SSL_CTX_set_msg_callback(ctx, ticket_count);
     *context = (struct openssl_context){ctx, role, !strcmp(suite->options, "low-memory"), NULL};
     if (context->low_memory)
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* BoringSSL and AWS-LC release them always */

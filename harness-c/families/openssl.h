@@ -45,6 +45,7 @@ SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *o
 
 /* The rest of struct driver as it stands; sessions are SSLs. */
 void openssl_resume(void *ssl, void *from);
+size_t openssl_tickets(void);
 bool openssl_handshake(void *ssl);
 size_t openssl_write(void *ssl, const void *bytes, size_t size);
 size_t openssl_read(void *ssl, void *bytes, size_t size);

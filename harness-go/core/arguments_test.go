@@ -61,7 +61,7 @@ func TestArgumentsThatMakeNoTimedRunAreRefused(t *testing.T) {
 	}
 	for scenario, sentence := range map[string]string{
 		"memory":     "rounds=20: is no key of the scenario memory",
-		"throughput": "resume=on is of the scenario handshake",
+		"throughput": "resume=on is of the scenarios memory, churn and handshake",
 	} {
 		asked := append(slices.Clone(soundTimed), "tickets=1", "resume=on")
 		asked[1] = scenario

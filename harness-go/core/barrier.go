@@ -49,7 +49,7 @@ const termBytes = 128
 // lie in a directory of each one's own.
 func terms() [17]string {
 	suite := &run.suite
-	until, mark, tickets, store, data := "", 0, "library", "off", "short"
+	until, mark, tickets, store, resume, data := "", 0, "library", "off", "off", "short"
 	if run.until != nil {
 		until = *run.until
 	}
@@ -65,6 +65,9 @@ func terms() [17]string {
 	if suite.Store {
 		store = "on"
 	}
+	if suite.Resume {
+		resume = "on"
+	}
 	return [...]string{
 		"role=" + (1 - peerRole()).String(),
 		fmt.Sprint("sessions=", run.sessions),
@@ -79,6 +82,7 @@ func terms() [17]string {
 		"auth=" + suite.Auth,
 		"tickets=" + tickets,
 		"store=" + store,
+		"resume=" + resume,
 		"options=" + suite.Options,
 		"client_certs=" + map[bool]string{false: "same", true: "each"}[run.eachClient],
 		"data=" + data,

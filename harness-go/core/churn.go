@@ -13,6 +13,7 @@ const (
 var (
 	patterns    = []string{"waves", "sawtooth", "lifetimes"}
 	wave        int    // from 1; 0 before the first and after the last
+	opened      int    // pairs, in all waves so far
 	stays       []byte // by pair: 1 where it is open when a wave has ended. Outside of Go's heap
 	randomState uint64
 )
@@ -109,6 +110,10 @@ func closeWave() {
 func oneWave() {
 	during("open", openWave)
 	sessionsVerify(endingPairs(), &result) // all that it opened
+	for pair := range stays {
+		opened += int(boolean(ends(pair)))
+	}
+	ticketsVerify(opened)
 	choose()
 	during("closed", closeWave)
 }

@@ -72,8 +72,10 @@ func contextsOpen() {
 	}
 	use(first, unheard, unseen)
 	sessionsVerify(first, &result)
+	ticketsVerify(first.count)
 	sessionsFree(first)
 	wiresReset(first)
+	ticketsBegin()
 }
 
 func contextsFree() {

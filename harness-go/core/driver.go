@@ -29,7 +29,7 @@ type Suite struct {
 	Auth                    string
 	Tickets                 int // that a server issues, or TicketsLibrary
 	Store                   bool
-	Resume                  bool // a client context's sessions offer what the ones before them got; of handshake only
+	Resume                  bool // a client context's sessions offer what the ones before them got
 	Options                 string
 	FullRecords             bool // data=full: each end sends and receives a full record too, then waits in Read
 }

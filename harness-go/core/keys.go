@@ -158,9 +158,10 @@ func (it *settings) rolesWhole() error {
 }
 
 func (it *settings) resumptionWhole() error {
+	resumes := []string{memoryScenario, churnScenario, handshakeScenario}
 	switch suite := &it.suite; {
-	case suite.Resume && it.scenario != handshakeScenario:
-		return errors.New("resume=on is of the scenario handshake")
+	case suite.Resume && !slices.Contains(resumes, it.scenario):
+		return errors.New("resume=on is of the scenarios memory, churn and handshake")
 	case suite.Resume && suite.Tickets < 0:
 		return errors.New("resume=on needs a number of tickets, not the library's own")
 	case suite.Resume && !suite.Store && suite.Tickets == 0:

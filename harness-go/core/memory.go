@@ -17,6 +17,7 @@ func keptPairs() pairs {
 func verify() bool {
 	if complete && !verified {
 		sessionsVerify(keptPairs(), &result)
+		ticketsVerify(run.sessions / 2)
 	}
 	verified = complete
 	return verified

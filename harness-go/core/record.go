@@ -137,6 +137,11 @@ func recordPhase(phase string, it *reading) {
 	number("minor_faults", it.minorFaults)
 	number("major_faults", it.majorFaults)
 	number("wire_bytes", wiresBytes())
+	for _, role := range roles {
+		if run.holds[role] {
+			number(role.String()+"_sent_bytes", sent[role])
+		}
+	}
 	number("phase_minor_faults", it.phaseMinorFaults)
 	number("phase_major_faults", it.phaseMajorFaults)
 	number("vm_data_bytes", it.vmData)
@@ -150,6 +155,9 @@ func recordPhase(phase string, it *reading) {
 	}
 	if run.scenario == stallScenario {
 		number("received_bytes", stallReceived)
+	}
+	if _, tells := driver.(Tickets); tells && run.holds[Client] {
+		number("tickets", ticketsReceived())
 	}
 	if !run.marks { // whose runs are about other figures
 		books()

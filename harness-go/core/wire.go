@@ -15,7 +15,10 @@ const (
 	header = 4
 )
 
-var wiresFd = -1
+var (
+	wiresFd = -1
+	sent    [2]uint64 // bytes that sessions of a role have written here since the start
+)
 
 // end is one end of a pair's wire: sessions 2k and 2k+1 are the client and the server of pair k.
 type end struct {
@@ -113,6 +116,7 @@ func (end *end) put(bytes []byte) bool {
 	if end.isServer() {
 		end.first.watch(bytes)
 	}
+	sent[end.index%2] += uint64(size)
 	return true
 }
 

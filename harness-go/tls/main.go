@@ -42,8 +42,8 @@ func (driver) Context(role core.Role, suite *core.Suite) any {
 		if err == nil && mutual {
 			err = identify(config, suite, "client-")
 		}
-		if suite.Resume {
-			config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+		if suite.Tickets > 0 {
+			config.ClientSessionCache = newClientSessions(suite)
 		}
 	} else if err == nil {
 		err = identify(config, suite, "")

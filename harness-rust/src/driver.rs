@@ -7,7 +7,7 @@
 use crate::mirrors::{die, memtest_main, CDriver};
 use crate::{Driver, Negotiated, Sealer, Session, Suite, SEAL_TAG_BYTES};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 use std::{marker::PhantomData, panic, ptr, slice};
 
 mod given;
@@ -37,6 +37,13 @@ static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(ptr::null_mut());
 extern "C" fn keep_arguments(argc: c_int, argv: *mut *mut c_char) {
     ARGC.store(argc, Relaxed);
     ARGV.store(argv, Relaxed);
+}
+
+static TICKETS: AtomicUsize = AtomicUsize::new(0);
+
+/// A client of this process received a ticket.
+pub fn ticket_received() {
+    TICKETS.fetch_add(1, Relaxed);
 }
 
 /// What C holds of a context or a session: exactly one block, whose first word names the driver's type of that session.
@@ -144,6 +151,7 @@ impl<D: Driver> Adapter<D> {
         session_new: Self::session_new,
         name_add: if D::NAMES { Some(Self::name_add) } else { None },
         resume: if D::RESUMES { Some(Self::resume) } else { None },
+        tickets: if D::RESUMES { Some(Self::tickets) } else { None },
         handshake: Self::handshake,
         write: Self::write,
         read: Self::read,
@@ -207,6 +215,10 @@ impl<D: Driver> Adapter<D> {
         }
         // SAFETY: as above.
         or_fail(by_kind!(unsafe { kind_of(session) }, resume));
+    }
+
+    unsafe extern "C" fn tickets() -> usize {
+        TICKETS.load(Relaxed)
     }
 
     unsafe extern "C" fn handshake(session: *mut c_void) -> bool {

@@ -8,7 +8,7 @@ use std::{convert::Infallible, io, ptr};
 pub mod driver;
 mod mirrors;
 
-pub use driver::{Text, Wire};
+pub use driver::{ticket_received, Text, Wire};
 
 /// One protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups.
 #[repr(C)] // driver.h's own, field by field, as is Negotiated
@@ -102,7 +102,7 @@ pub trait Driver {
     const RELEASES: bool = false;
     /// A server can have certificates of several names.
     const NAMES: bool = false;
-    /// Its clients can resume what an earlier session got.
+    /// Its clients can resume what an earlier session got, and tell of each ticket: [`ticket_received`].
     const RESUMES: bool = false;
     /// The jemalloc that the stack brings along: the core reads its statistics, and trims it.
     const JEMALLOC: Option<Jemalloc> = None;

@@ -14,6 +14,7 @@ pub struct CDriver {
     pub session_new: unsafe extern "C" fn(*mut c_void, Wire) -> *mut c_void,
     pub name_add: Option<unsafe extern "C" fn(*mut c_void, Text, &Suite)>,
     pub resume: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    pub tickets: Option<unsafe extern "C" fn() -> usize>,
     pub handshake: unsafe extern "C" fn(*mut c_void) -> bool,
     pub write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,
     pub read: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
@@ -40,8 +41,8 @@ macro_rules! layout {
 
 layout! {
     CDriver as "driver" {
-        name, version, supports, context_new, session_new, name_add, resume, handshake, write, read, negotiated, release,
-        session_free, context_free, sealer_new, seal, sealer_free, mallctl
+        name, version, supports, context_new, session_new, name_add, resume, tickets, handshake, write, read,
+        negotiated, release, session_free, context_free, sealer_new, seal, sealer_free, mallctl
     }
     Suite as "suite" { protocol, cipher, group, client_groups, certs, auth, tickets, store, resume, options }
     Negotiated as "negotiated" { protocol, cipher, group, resumed, peer_verified, peer }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-enum { LEAK_BYTES = 64, PAGE_BYTES = 4096 };
+enum { LEAK_BYTES = 64, PAGE_BYTES = 4096, STORE_ENTRIES = 8 };
 
 /* What a context keeps of a session that is gone, as for its resumption: 200 bytes. */
 struct state {
@@ -14,6 +14,9 @@ struct state {
     unsigned char ticket[192];
 };
 static struct state *states[2]; /* by role */
+static unsigned long entries;   /* that a store of STORE_ENTRIES has had: of 200 bytes each, the oldest goes first */
+static unsigned long offered;   /* of the pair whose sessions are made: the entry that its client offers; 0: none */
+static size_t tickets;          /* that clients received */
 static void *volatile lost;     /* so that no allocation is optimised away */
 static volatile size_t more_than_there_is = PTRDIFF_MAX;
 
@@ -36,6 +39,18 @@ static void number_give(struct session *session)
 
 static void context_gain(void *context);
 
+/* In the session's buffer: the entry that was offered for it, until it takes its first step; then whether that was
+ * there. */
+static unsigned long *offer_of(struct session *session)
+{
+    return (unsigned long *)session->unused;
+}
+
+static bool entry_is_there(unsigned long entry)
+{
+    return entry > 0 && entry + STORE_ENTRIES > entries;
+}
+
 /* A buffer outside of the heap, where no heap meter sees that it is touched; `unused` is where it lies. */
 static void *faulty_session_new(void *context, struct wire *wire)
 {
@@ -50,6 +65,10 @@ static void *faulty_session_new(void *context, struct wire *wire)
     session->unused = (unsigned long)buffer;
     number_give(session);
     resumes &= session->role == ROLE_SERVER; /* the server's is made after its client's */
+    if (session->role == ROLE_CLIENT)
+        offered = 0;
+    if (fault_is("store"))
+        *offer_of(session) = offered;
     return session;
 }
 
@@ -58,6 +77,9 @@ static void faulty_resume(void *session, void *from)
 {
     static _Thread_local unsigned offers;
     resumes = ((struct session *)from)->step == STEPS && ((struct session *)session)->step == 0;
+    offered = entries;
+    if (fault_is("store"))
+        *offer_of(session) = offered;
     if (fault_is("resumes nothing") || (fault_is("misses") && ++offers % 8 == 0))
         resumes = false;
 }
@@ -98,10 +120,14 @@ static void retry(struct session *session)
                                             : wire_read(session->wire, bytes, sizeof bytes));
 }
 
-static bool faulty_handshake(void *session)
+static bool faulty_handshake(void *opaque)
 {
     static unsigned calls;
+    struct session *session = opaque;
+    const bool was_complete = session->step == STEPS;
     retry(session);
+    if (fault_is("store") && session->step == 0)
+        *offer_of(session) = entry_is_there(*offer_of(session));
     if (fault_is("incomplete"))
         return false;
     if (fault_is("crash"))
@@ -110,7 +136,15 @@ static bool faulty_handshake(void *session)
         reallocate(session);
     if (fault_is("goes on without memory"))
         lost = malloc(more_than_there_is);
-    return driver.handshake(session) && !(fault_is("falls back") && ++calls > 2 && calls % 3 == 0);
+    const bool is_complete = driver.handshake(session);
+    if (is_complete && !was_complete && session->role == ROLE_CLIENT)
+        tickets += fault_is("two tickets") ? 2 : fault_is("a ticket");
+    return is_complete && !(fault_is("falls back") && ++calls > 2 && calls % 3 == 0);
+}
+
+static size_t faulty_tickets(void)
+{
+    return tickets;
 }
 
 static size_t faulty_write(void *session, const void *bytes, size_t size)
@@ -156,7 +190,7 @@ static void faulty_negotiated(void *session, struct negotiated *result)
         result->cipher = "NULL-MD5";
     if (fault_is("other group") || is_later(((struct session *)session)->role))
         result->group = "P-192";
-    result->resumed = fault_is("resumed") || resumes;
+    result->resumed = fault_is("resumed") || (fault_is("store") ? *offer_of(session) : resumes);
     if (fault_is("resumed by one end") && ((struct session *)session)->role == ROLE_SERVER)
         result->resumed = false;
     result->peer_verified = fault_is("verified");
@@ -180,6 +214,18 @@ static void state_keep(enum role role)
     states[role] = state;
 }
 
+/* The list has the newest first. */
+static void entry_put(void)
+{
+    struct state **at = &states[ROLE_SERVER];
+    state_keep(ROLE_SERVER);
+    entries++;
+    for (int kept = 0; *at && kept < STORE_ENTRIES; kept++)
+        at = &(*at)->next;
+    free(*at);
+    *at = NULL;
+}
+
 /* What is lost here is live when all are closed, and when the contexts are freed too. */
 static void faulty_session_free(void *opaque)
 {
@@ -192,6 +238,8 @@ static void faulty_session_free(void *opaque)
         number_leak(session);
     if (fault_is("keeps state"))
         state_keep(session->role);
+    if (fault_is("store") && session->role == ROLE_SERVER)
+        entry_put();
     munmap((void *)session->unused, PAGE_BYTES);
     driver.session_free(session);
 }
@@ -275,6 +323,7 @@ int main(int argc, char **argv)
     faulty.name_add = faulty_name_add;
     faulty.session_new = faulty_session_new;
     faulty.resume = faulty_resume;
+    faulty.tickets = faulty_tickets;
     faulty.handshake = faulty_handshake;
     faulty.write = faulty_write;
     faulty.read = faulty_read;

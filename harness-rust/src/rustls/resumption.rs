@@ -1,5 +1,6 @@
 //! What is kept of a session so that a later one resumes it: by a client, and by a server that issues ids.
 
+use crate::client_sessions::ClientSessions;
 use memtest_driver::{Suite, TICKETS_LIBRARY};
 use rustls::client::{Resumption, Tls12Resumption};
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
@@ -11,15 +12,15 @@ use std::sync::Arc;
 /// are kept, one for each client, however many there is room for.
 const SERVER_SESSIONS: usize = 20_480;
 
-/// By default there is a store, and a client resumes whatever is in it unasked: so without `resume` there is none, also
-/// where the server issues the library's own number of tickets, and every handshake is a full one.
+/// By default there is a store, and a client resumes whatever is in it unasked: so without `resume` nothing is kept, also
+/// where the server issues tickets, and every handshake is a full one.
 pub fn of_client(suite: &Suite) -> Resumption {
     let tls12 = match suite.store {
         true => Tls12Resumption::SessionIdOnly,
         false => Tls12Resumption::SessionIdOrTickets,
     };
-    match suite.resume {
-        true => Resumption::default().tls12_resumption(tls12),
+    match suite.resume || suite.tickets != 0 {
+        true => Resumption::store(Arc::new(ClientSessions::new(suite.resume, !suite.store))).tls12_resumption(tls12),
         false => Resumption::disabled(),
     }
 }

@@ -1,6 +1,7 @@
 //! rustls 0.22.0, with the cryptography of aws-lc-rs or ring. It tells neither its group nor whether it resumed.
 
 mod buffered;
+mod client_sessions;
 mod configs;
 mod files;
 mod full;
@@ -16,6 +17,7 @@ use configs::offer;
 use configs::{hello, issuing, offered};
 use full::{cryptography, trusting};
 use memtest_driver::driver;
+use rustls::client::{Tls12ClientSessionValue as Tls12State, Tls13ClientSessionValue as Tls13State};
 #[cfg(feature = "aws-lc")]
 use rustls::crypto::aws_lc_rs as provider;
 #[cfg(feature = "ring")]
@@ -26,6 +28,9 @@ use std::process::exit;
 
 #[cfg(not(any(feature = "aws-lc", feature = "ring")))]
 compile_error!("choose the provider: --features aws-lc, or ring");
+
+/// What a client keeps its sessions by.
+type Key<'a> = rustls_pki_types::ServerName<'a>;
 
 type Client = Tls<ClientConnection>;
 type Server = Tls<ServerConnection>;

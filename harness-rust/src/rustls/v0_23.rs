@@ -3,6 +3,7 @@
 
 mod buffered;
 mod caller_buffers;
+mod client_sessions;
 mod configs;
 mod files;
 mod lent;
@@ -20,6 +21,7 @@ use configs::offer;
 #[cfg(test)]
 use configs::{hello, issuing, offered};
 use memtest_driver::driver;
+use rustls::client::{Tls12ClientSessionValue as Tls12State, Tls13ClientSessionValue as Tls13State};
 use rustls::client::{UnbufferedClientConnection, WantsClientCert};
 #[cfg(feature = "aws-lc")]
 use rustls::crypto::aws_lc_rs as provider;
@@ -36,6 +38,9 @@ use vec_input::{TlsInputBuffer, VecInput};
 
 #[cfg(not(any(feature = "aws-lc", feature = "ring", feature = "graviola")))]
 compile_error!("choose the provider: --features aws-lc, ring or graviola");
+
+/// What a client keeps its sessions by.
+type Key<'a> = rustls_pki_types::ServerName<'a>;
 
 type Client = Tls<ClientConnection>;
 type Server = Tls<ServerConnection>;

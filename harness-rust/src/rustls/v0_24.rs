@@ -1,6 +1,7 @@
 //! rustls 0.24.0-dev.2, with the cryptography of aws-lc-rs or ring: its buffers are the caller's, in [`caller_buffers`].
 
 mod caller_buffers;
+mod client_sessions;
 mod files;
 mod lent;
 mod lent_configs;
@@ -16,6 +17,7 @@ use lent_configs::offer;
 use lent_configs::{hello, issuing, offered};
 use lent_connection::Lending;
 use memtest_driver::driver;
+use rustls::client::{ClientSessionKey as Key, Tls12Session as Tls12State, Tls13Session as Tls13State};
 use rustls::crypto::{kx::NamedGroup, CipherSuite, CryptoProvider};
 use rustls::{enums::ProtocolVersion, ClientSide, ServerSide, TlsInputBuffer, VecInput};
 #[cfg(feature = "aws-lc")]
