@@ -45,7 +45,7 @@ static void swap(const void *mine, void *theirs, size_t size)
 
 /* What both must have been started with, each as in argv: certificates may lie in a directory of each one's own. Other
  * languages have the same terms in the same order. */
-enum { TERMS = 17, TERM_BYTES = 128 };
+enum { TERMS = 18, TERM_BYTES = 128 };
 typedef char terms[TERMS][TERM_BYTES];
 
 /* With the keys of churn that both must have alike. */

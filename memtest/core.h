@@ -147,7 +147,7 @@ void on_every_thread(void (*call)(void));               /* the main one last */
 
 /* lockstep.c: what is done to the sessions of `pairs` that are here. */
 void sessions_new(void *contexts[2], struct pairs); /* with resume=on each of them is about to be resumed */
-visit session_new;
+visit pair_session_new;
 void handshake(struct pairs, void (*begin)(const char *phase), void (*end)(void));
 void established(struct pairs);
 void payload(enum role from, struct pairs, size_t size); /* at most RECORD_BYTES, from each */

@@ -21,7 +21,7 @@ static struct pairs only(enum role role, struct pairs pairs)
     return pairs;
 }
 
-void session_new(size_t pair, enum role role, void *contexts)
+void pair_session_new(size_t pair, enum role role, void *contexts)
 {
     struct wire *end = wire_end(pair, role);
     void *context = role == ROLE_CLIENT && run.each_client ? client_context(pair) : ((void **)contexts)[role];
@@ -33,7 +33,7 @@ void sessions_new(void *contexts[2], struct pairs pairs)
     if (run.suite.resume)
         sessions_new_resumed(contexts, pairs);
     else
-        each(pairs, session_new, contexts);
+        each(pairs, pair_session_new, contexts);
 }
 
 static void session_step(size_t pair, enum role role, void *incomplete)

@@ -30,7 +30,7 @@ static void open_earlier(void *contexts[2], struct pairs one)
 {
     const uint64_t tickets = tickets_received();
     frames_are_earlier(true);
-    each(one, session_new, contexts);
+    each(one, pair_session_new, contexts);
     handshake(one, unheard, unseen);
     established(one);
     each(one, leave, NULL);
@@ -40,7 +40,7 @@ static void open_earlier(void *contexts[2], struct pairs one)
 
 static void session_new_resumed(size_t pair, enum role role, void *contexts)
 {
-    session_new(pair, role, contexts);
+    pair_session_new(pair, role, contexts);
     if (role != ROLE_CLIENT)
         return;
     client_resume(wire_session(wire_end(pair, role)), earlier_client, pair);

@@ -47,7 +47,7 @@ const termBytes = 128
 
 // terms are what both must have been started with, each as in argv, in the order of memtest/barrier.c: certificates may
 // lie in a directory of each one's own.
-func terms() [17]string {
+func terms() [18]string {
 	suite := &run.suite
 	until, mark, tickets, store, resume, data := "", 0, "library", "off", "off", "short"
 	if run.until != nil {

@@ -26,8 +26,8 @@ def refusal(capsys, options, goal="throughput"):
         ({"THREADS": "1 0"}, "THREADS=0 must be at least 1"),
         ({"THREADS": "257"}, "THREADS=257 is too large; the maximum is 256"),
         ({"REPEATS": "0"}, "REPEATS=0 must be at least 1"),
-        ({"SUITES": "tls13-rsa-aes256-id"}, "SUITES: tls13-rsa-aes256-id resumes sessions, which only the target "
-         "handshake does; leave it out"),
+        ({"SUITES": "tls13-rsa-aes256-id"}, "SUITES: tls13-rsa-aes256-id resumes sessions, which the target "
+         "throughput does not; leave it out"),
     ],
 )  # fmt: skip
 def test_nonsense_is_a_sentence(capsys, options, said):
@@ -38,7 +38,8 @@ def test_what_is_not_of_this_target_is_refused_and_the_rest_taken(capsys):
     assert refusal(capsys, {"JOBS": "2"}).startswith("`make throughput` does not take JOBS")
     assert refusal(capsys, {"SIZES": "16"}, "handshake").startswith("`make handshake` does not take SIZES")
     option_check.check_goal_or_exit("throughput", {"SIZES": "16,64 1048576", "THREADS": "1,64"})
-    option_check.check_goal_or_exit("handshake", {"SUITES": "tls13-rsa-aes256-id"})
+    for goal in ("handshake", "mem"):
+        option_check.check_goal_or_exit(goal, {"SUITES": "tls13-rsa-aes256-id"})
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "two", "1e3"])

@@ -21,7 +21,7 @@ NAMED_IN_CAMPAIGNS = {"stacks": "stacks", "peers": "stacks", "allocators": "allo
 NAMED_IN_CAMPAIGNS |= dict.fromkeys(("suites", "instructions"), "suites")
 MILLION = "c1m"
 LIVE = "live"
-HANDSHAKES = "handshake"  # the target whose suites may resume sessions
+TRANSFERS = ("throughput",)  # targets whose suites do not resume sessions
 
 
 def check_options(given: Mapping[str, str], taken: Mapping[str, Option] | None = None) -> None:
@@ -148,15 +148,15 @@ def check_trees(given: Mapping[str, str], goal: str) -> None:
 
 
 def check_resumed(given: Mapping[str, str], goal: str) -> None:
-    """Suites that resume sessions are for handshakes alone."""
-    if goal == HANDSHAKES:
+    """Suites that resume sessions are for handshakes and memory, not for transfers."""
+    if goal not in TRANSFERS:
         return
     suites = read_tables("suites")
     for option in ("SUITES", "SUITE"):
         for name in split_names(given.get(option, "")):
             if suites[name].get("resume") == "on":
                 raise ValueError(
-                    f"{option}: {name} resumes sessions, which only the target handshake does; leave it out"
+                    f"{option}: {name} resumes sessions, which the target {goal} does not; leave it out"
                 )
 
 

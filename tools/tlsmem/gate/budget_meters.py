@@ -71,8 +71,8 @@ def check_suite(suite: str, meter: str, suites: dict[str, dict]) -> None:
     """Of the tables of memtest/suites.toml."""
     if suite not in suites:
         raise ValueError(f"suite: no suite {suite} among those of memtest/suites.toml{suggest_nearest(suite, suites)}")
-    if suites[suite].get("resume") == "on" and meter != "handshakes":
-        raise ValueError(f"suite: {suite} resumes sessions, which only handshakes do; {meter} cannot be of it")
+    if suites[suite].get("resume") == "on" and meter in ("send", "receive"):
+        raise ValueError(f"suite: {suite} resumes sessions, which transfers do not; {meter} cannot be of it")
 
 
 def check_stack(name: str, stack: Stack, place: Place) -> None:

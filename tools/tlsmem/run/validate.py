@@ -279,6 +279,7 @@ def compare_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
     yield "protocol", suite.protocol, agreed.protocol
     yield "cipher", suite.cipher, agreed.cipher
     yield "group", suite.group, agreed.group
+    yield "resumption", suite.resume == "on", agreed.resumed
     if suite.expects_retry is not None and agreed:
         yield "HelloRetryRequest", suite.expects_retry, agreed.retried
 

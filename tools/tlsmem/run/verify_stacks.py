@@ -60,7 +60,7 @@ def compare_with_expectation(run: Run, outcome: Outcome, stack: Stack, suite: Su
 
 
 def everything(stacks: list[str]) -> list[Run]:
-    """Of stacks without TLS, which have one suite, nothing is resumed."""
+    """Of stacks without TLS, which have one suite, nothing is resumed. Resumed are handshakes, and sessions of memory."""
     known, suites = definitions.stacks(), definitions.suites()
     full = [name for name, suite in suites.items() if suite.resume == "off"]
     tls = [name for name in stacks if known[name].tls]
@@ -71,5 +71,7 @@ def everything(stacks: list[str]) -> list[Run]:
     runs += campaign_runs(Campaign(stacks=tls, suites=VARIED, **one_pair, **configured)) if tls else []
     dropping: dict[str, Any] = one_pair | {"options": [DROP_PEER_CHAIN]}
     runs += campaign_runs(Campaign(stacks=tls, suites=DROPPED, **dropping)) if tls else []
-    runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
+    resumed = [name for name in suites if name not in full]
+    runs += campaign_runs(Campaign(stacks=tls, suites=resumed, **one_pair)) if tls else []
+    runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in resumed]
     return runs + [probe_run(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]

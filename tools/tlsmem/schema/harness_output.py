@@ -141,6 +141,10 @@ class Phase(Model):
     allocator: dict[str, Book] | None = None  # its own books, by allocator: RSS runs
     heap: Heaps | None = None  # heap runs and sites runs
     sites: PhaseSites | None = None  # sites runs
+    # Of what the sessions of a role have written to wires here so far; of schemas before 8 not recorded:
+    client_sent_bytes: NonNegativeInt | None = None
+    server_sent_bytes: NonNegativeInt | None = None
+    tickets: NonNegativeInt | None = None  # that clients received since `contexts`; None where the driver cannot tell
     # By scenario:
     received_bytes: NonNegativeInt | None = None  # stall: that all sessions together were sent so far
     wave: PositiveInt | None = None  # churn: from schema 8 on; its phases `open` and `closed` come once a wave
