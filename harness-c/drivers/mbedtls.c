@@ -92,12 +92,22 @@ static int step(mbedtls_ssl_context *ssl)
     return STATE(ssl) == MBEDTLS_SSL_HANDSHAKE_OVER ? mbedtls_ssl_read(ssl, NULL, 0) : mbedtls_ssl_handshake_step(ssl);
 }
 
+static _Atomic size_t tickets;
+
+static size_t tickets_told(void)
+{
+    return tickets;
+}
+
 static int step_alone(mbedtls_ssl_context *ssl)
 {
-    pthread_mutex_t *lock = lock_of((struct context *)mbedtls_ssl_context_get_config(ssl), STATE(ssl));
+    struct context *context = (struct context *)mbedtls_ssl_context_get_config(ssl);
+    const bool ticket = context->role == ROLE_CLIENT && STATE(ssl) == MBEDTLS_SSL_NEW_SESSION_TICKET;
+    pthread_mutex_t *lock = lock_of(context, STATE(ssl));
     if (lock)
         pthread_mutex_lock(lock);
     int result = step(ssl);
+    tickets += result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET || (ticket && result == 0);
     if (lock)
         pthread_mutex_unlock(lock);
     return result;
@@ -187,6 +197,7 @@ const struct driver driver = {
     .session_new = session_new,
     .name_add = name_add,
     .resume = resume,
+    .tickets = tickets_told,
     .handshake = handshake,
     .write = write,
     .read = read,

@@ -208,6 +208,7 @@ const struct driver driver = {
     .session_new = session_new,
     .name_add = name_add,
     .resume = resume,
+    .tickets = tickets_told,
     .handshake = handshake,
     .write = write,
     .read = read,

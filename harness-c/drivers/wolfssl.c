@@ -77,6 +77,7 @@ static void *session_new(void *ctx, struct wire *wire)
         const char *name = wire_server_name(wire);
         check(wolfSSL_UseSNI(ssl, WOLFSSL_SNI_HOST_NAME, name, strlen(name)), "host name");
         check(wolfSSL_check_domain_name(ssl, name), "host name");
+        tickets_count(ssl);
     }
     return ssl;
 }
@@ -215,6 +216,7 @@ const struct driver driver = {
     .session_new = session_new,
     .name_add = NAME_ADD,
     .resume = resume,
+    .tickets = tickets_told,
     .handshake = session_handshake,
     .write = session_write,
     .read = session_read,

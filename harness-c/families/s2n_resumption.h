@@ -55,10 +55,18 @@ struct ticket {
     uint8_t state[4096];
 };
 
+static _Atomic size_t tickets;
+
+static size_t tickets_told(void)
+{
+    return tickets;
+}
+
 static int ticket_got(struct s2n_connection *session, void *opaque, struct s2n_session_ticket *got)
 {
     (void)session;
     struct ticket *ticket = opaque;
+    tickets++;
     check(s2n_session_ticket_get_data_len(got, &ticket->bytes) == S2N_SUCCESS &&
               s2n_session_ticket_get_data(got, sizeof ticket->state, ticket->state) == S2N_SUCCESS,
           "s2n_session_ticket_get_data");
@@ -67,7 +75,7 @@ static int ticket_got(struct s2n_connection *session, void *opaque, struct s2n_s
 
 struct resumption {
     struct session_store *store; /* of a server that keeps its sessions */
-    struct ticket *ticket;       /* of a client that offers tickets */
+    struct ticket *ticket;       /* of a client that gets tickets */
 };
 
 static struct session_store *store_use(struct s2n_config *config)
@@ -98,7 +106,7 @@ static struct resumption resumption_new(struct s2n_config *config, enum role rol
         resumption.store = store_use(config);
     if (role == ROLE_SERVER && (suite->store || suite->tickets > 0))
         sealing_key_add(config);
-    if (role == ROLE_CLIENT && suite->resume && suite->tickets > 0)
+    if (role == ROLE_CLIENT && suite->tickets > 0)
         resumption.ticket = ticket_use(config);
     return resumption;
 }

@@ -82,6 +82,25 @@ const char *tickets_lacking(const struct suite *suite)
     return suite->tickets > 1 ? "issues one ticket at most" : NULL;
 }
 
+static _Atomic size_t tickets;
+
+static int ticket_count(WOLFSSL *ssl, const unsigned char *ticket, int size, void *unused)
+{
+    (void)ssl, (void)ticket, (void)unused;
+    tickets += size > 0;
+    return 0;
+}
+
+void tickets_count(WOLFSSL *ssl)
+{
+    check(wolfSSL_set_SessionTicket_cb(ssl, ticket_count, NULL), "wolfSSL_set_SessionTicket_cb");
+}
+
+size_t tickets_told(void)
+{
+    return tickets;
+}
+
 /* A server issues one unless it is told not to; a client takes them in TLS 1.2 only when it is told to. */
 void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
 {
@@ -101,6 +120,16 @@ const char *tickets_lacking(const struct suite *suite)
 void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
 {
     (void)ctx, (void)role, (void)suite;
+}
+
+void tickets_count(WOLFSSL *ssl)
+{
+    (void)ssl;
+}
+
+size_t tickets_told(void)
+{
+    return 0;
 }
 #endif
 

@@ -19,6 +19,8 @@ const char *configure(WOLFSSL_CTX *ctx, enum role role, const struct suite *suit
 /* What this build of the library lacks of the suite's tickets, or NULL; and the suite's tickets, just as many. */
 const char *tickets_lacking(const struct suite *suite);
 void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite);
+void tickets_count(WOLFSSL *ssl); /* those that this client receives */
+size_t tickets_told(void);
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. With auth=mutual each has both. That
  * the key is another's is said when a peer refuses what it signed. */

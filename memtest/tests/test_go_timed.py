@@ -32,7 +32,10 @@ USAGE = [
     (["handshake", "rounds=2", "resume=on", *NONE], "resume=on needs store=on or tickets, which clients can offer"),
     (["memory", "sessions=2", "rounds=2"], "rounds=2: is no key of the scenario memory"),
     (["throughput", "rounds=2", "size=0"], "size=0: must be a whole number from 1 to 1073741824"),
-    (["throughput", "rounds=2", "tickets=1", "resume=on", *NONE], "resume=on is of the scenarios memory, churn and handshake"),
+    (
+        ["throughput", "rounds=2", "tickets=1", "resume=on", *NONE],
+        "resume=on is of the scenarios memory, churn and handshake",
+    ),
 ]
 
 

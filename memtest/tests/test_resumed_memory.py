@@ -37,11 +37,11 @@ def stack(request):
 
 @pytest.mark.parametrize("window", ["window=all", "window=3"])
 def test_what_earlier_sessions_leave_is_the_contexts_and_nothing_else_of_them_is_live(window):
-    """One entry of the warm-up and one of each of six pairs; a session that counts leaves none before it is closed."""
+    """One entry of the warm-up and one of each of six pairs; a session that counts leaves one when it is closed."""
     found, end = measured(FAULTY, "sessions=12", *NONE, *STORE, window, FAULT="store")
     sessions = 6 * SESSION_BYTES
     assert end["negotiated"]["resumed"] is True
-    assert live(found["contexts"]) == [0, ENTRY_BYTES, 0, ENTRY_BYTES]  # the warm-up's, and that which it was resumed by
+    assert live(found["contexts"]) == [0, ENTRY_BYTES, 0, ENTRY_BYTES]  # of the warm-up's two pairs
     assert live(found["established"]) == [sessions, sessions + ENTRY_BYTES, 0, 7 * ENTRY_BYTES]
     assert live(found["closed"]) == [0, 6 * ENTRY_BYTES, 0, 2 * ENTRY_BYTES]  # eight, of which six are the newest
     assert live(found["freed"]) == [0, 0, 0, 0]

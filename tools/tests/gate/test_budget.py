@@ -26,13 +26,14 @@ def spread(tmp_path, text: str | bytes) -> list[budget.Budget]:
     return list(budget.expand_entries(budget.load_budgets(file)))
 
 
+SENT = {"role": "server", "meter": "send", "phase": "transfer", "limit": "1 MiB/s"}
 WRONG = [
     ({"stack": ""}, "stack"),
     ({"against": ""}, "against"),
     ({"stack": 7}, "stack"),
     ({"suite": "tls13-rsa-aes25"}, "suite"),
     ({"suite": []}, "suite"),
-    ({"suite": "tls13-rsa-aes256-ticket"}, "suite"),
+    (SENT | {"suite": "tls13-rsa-aes256-ticket"}, "suite"),
     ({"role": "clint"}, "role"),
     ({"role": ["client", "process"]}, "role"),
     ({"phase": "establishd"}, "phase"),

@@ -155,9 +155,7 @@ def check_resumed(given: Mapping[str, str], goal: str) -> None:
     for option in ("SUITES", "SUITE"):
         for name in split_names(given.get(option, "")):
             if suites[name].get("resume") == "on":
-                raise ValueError(
-                    f"{option}: {name} resumes sessions, which the target {goal} does not; leave it out"
-                )
+                raise ValueError(f"{option}: {name} resumes sessions, which the target {goal} does not; leave it out")
 
 
 def check_window(given: Mapping[str, str], goal: str) -> None:

@@ -276,6 +276,7 @@ def find_difference(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> 
 
 def compare_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
     agreed = outcome.end.negotiated
+    assert agreed  # a run to its end has it
     yield "protocol", suite.protocol, agreed.protocol
     yield "cipher", suite.cipher, agreed.cipher
     yield "group", suite.group, agreed.group

@@ -60,7 +60,7 @@ def compare_with_expectation(run: Run, outcome: Outcome, stack: Stack, suite: Su
 
 
 def everything(stacks: list[str]) -> list[Run]:
-    """Of stacks without TLS, which have one suite, nothing is resumed. Resumed are handshakes, and sessions of memory."""
+    """Of stacks without TLS, which have one suite, nothing is resumed."""
     known, suites = definitions.stacks(), definitions.suites()
     full = [name for name, suite in suites.items() if suite.resume == "off"]
     tls = [name for name in stacks if known[name].tls]
