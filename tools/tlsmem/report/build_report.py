@@ -22,6 +22,7 @@ from tlsmem.report import (
     inventory_section,
     page,
     phase_section,
+    post_quantum_section,
     recordings,
     residuals_section,
     stall_section,
@@ -46,6 +47,7 @@ MAKERS = (
     stall_section,
     contexts_section,
     churn_section,
+    post_quantum_section,
     timed_section,
     inventory_section,
 )

@@ -6,7 +6,7 @@ from tlsmem.config.table_names import NEEDS
 from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
-from tlsmem.tables import buckets, c10k, chains
+from tlsmem.tables import buckets, c10k, chains, post_quantum
 from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
@@ -53,6 +53,8 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "chain-keys": chains.key_table,
     "client-certificates": chains.client_table,
     "c1m": million_table,
+    "post-quantum": post_quantum.certificate_table,
+    "key-exchange": post_quantum.exchange_table,
 }
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 

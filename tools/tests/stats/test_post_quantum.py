@@ -1,0 +1,40 @@
+"""Post-quantum suites: what differs between them, and certificates as long as FIPS 204 has keys and signatures."""
+
+import base64
+import re
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.stats.post_quantum import Choice, choice_of, is_of_certificates, is_of_key_exchange
+
+PUBLIC_KEY_AND_SIGNATURE = {"mldsa-44": 1312 + 2420, "mldsa-65": 1952 + 3309, "mldsa-87": 2592 + 4627}  # FIPS 204
+LEAF_BYTES = {"mldsa-44": 4195, "mldsa-65": 5724, "mldsa-87": 7682}
+SEED_BYTES = 32
+
+
+def read_pem(path):
+    """The DER of each object in a file."""
+    found = re.findall(r"-----BEGIN [^-]+-----(.*?)-----END", path.read_text(), re.DOTALL)
+    return [base64.b64decode("".join(text.split())) for text in found]
+
+
+@pytest.mark.parametrize("kind", LEAF_BYTES)
+@pytest.mark.parametrize("prefix", ["", "client-"])
+def test_a_chain_has_a_leaf_and_an_intermediate_of_ml_dsa_and_a_key_that_is_its_seed(kind, prefix):
+    folder = ROOT / "memtest/certs" / kind
+    chain = read_pem(folder / f"{prefix}chain.pem")
+    assert len(chain) == 2
+    for certificate in chain:
+        assert 0 < len(certificate) - PUBLIC_KEY_AND_SIGNATURE[kind] < 600
+    assert len(chain[0]) == LEAF_BYTES[kind] + 21 * bool(prefix)  # `client-` in three names
+    (key,) = read_pem(folder / f"{prefix}key.pem")
+    assert len(key) == SEED_BYTES + 22
+
+
+def test_suites_differ_in_one_choice():
+    assert choice_of("tls13-mldsa65-aes256") == ("TLS_AES_256_GCM_SHA384", Choice("mldsa-65", "server", "X25519", None))
+    cipher, choice = choice_of("tls13-rsa-aes256-p384-retry")
+    assert choice == Choice("rsa-2048", "server", "P-384", "X25519:P-384")
+    assert is_of_key_exchange(choice) and not is_of_certificates(choice)
+    assert choice_of("tls13-rsa-aes256-ticket") is None and choice_of("no-such-suite") is None
