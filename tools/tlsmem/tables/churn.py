@@ -22,8 +22,8 @@ CAPTION = (
     "interval. "
     f"Growing: the interval is above {HEAP_TOLERANCE_BYTES} B a wave, of RSS above {100 * RSS_TOLERANCE:g} % of it. "
     "RSS: anonymous memory of the role's process beyond that before the first wave, when a wave's sessions are all "
-    "open. Resident / live: RSS for each byte of live heap in the last wave, when its sessions are open and when it "
-    "has ended."
+    "open. Peak: the most RSS in any wave, in all. Resident / live: RSS for each byte of live heap in the last wave, "
+    "when its sessions are open and when it has ended."
 )
 
 
