@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import stack_title
+from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.releases import version
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
@@ -28,9 +29,11 @@ class Bundle(NamedTuple):
 
 
 def find_bundles(found: Iterable[Contexts]) -> list[Bundle]:
-    """Return the stacks that were measured with both, the largest first."""
+    """Return the stacks that were measured with both, the largest first, but for libraries of the system."""
     rows = []
     for contexts in found:
+        if version(contexts.stack) == "system":
+            continue
         alone, bundle = (contexts.context("client", roots).opened for roots in (1, BUNDLE))
         if not isinstance(alone, Missing) and not isinstance(bundle, Missing):
             rows.append(Bundle(contexts, float(alone), float(bundle)))
@@ -38,15 +41,19 @@ def find_bundles(found: Iterable[Contexts]) -> list[Bundle]:
 
 
 def describe_finding(rows: Sequence[Bundle]) -> str:
-    """Return the title: what the largest and the smallest hold, and what a context costs without the roots."""
+    """Return the title: what the largest and the smallest hold."""
     most, least = rows[0], rows[-1]
-    names = [stack_title(one.contexts.stack) for one in (most, least)]
     if len(rows) == 1:
-        return f"{BUNDLE} CAs make a client context of {names[0]} {most.bundle / most.alone:,.0f} times as large"
-    return (
-        f"A client context with {BUNDLE} CAs: {format_size(most.bundle)} in {names[0]}, "
-        f"{format_size(least.bundle)} in {names[1]}"
-    )
+        return f"{BUNDLE} CAs make a client context of {title_of(most)} {most.bundle / most.alone:,.0f} times as large"
+    names = [library_name(one.contexts.stack) for one in (most, least)]
+    first, last = names if names[0] != names[1] else map(title_of, (most, least))
+    sizes = [format_size(one.bundle) for one in (most, least)]
+    return f"{BUNDLE} CAs in a client context: {sizes[0]} in {first}, {sizes[1]} in {last}"
+
+
+def title_of(row: Bundle) -> str:
+    """Return the stack as people write it."""
+    return stack_title(row.contexts.stack)
 
 
 def format_size(size: float) -> str:
@@ -61,7 +68,7 @@ def draw_bars(axes: Axes, rows: Sequence[Bundle]) -> None:
         axes.barh(at, one.alone, height=0.68, color=ALONE, zorder=2)
         axes.barh(at, one.bundle - one.alone, left=one.alone, height=0.68, color=colour, zorder=2)
         write_beside(axes, one.bundle, at, f"{one.bundle:,.0f} B ({one.bundle / one.alone:,.0f}×)", bold=at == 0)
-    list_rows(axes, [stack_title(one.contexts.stack) for one in rows])
+    list_rows(axes, [title_of(one) for one in rows])
     axes.set_xlim(0, 1.3 * max(one.bundle for one in rows))
 
 
