@@ -34,7 +34,7 @@ def test_a_chain_has_a_leaf_and_an_intermediate_of_ml_dsa_and_a_key_that_is_its_
 
 def test_suites_differ_in_one_choice():
     assert choice_of("tls13-mldsa65-aes256") == ("TLS_AES_256_GCM_SHA384", Choice("mldsa-65", "server", "X25519", None))
-    cipher, choice = choice_of("tls13-rsa-aes256-p384-retry")
+    _, choice = choice_of("tls13-rsa-aes256-p384-retry")
     assert choice == Choice("rsa-2048", "server", "P-384", "X25519:P-384")
     assert is_of_key_exchange(choice) and not is_of_certificates(choice)
     assert choice_of("tls13-rsa-aes256-ticket") is None and choice_of("no-such-suite") is None

@@ -40,15 +40,10 @@ def find_bars(rows: Sequence[CostRow], role: Role) -> list[Bar]:
 
 
 def describe_finding(clients: Sequence[Bar], servers: Sequence[Bar]) -> str:
-    """Return the title: what the certificates add to each role, over all stacks."""
-    most, least = clients[0].added, clients[-1].added
-    at_server = max(abs(one.added) for one in servers)
-    beginning = f"ML-DSA-65 chains add {least:,.0f} to {most:,.0f} B to a TLS client"
-    return (
-        f"{beginning}, at most {at_server:,.0f} B to a server"
-        if at_server >= 1
-        else f"{beginning}, nothing to a server"
-    )
+    """Return the title: the most that the certificates add to each role, over all stacks."""
+    client, server = (max(one.added for one in bars) for bars in (clients, servers))
+    ending = f"{server:,.0f} B to a server" if server >= 1 else "nothing to a server"
+    return f"ML-DSA-65 chains add up to {client:,.0f} B to a client, {ending}"
 
 
 def draw_bars(axes: Axes, bars: Sequence[Bar], role: Role, edge: float) -> None:
