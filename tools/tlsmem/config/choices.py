@@ -58,8 +58,10 @@ FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 # Purposes of system packages
 LIVE_SERVERS = ("nginx", "haproxy", "go")  # whose configuration tlsmem/live/servers.py has
-PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile")
-PURPOSES += tuple(f"live-{server}" for server in LIVE_SERVERS)
+PURPOSES = (
+    *("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile"),
+    *(f"live-{server}" for server in LIVE_SERVERS),
+)
 
 # Plans
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
