@@ -51,6 +51,7 @@ TIMED_NEEDS = {  # of timed runs
 }
 SCENARIO_NEEDS = {
     "stall": "runs of the scenario stall (tools/measure.py stall)",
+    "hello": "runs of the scenario stall at points of large ClientHellos (tools/measure.py stall)",
     "churn": "runs of the scenario churn (tools/measure.py churn)",
     "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
 }

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from markupsafe import Markup
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from tlsmem.plots import stalled_peers
+from tlsmem.plots import large_hellos, stalled_peers
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
+from tlsmem.stats.large_hellos import LargeHello, pair_with_small
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, SCENARIO, Stall, find_stalls, newest_of_each_stack
+from tlsmem.tables.hello import hello_table
 from tlsmem.tables.stall import stall_table
 
 
@@ -25,14 +28,41 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     there = [one for one in recordings if any(run in one.records for run in kept)]
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
-    tables = tuple(map(show_table, there))
-    return Section("stall", "Peers that stop on the way", html, pictures=[picture(there[0], stalls)], tables=tables)
+    tables = tuple(chain.from_iterable(map(show_tables, there)))
+    pictures = [picture(there[0], stalls), *hello_pictures(there[0], pair_with_small(stalls))]
+    return Section("stall", "Peers that stop on the way", html, pictures=pictures, tables=tables)
 
 
-def show_table(recording: Recording) -> ShownTable:
-    """The table of one recording."""
-    command = f"tools/tabulate.py {recording_arguments(recording)} --table stall"
-    return ShownTable(stall_table([run for run in recording.records if run.scenario == SCENARIO]), command)
+def show_tables(recording: Recording) -> Iterator[ShownTable]:
+    """Yield the tables of one recording that have rows."""
+    runs = [run for run in recording.records if run.scenario == SCENARIO]
+    for table in stall_table(runs), hello_table(runs):
+        if table.rows:
+            yield ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
+
+
+def hello_pictures(recording: Recording, hellos: Sequence[LargeHello]) -> list[Picture]:
+    """What a byte of a large ClientHello makes each stack hold; nothing where none was measured."""
+    if not (rows := large_hellos.find_worst(hellos)):
+        return []
+    says = "Live heap for each byte that a client sends, beyond a small ClientHello. The table has all kinds."
+    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+    return [
+        Picture(
+            "large-hellos",
+            "What a byte of a large ClientHello pins",
+            says,
+            command,
+            partial(draw_hellos, hellos, len(rows)),
+        )
+    ]
+
+
+def draw_hellos(hellos: Sequence[LargeHello], rows: int) -> Figure:
+    """Draw that picture."""
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.9 + ROW_INCHES * rows), layout="constrained")
+    large_hellos.draw(made, axes, hellos)
+    return made
 
 
 def picture(recording: Recording, stalls: Sequence[Stall]) -> Picture:

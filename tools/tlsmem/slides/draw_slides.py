@@ -11,6 +11,7 @@ from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import (
     every_stack,
     heap_against_rss,
+    large_hellos,
     mldsa,
     post_quantum,
     reconnect_storm,
@@ -28,6 +29,7 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "5-reconnect-storm": reconnect_storm.draw,
     "6-heap-and-rss": heap_against_rss.draw,
     "7-stalled-peers": stalled_peers.draw,
+    "8-large-hellos": large_hellos.draw,
     "9-post-quantum-certificates": mldsa.draw,
 }
 

@@ -11,8 +11,8 @@ from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.stalls import Stall, find_stalls, newest_of_each_stack
 
 
-def find_newest(among: Sequence[Path]) -> list[Stall]:
-    """Return the newest stalls of each stack: in the slides' suite, of stacks without it in others."""
+def load_newest(among: Sequence[Path]) -> list[Stall]:
+    """Return the newest stalls of each stack. Raises ValueError where there are none."""
     loaded = (
         [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
         for recording in among
@@ -20,6 +20,12 @@ def find_newest(among: Sequence[Path]) -> list[Stall]:
     stalls = find_stalls(newest_of_each_stack(loaded))
     if not stalls:
         raise ValueError("no recording has runs of the scenario stall (tools/measure.py stall)")
+    return stalls
+
+
+def find_newest(among: Sequence[Path]) -> list[Stall]:
+    """Return them in the slides' suite; of stacks without it in others."""
+    stalls = load_newest(among)
     able = {stall.stack for stall in stalls if stall.suite == SUITE and not stall.refusal}
     return [stall for stall in stalls if stall.suite == SUITE or stall.stack not in able]
 

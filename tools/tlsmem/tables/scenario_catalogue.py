@@ -6,11 +6,13 @@ from tlsmem.config.table_names import SCENARIO_NEEDS
 from tlsmem.schema.records import Record
 from tlsmem.tables.churn import churn_table
 from tlsmem.tables.contexts import contexts_table
+from tlsmem.tables.hello import hello_table
 from tlsmem.tables.stall import stall_table
 from tlsmem.tables.table import Table
 
 MAKERS: dict[str, tuple[str, Callable[[Sequence[Record]], Table]]] = {  # table to scenario, and who makes it
     "stall": ("stall", stall_table),
+    "hello": ("stall", hello_table),
     "churn": ("churn", churn_table),
     "contexts": ("contexts", contexts_table),
 }

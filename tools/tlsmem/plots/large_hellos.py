@@ -1,0 +1,79 @@
+"""A picture of large ClientHellos: bytes that each stack holds for a byte that a client sends, of the worst kind."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tlsmem.config.libraries import library_name
+from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.stack_colours import library_colour
+from tlsmem.plots.stalled_peers import name_row
+from tlsmem.stats.large_hellos import SMALL, LargeHello
+from tlsmem.stats.missing import Missing
+
+LEAST_SENT = 8_000  # bytes: of fewer, a byte more or less of a block counts
+WORDS = {
+    "hello-alpn": "ALPN names",
+    "hello-alpn-8k": "8 KiB of ALPN names",
+    "hello-unknown": "an unknown extension",
+}
+
+
+class Worst(NamedTuple):
+    """The kind of which a stack holds most for each byte, and how many kinds it refuses."""
+
+    hello: LargeHello
+    per_byte: float
+    refused: int
+
+
+def find_worst(hellos: Iterable[LargeHello]) -> list[Worst]:
+    """Return one for each stack that takes any, the most first; without those held against a silent peer."""
+    found: dict[str, Worst] = {}
+    refused: dict[str, int] = {}
+    for one in hellos:
+        stack, held, sent = one.stall.stack, one.held_per_byte, one.sent_bytes
+        if one.small.point != SMALL:
+            continue
+        if one.stall.refusal:
+            refused[stack] = refused.get(stack, 0) + 1
+        elif isinstance(held, Missing) or isinstance(sent, Missing) or sent < LEAST_SENT:
+            continue
+        elif stack not in found or held > found[stack].per_byte:
+            found[stack] = Worst(one, float(held), 0)
+    rows = [one._replace(refused=refused.get(stack, 0)) for stack, one in found.items()]
+    return sorted(rows, key=lambda row: (-row.per_byte, row.hello.stall.stack))
+
+
+def describe_finding(rows: Sequence[Worst]) -> str:
+    """Return the title: which library holds most for a byte, and which least, if any, that refuse none."""
+    most, least = rows[0], min(rows, key=lambda row: (row.refused > 0, row.per_byte))
+    first = f"A byte of a ClientHello makes {library_name(most.hello.stall.stack)} hold {most.per_byte:,.1f}"
+    end = "none" if round(least.per_byte, 1) <= 0 else f"{least.per_byte:,.1f}"
+    return f"{first}, {library_name(least.hello.stall.stack)} {end}" if len(rows) > 1 else first
+
+
+def draw_bars(axes: Axes, rows: Sequence[Worst]) -> None:
+    """Draw a bar for each stack, and write of what kind it is."""
+    for at, row in enumerate(rows):
+        stack, width = row.hello.stall.stack, max(row.per_byte, 0.0)
+        axes.barh(at, width, height=0.68, color=library_colour(stack), zorder=2)
+        refuses = "; refuses larger ones" if row.refused else ""
+        write_beside(axes, width, at, f"{row.per_byte:,.2f} B, {WORDS[row.hello.stall.point]}{refuses}", bold=False)
+    list_rows(axes, [name_row(row.hello.stall) for row in rows])
+    axes.set_xlim(0, 1.6 * max(1.0, *(row.per_byte for row in rows)))
+
+
+def draw(made: Figure, axes: Axes, hellos: Sequence[LargeHello]) -> None:
+    """Draw the picture into a figure with one panel. Raises ValueError where no stack took a large ClientHello."""
+    rows = find_worst(hellos)
+    if not rows:
+        raise ValueError("no server was measured at a point hello-alpn, or another of a large hello")
+    draw_bars(axes, rows)
+    subtitle = "Live heap that a server session holds for each byte of a large ClientHello, of the worst kind."
+    runs = [run for row in rows for run in row.hello.stall.runs.values()]
+    caption = f"Beyond a small ClientHello, until the session is closed. {describe_records(runs)}"
+    add_frame(made, describe_finding(rows), subtitle, caption)

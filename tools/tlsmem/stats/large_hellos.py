@@ -1,0 +1,78 @@
+"""What a byte of a large ClientHello makes a server hold: beyond a small one that is answered and not read either."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from tlsmem.schema.records import Record
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.stalls import Stall, find_stalls
+
+KINDS = {  # points to what their ClientHello has
+    "hello-alpn": "60,000 bytes of ALPN names",
+    "hello-alpn-8k": "8,192 bytes of ALPN names",
+    "hello-name": "a host name of 253 bytes",
+    "hello-ticket": "a session ticket of 60,000 bytes",
+    "hello-unknown": "an unknown extension of 60,000 bytes",
+}
+SMALL, SILENT = "unread-flight", "silent"  # what it is held against; the second where the first was not measured
+
+
+class LargeHello(NamedTuple):
+    """A stack that answered a large ClientHello, or refused it, and the same stack and suite with a small one."""
+
+    stall: Stall
+    small: Stall
+
+    @property
+    def kind(self) -> str:
+        """What the ClientHello has."""
+        return KINDS[self.stall.point]
+
+    @property
+    def sent_bytes(self) -> Fraction | Missing:
+        """Bytes that the client sent more than for the small one."""
+        return subtract(self.stall.received_bytes, self.small.received_bytes)
+
+    @property
+    def held_bytes(self) -> Fraction | Missing:
+        """Live heap that the session holds more than with the small one."""
+        return subtract(self.stall.pinned_bytes, self.small.pinned_bytes)
+
+    @property
+    def held_rss_bytes(self) -> Fraction | Missing:
+        """The same of resident memory."""
+        return subtract(self.stall.pinned_rss_bytes, self.small.pinned_rss_bytes)
+
+    @property
+    def held_per_byte(self) -> Fraction | Missing:
+        """Bytes held for each byte sent."""
+        held, sent = self.held_bytes, self.sent_bytes
+        if isinstance(held, Missing) or isinstance(sent, Missing):
+            return held if isinstance(held, Missing) else sent
+        return held / sent
+
+
+def subtract(size: Fraction | Missing, from_small: Fraction | Missing) -> Fraction | Missing:
+    """Return the difference; Missing where one of them is."""
+    if isinstance(size, Missing) or isinstance(from_small, Missing):
+        return size if isinstance(size, Missing) else from_small
+    return size - from_small
+
+
+def find_large_hellos(records: Iterable[Record]) -> list[LargeHello]:
+    """Return them by kind, then as they were recorded; without stacks that do not do the suite at all."""
+    return pair_with_small(find_stalls(records))
+
+
+def pair_with_small(stalls: Sequence[Stall]) -> list[LargeHello]:
+    """Return the large ones, each with the small one of its stack and suite."""
+    known = {(one.stack, one.suite, one.point): one for one in stalls if not one.refusal}
+    found = []
+    for stall in stalls:
+        if stall.point in KINDS:
+            places = ((stall.stack, stall.suite, point) for point in (SMALL, SILENT))
+            small = next((known[place] for place in places if place in known), None)
+            if small:
+                found.append(LargeHello(stall, small))
+    return found

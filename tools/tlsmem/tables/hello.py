@@ -1,0 +1,45 @@
+"""The table `hello`: what a byte of a large ClientHello makes a server hold."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tlsmem.schema.records import Record
+from tlsmem.stats.large_hellos import find_large_hellos
+from tlsmem.tables.phase_holder import holder_cell
+from tlsmem.tables.stall import describe_refusals, fraction_cell, holder
+from tlsmem.tables.table import Cell, Column, Table, optional
+
+CAPTION = (
+    "Bytes that a client sends more than with a small ClientHello, before it is authenticated, and live heap that the "
+    "server session holds more for them until it is closed. The server has answered, and the answer is not read. "
+    "Against: the ClientHello that it is compared with; silent: none. Held by: the function whose blocks are largest."
+)
+
+
+def per_byte_cell(value: Fraction) -> Cell:
+    """`1.73`."""
+    return Cell(f"{float(value):,.2f}", float(value))
+
+
+COLUMNS = (
+    Column("point", "point", left=True, value=lambda row: row.stall.point),
+    Column("kind", "the ClientHello has", left=True, value=lambda row: row.kind, optional=True),
+    Column("stack", "stack", left=True, value=lambda row: row.stall.stack),
+    Column("suite", "suite", left=True, value=lambda row: row.stall.suite),
+    Column("against", "against", left=True, usual="unread-flight", value=lambda row: row.small.point),
+    Column("sent_bytes", "sent", value=lambda row: row.sent_bytes, form=fraction_cell),
+    Column("held_bytes", "held", value=lambda row: row.held_bytes, form=fraction_cell),
+    Column("held_per_byte", "held per byte", value=lambda row: row.held_per_byte, form=per_byte_cell),
+    optional(Column("held_rss_bytes", "RSS held", value=lambda row: row.held_rss_bytes, form=fraction_cell)),
+    optional(Column("kept_bytes", "kept", value=lambda row: row.stall.kept_bytes, form=fraction_cell)),
+    Column("holder", "held by", left=True, value=lambda row: holder(row.stall), form=holder_cell),
+)
+
+
+def hello_table(records: Sequence[Record]) -> Table:
+    """A row a kind and stack; below them the stacks that refuse such a ClientHello, with their words."""
+    found = find_large_hellos(records)
+    table = Table("hello", "Large ClientHellos", CAPTION, list(COLUMNS))
+    table.add_rows(one for one in found if not one.stall.refusal)
+    table.without = describe_refusals(one.stall for one in found)
+    return table
