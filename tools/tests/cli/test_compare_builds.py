@@ -190,6 +190,33 @@ def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words, monkeypatch, 
     assert compare_builds.run_bisect_step() == 125
 
 
+def waits_for(lock, words):
+    """Return the first line on stderr of a command that waits until the lock is given up, and the other lines."""
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as second:
+        said = second.stderr.readline()
+        waited = second.poll() is None
+        os.close(lock)
+        rest = second.stderr.read()
+    assert waited and second.returncode == 0, said + rest
+    return said, rest
+
+
+@needed
+def test_a_second_gate_waits_as_a_comparison_does(tmp_path, snapshot):
+    out = tmp_path / "out"
+    out.mkdir()
+    first = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(first, fcntl.LOCK_EX)
+    (tmp_path / "BUDGET.toml").write_text(
+        '[[budget]]\nstack = "null@c"\nsuite = "none"\nrole = "client"\nphase = "established"\nmeter = "heap"\n'
+        'limit = "4072 B"\n'
+    )
+    words = [sys.executable, str(ROOT / "tools/gate.py"), str(tmp_path / "BUDGET.toml"), f"--out={out}"]
+    said, _ = waits_for(first, words)
+    assert said == snapshot
+    assert len((out / "null@c.jsonl").read_text().splitlines()) == 3
+
+
 @needed
 def test_a_second_comparison_waits_and_says_so_before_it_builds(tmp_path, snapshot):
     out = tmp_path / "out"
@@ -197,11 +224,6 @@ def test_a_second_comparison_waits_and_says_so_before_it_builds(tmp_path, snapsh
     first = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(first, fcntl.LOCK_EX)
     words = [sys.executable, str(ROOT / "tools/compare_builds.py"), "--a=null@c", "--b=null@c", f"--out={out}"]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as second:
-        said = second.stderr.readline()
-        waited = second.poll() is None
-        os.close(first)
-        rest = second.stderr.read()
+    said, rest = waits_for(first, words)
     assert said == snapshot
-    assert waited and second.returncode == 0, rest
     assert "null@c" in rest and (out / "null@c.jsonl").is_file()

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.test_budget import ONE, text_of
+from tests.support import planted as planted_sites
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base import stdout, termination
 from tlsmem.base.paths import ROOT
@@ -110,6 +111,19 @@ def test_one_byte_more_of_a_client_session_exceeds_and_is_named(judged, snapshot
     assert status == 3
     assert read_figures(out) == [(52_000, 52_000, "held"), (64_001, 64_000, "exceeded")]
     assert err == snapshot
+
+
+ALLOCATIONS = {"stack": OPENSSL, "suite": SUITE, "role": "server", "phase": "established", "meter": "allocations"}
+
+
+@pytest.mark.parametrize("limit", ["+1 blocks", "40 blocks"])
+def test_allocations_that_exceed_have_call_sites(judged, limit, snapshot):
+    """Since the baseline those that allocate more; without one those that allocate most."""
+    sign = planted_sites.TEMPORARY | {"server": {"tls_sign": (1_024, 8)}}
+    old, new = (planted_sites.counted(temporary=one) for one in (planted_sites.TEMPORARY, sign))
+    status, out, _ = judged(new, ALLOCATIONS | {"limit": limit}, old=old if limit.startswith("+") else None)
+    assert status == 3
+    assert out == snapshot
 
 
 @pytest.mark.parametrize("limit, status", [("64,000 B", 0), ("62.5 KiB", 0), ("63,999 B", 3), ("62.4 KiB", 3)])

@@ -7,6 +7,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support import planted
+from tlsmem.compare import change_text, comparison_output, largest_changes
 from tlsmem.compare.comparison import compare
 from tlsmem.compare.site_changes import UNEXPLAINED, CallSiteExplainer, SiteComparison, compare_sites, describe_changes
 from tlsmem.profile.errors import Unreadable
@@ -64,6 +65,74 @@ def test_rows_add_up_to_the_difference_of_the_slopes_whatever_the_call_stacks_sa
         assert sum(one.bytes for one in rows) == row.new.values[0] - row.old.values[0]
         assert sum(one.blocks for one in rows) == explained.beside(row, "blocks").change.amount
         assert [one for one in rows if not one.is_site] == rows[len([one for one in rows if one.is_site]) :]
+
+
+SIGN = {"client": planted.TEMPORARY["client"], "server": {"tls_sign": (1_024, 8)}}
+HASH = {"client": planted.TEMPORARY["client"], "server": {"tls_hash": (640, 5)}}
+
+
+def allocating(temporary: planted.Sites | None, **kind):
+    return planted.counted(temporary=temporary, **kind)
+
+
+def test_temporary_blocks_are_found_by_who_allocated_them():
+    old, new = (planted.run("sites", 200, temporary=one) for one in (planted.TEMPORARY, SIGN))
+    (row,) = compare_sites(old, new, "server", "established", counted="allocations")
+    assert (row.callers[0], row.blocks, row.bytes, row.old_blocks, row.new_blocks) == ("tls_sign", 3, 384, 5, 8)
+    assert compare_sites(old, new, "server", "established") == []
+    assert compare_sites(old, new, "client", "established", counted="allocations") == []
+
+
+def test_live_blocks_are_allocations_too():
+    old, new = (planted.run("sites", 200, one, temporary=planted.TEMPORARY) for one in (planted.SITES, MORE))
+    (row,) = compare_sites(old, new, "server", "closed", counted="allocations")
+    assert (row.callers[0], row.bytes, row.old_bytes, row.new_bytes) == (HELLO, 16, 4_116, 4_132)
+
+
+def test_of_allocations_the_largest_is_that_of_most_blocks():
+    new = {"client": planted.TEMPORARY["client"], "server": {"tls_sign": (641, 7), "tls_hash": (5_000, 1)}}
+    old, new = (planted.run("sites", 200, temporary=one) for one in (planted.TEMPORARY, new))
+    changes = compare_sites(old, new, "server", "established", counted="allocations")
+    assert [(one.callers[0], one.blocks) for one in changes] == [("tls_sign", 2), ("tls_hash", 1)]
+
+
+def test_a_change_of_allocations_names_its_call_sites(snapshot):
+    found = compare(allocating(planted.TEMPORARY), allocating(SIGN))
+    assert [(row.place.role, row.place.meter, row.change.amount) for row in found.changed] == [
+        ("server", "allocations", 3),
+        ("pair", "allocations", 3),
+    ]
+    assert comparison_output.format_comparison(found, "markdown") == snapshot
+
+
+def test_allocations_that_moved_are_no_change():
+    assert compare(allocating(planted.TEMPORARY), allocating(HASH)).changed == []
+
+
+def test_without_call_stacks_of_temporary_blocks_that_is_said(snapshot):
+    old, new = (planted.run("sites", 200, temporary=one) for one in (None, SIGN))
+    with pytest.raises(Unreadable, match="temporary blocks were not recorded"):
+        compare_sites(old, new, "server", "established", counted="allocations")
+    before = [*allocating(planted.TEMPORARY)[:2], old]
+    found = compare(before, allocating(SIGN))
+    explained = CallSiteExplainer(found)
+    (change,) = largest_changes.select_largest(found)
+    assert change_text.describe_large_change(change, explained) == snapshot
+    assert "Call sites of allocations" not in comparison_output.format_comparison(found, "markdown")
+
+
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(BOTH, BOTH, BOTH, BOTH)
+def test_rows_of_allocations_add_up_too(old, new, freed, other):
+    found = compare(planted.counted(old, temporary=freed), planted.counted(new, temporary=other))
+    explained = CallSiteExplainer(found)
+    rows = [row for row in found.rows if row.place.meter == "allocations" and row.place.role in ("client", "server")]
+    assert len(rows) == 2
+    for row in rows:
+        sites = explained.sites(row)
+        assert all(one.is_site for one in sites)
+        assert sum(one.blocks for one in sites) == row.change.amount
+        assert sum(one.new_blocks - one.old_blocks for one in sites) == row.change.amount
 
 
 def test_a_profile_is_read_once_for_all_phases():

@@ -51,8 +51,9 @@ def test_the_owner_by_frames_is_the_role_that_the_meter_knew(runs):
 def test_stacks_are_those_of_the_record_up_to_main(runs):
     for run in runs:
         profile = sites_reader.profile_from_record(run)
-        for stack, number in zip(run.sites.stacks, sites_reader.add_stacks(run.sites, profile.stacks), strict=True):
-            recorded = [run.sites.frames[at] for at in stack]
+        numbers = sites_reader.add_stacks(run.sites, profile.stacks, range(len(run.sites.stacks)))
+        for stack, number in numbers.items():
+            recorded = [run.sites.frames[at] for at in run.sites.stacks[stack]]
             found = profile.stacks.frames(number)
             assert [(one.function, one.line, one.address) for one in found] == [
                 (one.function, one.line, one.offset) for one in recorded

@@ -8,11 +8,12 @@ from tlsmem.compare import largest_changes
 from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import Place, describe_owner, readable_phase
 from tlsmem.compare.largest_changes import LargeChange
-from tlsmem.compare.site_changes import CallSiteExplainer, describe_changes, format_unit
+from tlsmem.compare.site_changes import CallSiteExplainer, describe_block_changes, describe_changes, format_unit
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import Change
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 
+WITH_SITES = ("heap", "blocks", "allocations")
 EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
 METER_NAMES = {
     "blocks": "blocks",
@@ -113,14 +114,16 @@ def reasons(row: ComparedFigure) -> list[str]:
 
 
 def describe_sites(row: ComparedFigure, explained: CallSiteExplainer) -> str:
-    """The call sites of live heap that changed, as the end of a sentence."""
-    if row.place.meter != "heap":
+    """The call sites of live heap, or of allocations, that changed, as the end of a sentence."""
+    counted = explained.beside(row, "heap") if row.place.meter == "blocks" else row
+    if row.place.meter not in WITH_SITES or not counted:
         return ""
     try:
-        changes = explained.sites(row)
+        changes = explained.sites(counted)
     except ValueError as error:
         return f"; call sites are not known: {error}"
-    return f", {describe_changes(changes)}" if changes else ""
+    sites = describe_changes(changes) if row.place.meter == "heap" else describe_block_changes(changes)
+    return f", {sites}" if sites else ""
 
 
 def format_number(value: Fraction | float) -> str:

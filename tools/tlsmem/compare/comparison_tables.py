@@ -1,6 +1,6 @@
 """A comparison as tables: a figure of each side, and how much more or less that is; by meter, and call sites."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.compare import change_text, largest_changes
@@ -40,6 +40,8 @@ CAPTIONS = {
 }
 OTHERS, IN_ALL = "{} other site{}", "in all, with the sites that are alike"
 NO_SITE = "no call stack tells of it"
+SiteCells = Callable[[SiteChange], list[Cell]]
+LiveChanges = tuple[Change, Change]  # of bytes and of blocks
 
 
 def build_tables(comparison: Comparison, explained: CallSiteExplainer | None = None) -> list[Table]:
@@ -47,7 +49,9 @@ def build_tables(comparison: Comparison, explained: CallSiteExplainer | None = N
     explained = explained or CallSiteExplainer(comparison)
     groups = {name: (name,) for name in TITLES} | {"time": TIMED_METERS}
     made = [meter_table(name, comparison, explained, meters) for name, meters in groups.items()]
-    return [table for table in (*made, call_sites(comparison, explained)) if table.rows or table.without]
+    allocations = allocation_sites(comparison, explained)  # where they are not known, the sentence of a change says so
+    made += [call_sites(comparison, explained), *([allocations] if allocations.rows else [])]
+    return [table for table in made if table.rows or table.without]
 
 
 def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer, meters: Sequence[str]) -> Table:
@@ -150,21 +154,49 @@ def blocks(change: Change) -> Cell:
 def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     """Of each suite and role the stage whose live heap changed most; rows add up to what one more session adds."""
     old, new = comparison.sides
-    columns = [*names_of(comparison), *place_columns("heap"), Column("callers", "by", left=True)]
-    columns += [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
-    columns += [optional(Column("old_bytes", old)), optional(Column("new_bytes", new))]
+    figures = [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
+    figures += [optional(Column("old_bytes", old)), optional(Column("new_bytes", new))]
     caption = (
         "Where the difference of live heap per session is from, by who called the allocator, innermost first: of each "
         "suite and role the stage that changed most. The rows of one add up to its difference, to the byte and block."
     )
-    made = Table("sites", "Call sites", caption, columns, headed=headed(comparison) + 2)
+    made = Table("sites", "Call sites", caption, site_columns(comparison, figures), headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):
-        head = [*names(row.match), text_cell(row.place.role), text_cell(readable_phase(row.place.phase))]
-        try:
-            made.rows += [[*head, *cells] for cells in site_rows(row, explained)]
-        except ValueError as error:
-            made.without.append(f"{row.match.stack}, {row.place}: {error}")
+        beside = explained.beside(row, "blocks").change
+        add_site_rows(made, row, explained, live_cells, (row.change, beside))
     return made
+
+
+def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
+    """Of each suite and role whose allocations changed; rows add up to what one more session allocates."""
+    old, new = comparison.sides
+    figures = [Column("more_blocks", f"{new} has"), Column("bytes", "bytes")]
+    figures += [optional(Column("old_blocks", old)), optional(Column("new_blocks", new))]
+    caption = (
+        "Where the difference of allocations per session is from, in blocks, freed or not, by who called the "
+        "allocator, innermost first. The rows of one add up to its difference."
+    )
+    columns = site_columns(comparison, figures)
+    made = Table("allocation-sites", "Call sites of allocations", caption, columns, headed=headed(comparison) + 2)
+    for row in comparison.rows:
+        if row.place.meter == "allocations" and row.place.role in ROLES and row.change.changed:
+            add_site_rows(made, row, explained, allocation_cells, None)
+    return made
+
+
+def site_columns(comparison: Comparison, figures: Sequence[Column]) -> list[Column]:
+    return [*names_of(comparison), *place_columns("heap"), Column("callers", "by", left=True), *figures]
+
+
+def add_site_rows(
+    made: Table, row: ComparedFigure, explained: CallSiteExplainer, cells: SiteCells, live: LiveChanges | None
+) -> None:
+    """Add the rows of a figure, or what says why its call sites are not known."""
+    head = [*names(row.match), text_cell(row.place.role), text_cell(readable_phase(row.place.phase))]
+    try:
+        made.rows += [[*head, *figures] for figures in site_rows(row, explained, cells, live)]
+    except ValueError as error:
+        made.without.append(f"{row.match.stack}, {row.place}: {error}")
 
 
 def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[ComparedFigure]:
@@ -182,27 +214,40 @@ def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[C
     return list(found.values())
 
 
-def site_rows(row: ComparedFigure, explained: CallSiteExplainer) -> Iterator[list[Cell]]:
+def site_rows(
+    row: ComparedFigure, explained: CallSiteExplainer, cells: SiteCells, live: LiveChanges | None
+) -> Iterator[list[Cell]]:
     """The largest, what others come to, what is unexplained, and the row's own difference, which is their sum."""
     found = explained.sites(row)
     sites = [one for one in found if one.is_site]
     for one in sites[:SITES]:
-        by = Cell(" < ".join([one.where, *one.callers[1:]]), " < ".join(one.callers))
-        yield [by, *differences(one), number(one.old_bytes), number(one.new_bytes)]
+        yield [Cell(" < ".join([one.where, *one.callers[1:]]), " < ".join(one.callers)), *cells(one)]
     if others := sites[SITES:]:
-        sums = SiteChange("", (), *(sum(values) for values in zip(*(one[2:] for one in others), strict=True)))
-        by = text_cell(OTHERS.format(len(others), "s"[: len(others) > 1]))
-        yield [by, *differences(sums), number(sums.old_bytes), number(sums.new_bytes)]
+        yield [text_cell(OTHERS.format(len(others), "s"[: len(others) > 1])), *cells(sum_changes(others))]
     for one in found[len(sites) :]:
-        yield [
-            Cell(UNEXPLAINED, UNEXPLAINED, UNEXPLAINED_REASON),
-            *differences(one),
-            missing_cell(NO_SITE),
-            missing_cell(NO_SITE),
-        ]
-    change, beside = row.change, explained.beside(row, "blocks").change
-    total = SiteChange("", (), change.amount, beside.amount, change.old, change.new)
-    yield [text_cell(IN_ALL), *differences(total), number(change.old), number(change.new)]
+        two_missing = [missing_cell(NO_SITE)] * 2
+        yield [Cell(UNEXPLAINED, UNEXPLAINED, UNEXPLAINED_REASON), *cells(one)[:2], *two_missing]
+    if live:
+        size, blocks = live
+        both = (size.amount, blocks.amount, size.old, size.new, blocks.old, blocks.new)
+        total = SiteChange("", (), *(Fraction(one) for one in both))
+    else:
+        old, new = Fraction(row.change.old), Fraction(row.change.new)
+        total = sum_changes(found)._replace(old_blocks=old, new_blocks=new)
+    yield [text_cell(IN_ALL), *cells(total)]
+
+
+def sum_changes(changes: Sequence[SiteChange]) -> SiteChange:
+    return SiteChange("", (), *(sum(values, Fraction(0)) for values in zip(*(one[2:] for one in changes), strict=True)))
+
+
+def live_cells(one: SiteChange) -> list[Cell]:
+    return [*differences(one), number(one.old_bytes), number(one.new_bytes)]
+
+
+def allocation_cells(one: SiteChange) -> list[Cell]:
+    size, blocks = differences(one)
+    return [blocks, size, number(one.old_blocks), number(one.new_blocks)]
 
 
 def differences(one: SiteChange) -> list[Cell]:

@@ -90,12 +90,16 @@ def share(change: Change) -> float:
 
 
 def skip_implied(rows: Iterable[ComparedFigure]) -> Iterator[ComparedFigure]:
-    """All but those that another tells of too: blocks of a heap that changed, pairs whose roles did."""
+    """All but those that another tells of too: blocks of a heap that changed, pairs whose roles did, allocations of as
+    many blocks as are live more."""
     changed = list(rows)
     known = {(id(row.match), row.place.role, row.place.meter) for row in changed}
+    live_blocks = {(id(row.match), row.place): row.change.amount for row in changed if row.place.meter == "blocks"}
     for row in changed:
         match, role, meter = id(row.match), row.place.role, row.place.meter
         primary = (match, "pair" if role == "process" else role, PRIMARY_METERS.get(meter))
+        if meter == "allocations" and row.change.amount == live_blocks.get((match, row.place._replace(meter="blocks"))):
+            continue
         roles_changed = any((match, one, meter) in known for one in ("client", "server"))
         if primary not in known and not (role == "pair" and roles_changed):
             yield row

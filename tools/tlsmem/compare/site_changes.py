@@ -1,10 +1,11 @@
-"""Where a difference of live heap is from: call sites of one pair on both sides, whose sum is the slope's difference.
+"""Where a difference of live heap, or of allocations, is from: call sites of one pair on both sides, whose sum is the
+slope's difference.
 
 The call stacks are one pair's, the slope is of all sessions: what they do not agree on is a row, UNEXPLAINED."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
@@ -24,10 +25,12 @@ from tlsmem.stats.change import SAME
 
 UNEXPLAINED = "unexplained"
 UNEXPLAINED_REASON = "the sites run is of one pair, the heap's slope of all sessions"
+Counted = Literal["heap", "allocations"]  # what is live, or all that was allocated, freed or not
 
 
 class SiteChange(NamedTuple):
-    """What a session of NEW holds more at a site; `callers` innermost first, none where it is unexplained."""
+    """What a session of NEW holds, or allocates, more at a site; `callers` innermost first, none where it is
+    unexplained."""
 
     where: str  # the innermost caller, with its place
     callers: tuple[str, ...]
@@ -35,6 +38,8 @@ class SiteChange(NamedTuple):
     blocks: Fraction
     old_bytes: Fraction
     new_bytes: Fraction
+    old_blocks: Fraction
+    new_blocks: Fraction
 
     @property
     def is_site(self) -> bool:
@@ -44,26 +49,32 @@ class SiteChange(NamedTuple):
 class SiteComparison:
     """Two sites runs of one stack and setting, or of two: what they differ in, asked for by role and phase."""
 
-    def __init__(self, old: Record, new: Record) -> None:
-        """profiles.unreadable.Unreadable, with a sentence, when one is no sites run."""
-        self.runs = (old, new)
-        self.profiles = [sites_reader.profile_from_record(run) for run in self.runs]
+    def __init__(self, old: Record, new: Record, counted: Counted = "heap") -> None:
+        """Raises Unreadable, with a sentence, when one is no sites run, or does not have what is counted."""
+        read = sites_reader.profile_from_record if counted == "heap" else sites_reader.allocations_from_record
+        self.runs, self.counted = (old, new), counted
+        self.profiles = [read(run) for run in self.runs]
         self.diffs: dict[str, profile_diff.Diff] = {}
 
     def changes(
         self, role: str, phase: str, more_bytes: Fraction | None = None, more_blocks: Fraction | None = None
     ) -> list[SiteChange]:
-        """The sites that differ at the phase's end (as recorded), the largest first; UNEXPLAINED last.
+        """The sites that differ at the phase's end (as recorded), the largest first, of allocations in blocks;
+        UNEXPLAINED last.
 
         The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
-        what is live above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
+        what is counted above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
         diff = self.diff(phase)
         rows = [change_at_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
-        rows.sort(key=lambda row: (-abs(row.bytes), -abs(row.blocks), row.where))
-        known = [above(run, role, phase) for run in self.runs]
+        rows.sort(key=lambda row: (*self.sort_weight(row), row.where))
+        known = [above(run, role, phase, self.counted) for run in self.runs]
         size = known[1][0] - known[0][0] if more_bytes is None else more_bytes
         blocks = known[1][1] - known[0][1] if more_blocks is None else more_blocks
         return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
+
+    def sort_weight(self, row: SiteChange) -> tuple[Fraction, Fraction]:
+        size = -abs(row.bytes), -abs(row.blocks)
+        return size if self.counted == "heap" else size[::-1]
 
     def more_below(self, role: str, phase: str, function: str) -> Fraction:
         """What a session of NEW holds more that this function, by its whole or short name, or its callees allocated."""
@@ -97,36 +108,50 @@ def compare_sites(
     phase: str,
     more_bytes: Fraction | None = None,
     more_blocks: Fraction | None = None,
+    counted: Counted = "heap",
 ) -> list[SiteChange]:
-    """Sites.changes of two sites runs; `role`: client or server."""
-    return SiteComparison(old, new).changes(role, phase, more_bytes, more_blocks)
+    """SiteComparison.changes of two sites runs; `role`: client or server."""
+    return SiteComparison(old, new, counted).changes(role, phase, more_bytes, more_blocks)
 
 
 def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
-    return [SiteChange(UNEXPLAINED, (), size, blocks, Fraction(0), size)] if size or blocks else []
+    nothing = Fraction(0)
+    return [SiteChange(UNEXPLAINED, (), size, blocks, nothing, size, nothing, blocks)] if size or blocks else []
 
 
 def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
     inner = tuple(map(short_function_names.frame_name, skip_containers(site.frames)[:INNERMOST_CALLERS]))
-    blocks = figures.new_blocks - figures.old_blocks
     named = format_callers(site).partition(" < ")[0]
-    return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
+    old, new = (Fraction(blocks or 0) for blocks in (figures.old_blocks, figures.new_blocks))
+    return SiteChange(named, inner or (named,), figures.more, new - old, figures.old_bytes, figures.new_bytes, old, new)
 
 
-def above(run: Record, role: str, phase: str) -> tuple[Fraction, Fraction]:
+def above(run: Record, role: str, phase: str, counted: Counted) -> tuple[Fraction, Fraction]:
     process = role if run.roles == "split" else None
     now, before = (getattr(session_cost.phase_of(run, name, process).heap, role) for name in (phase, "contexts"))
-    pairs = run.sessions // 2
-    blocks = now.live_blocks - before.live_blocks
-    return Fraction(now.live_bytes - before.live_bytes, pairs), Fraction(blocks, pairs)
+    kind = "live" if counted == "heap" else "cumulative"
+    more = (getattr(now, f"{kind}_{unit}") - getattr(before, f"{kind}_{unit}") for unit in ("bytes", "blocks"))
+    size, blocks = (Fraction(one, run.sessions // 2) for one in more)
+    return size, blocks
+
+
+def describe_block_changes(rows: Sequence[SiteChange], most: int = 3) -> str:
+    """`2 blocks more in f (a.c:1) and 1 block fewer in g (b.c:2)`. What is less than one block of a session is left to
+    the table."""
+    parts = [row for row in rows if row.blocks and (row.is_site or abs(row.blocks) >= 1)]
+    said = [f"{describe_blocks(row.blocks)} {'in ' * row.is_site}{row.where}" for row in parts[:most]]
+    if others := parts[most:]:
+        total = sum(row.blocks for row in others)
+        size = describe_blocks(total) if total else "as many blocks as before"
+        said.append(f"{size} in {len(others)} other{'s'[: len(others) > 1]}")
+    return join_parts(said)
 
 
 def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3) -> str:
     """`all of it in f (a.c:1)`, or the largest parts, with the direction of each."""
     parts = [row for row in rows if row.bytes]
-    if not parts and (counted := [row for row in rows if row.blocks]):
-        said = [f"{describe_blocks(row.blocks)} {'in ' * row.is_site}{row.where}" for row in counted[:most]]
-        return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+    if not parts:
+        return describe_block_changes(rows, most)
     if len(parts) == 1:
         return (
             f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
@@ -137,6 +162,11 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
             f"{format_difference(sum(row.bytes for row in others), unit)} in {len(others)} "
             f"other{'s'[: len(others) > 1]}"
         )
+    return join_parts(said)
+
+
+def join_parts(said: Sequence[str]) -> str:
+    """`a, b and c`."""
     return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
 
 
@@ -169,14 +199,18 @@ class CallSiteExplainer:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.at: dict[tuple[int, Place], ComparedFigure] = {(id(row.match), row.place): row for row in comparison.rows}
-        self.known: dict[int, SiteComparison] = {}
+        self.known: dict[tuple[int, Counted], SiteComparison] = {}
 
     def beside(self, row: ComparedFigure, meter: str) -> ComparedFigure | None:
         """The same place by another meter."""
         return self.at.get((id(row.match), row.place._replace(meter=meter)))
 
     def sites(self, row: ComparedFigure) -> list[SiteChange]:
-        """Of a row of live heap, adding up to its difference. ValueError with half a sentence when it is not known."""
+        """Of a row of live heap or of allocations, adding up to its difference. ValueError with half a sentence when it
+        is not known."""
+        if row.place.meter == "allocations":
+            found = self.runs(row.match, "allocations")
+            return found.changes(row.place.role, self.phase_of_sites(row), more_blocks=Fraction(row.change.amount))
         more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
 
@@ -204,16 +238,17 @@ class CallSiteExplainer:
         blocks = self.beside(row, "blocks")
         return row.change.verdict == SAME and blocks is not None and not blocks.change.changed
 
-    def runs(self, match: Match) -> SiteComparison:
-        if id(match) not in self.known:
+    def runs(self, match: Match, counted: Counted = "heap") -> SiteComparison:
+        key = (id(match), counted)
+        if key not in self.known:
             old, new = (
                 largest(side, name) for side, name in zip((match.old, match.new), self.comparison.sides, strict=True)
             )
             try:
-                self.known[id(match)] = SiteComparison(old, new)
+                self.known[key] = SiteComparison(old, new, counted)
             except Unreadable as error:
                 raise ValueError(str(error)) from None
-        return self.known[id(match)]
+        return self.known[key]
 
 
 def largest(runs: Sequence[Record], side: str) -> Record:

@@ -1,12 +1,9 @@
 """The two sides of a comparison of builds: named, built, measured, and held against each other."""
 
-import fcntl
 import os
 import sys
-from functools import partial
 from pathlib import Path
 
-from tlsmem.base import paths
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, cache, system_packages, trees
 from tlsmem.build.commands import BuildFailed
@@ -42,21 +39,10 @@ def resolve_sides(options: dict[str, str]) -> Sides:
 
 
 def claim(options: dict[str, str]) -> Path:
-    """Where the runs are kept, locked until this process ends: another comparison that records there is waited for.
-
-    Exits with a sentence, before anything is built, where nothing can be recorded there, or a timed campaign runs."""
-    (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
-    exclusive.claim_machine(False)
+    """Where the runs are kept, claimed until this process ends, before anything is built."""
     out = Path(options.get("OUT", ROOT / OUT))
-    append_records.prepare(out, partial(wait_for_lock, where=paths.shorten(out)))
+    exclusive.claim_to_record(out, timed=False)
     return out
-
-
-def wait_for_lock(descriptor: int, where: str) -> None:
-    """Say so, and wait."""
-    said = f"memtest: another campaign records into {where}: waiting until it has ended; another OUT does not wait"
-    print(said, file=sys.stderr, flush=True)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def build(sides: Sides, options: dict[str, str]) -> None:

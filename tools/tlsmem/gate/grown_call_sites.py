@@ -1,13 +1,14 @@
 """Where what exceeds a limit was allocated: the call sites that grew since the baseline; without one, those that hold
-most."""
+most. Of allocations the same, freed or not."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tlsmem.compare import figure_places, site_changes
 from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place
+from tlsmem.compare.site_changes import Counted
 from tlsmem.config.scenarios import Settings
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import site_text
@@ -16,19 +17,43 @@ from tlsmem.gate import scenario_meters
 from tlsmem.gate.budget_figure import own_settings
 from tlsmem.gate.scenario_meters import METERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
-from tlsmem.profile.frames import Frame
+from tlsmem.profile import sites_reader
+from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import ROLES, Owner, Role
 from tlsmem.tables import call_sites
 from tlsmem.tables.table import Cell, Column, Table, quotient_cell
 
 ROWS = 5
-GREW = (
-    "Bytes and blocks that a session has live more than in the baseline at the end of the phase, by call site, "
-    "innermost caller first; what shrank is not shown. Unexplained is what the call "
-    "stacks of one pair do not tell of all sessions."
-)
-HELD = "Bytes and blocks live at the end of the phase, of one pair, by call site, innermost caller first."
-SHOWN = (*EXACT_METERS, "rss", "peak-rss", *METERS)  # of rates and of what was ever allocated live memory says nothing
+
+
+class Wording(NamedTuple):
+    title: str
+    caption: str
+
+
+UNEXPLAINED = "Unexplained is what the call stacks of one pair do not tell of all sessions."
+WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whether it is what grew since the baseline
+    ("heap", True): Wording(
+        "call sites that grew",
+        "Bytes and blocks that a session has live more than in the baseline at the end of the phase, by call site, "
+        f"innermost caller first; what shrank is not shown. {UNEXPLAINED}",
+    ),
+    ("heap", False): Wording(
+        "call sites that hold most",
+        "Bytes and blocks live at the end of the phase, of one pair, by call site, innermost caller first.",
+    ),
+    ("allocations", True): Wording(
+        "call sites that allocate more",
+        "Blocks that a session allocates more than in the baseline up to the end of the phase, freed or not, by call "
+        f"site, innermost caller first; what shrank is not shown. {UNEXPLAINED}",
+    ),
+    ("allocations", False): Wording(
+        "call sites that allocate most",
+        "Blocks allocated up to the end of the phase, freed or not, of one pair, by call site, innermost caller first.",
+    ),
+}
+SHOWN = (*EXACT_METERS, "rss", "peak-rss", *METERS)  # of rates memory says nothing
 
 
 class Site(NamedTuple):
@@ -50,29 +75,32 @@ class Growth(NamedTuple):
     sites: tuple[Site, ...]
     phases: tuple[str, ...] = ()
     settings: Settings = ()  # of a scenario with keys of its own
+    counted: Counted = "heap"
 
     @property
     def title(self) -> str:
-        what = "call sites that grew" if self.grew else "call sites that hold most"
+        what = WORDINGS[self.counted, self.grew].title
         at = ", ".join(figure_places.readable_phase(figure_places.parse_phase(phase)) for phase in self.phases)
         own = f", {words}" if (words := figure_places.describe_settings(self.settings)) else ""
         return f"{self.stack}, {self.suite}: {self.role} session, {at}{own}: {what}"
 
     def table(self) -> Table:
         more = "more " if self.grew else ""
-        columns = [Column("bytes", f"{more}bytes"), Column("blocks", f"{more}blocks"), Column("by", "by", left=True)]
-        rows = [[one.bytes, one.blocks, Cell(one.by, one.by)] for one in self.sites]
+        units = ("bytes", "blocks") if self.counted == "heap" else ("blocks", "bytes")
+        columns = [*(Column(unit, f"{more}{unit}") for unit in units), Column("by", "by", left=True)]
+        rows = [[*(getattr(one, unit) for unit in units), Cell(one.by, one.by)] for one in self.sites]
+        kind = "call-sites" if self.counted == "heap" else "allocation-sites"
         own = "".join(f" {value}" for _, value in self.settings)
-        name = f"call-sites {self.stack} {self.suite} {self.role} {', '.join(self.phases)}{own}"
-        return Table(name, self.title, GREW if self.grew else HELD, columns, rows)
+        name = f"{kind} {self.stack} {self.suite} {self.role} {', '.join(self.phases)}{own}"
+        return Table(name, self.title, WORDINGS[self.counted, self.grew].caption, columns, rows)
 
     def plain_lines(self) -> list[str]:
         """Without a table."""
         sign = "+" if self.grew else ""
-        return [
-            f"{self.title}:",
-            *(f"  {sign}{one.bytes.text} B, {sign}{one.blocks.text} blocks: {one.by}" for one in self.sites),
-        ]
+        amounts = [(f"{sign}{one.bytes.text} B", f"{sign}{one.blocks.text} blocks") for one in self.sites]
+        ordered = amounts if self.counted == "heap" else [amount[::-1] for amount in amounts]
+        lines = [f"  {', '.join(amount)}: {one.by}" for amount, one in zip(ordered, self.sites, strict=True)]
+        return [f"{self.title}:", *lines]
 
 
 def explain_rulings(
@@ -82,28 +110,31 @@ def explain_rulings(
     found: dict[Growth, dict[str, list[Ruling]]] = {}
     for ruling in rulings:
         place = ruling.budget.place
-        if ruling.verdict == EXCEEDED and place.meter in SHOWN and place.meter != "allocations":
-            for role in (place.role,) if place.role in ("client", "server") else ("client", "server"):
+        if ruling.verdict == EXCEEDED and place.meter in SHOWN:
+            for role in [one for one in ROLES if one == place.role] or ROLES:
                 if growth := explain_role(ruling, role, new, old):
                     found.setdefault(growth, {}).setdefault(phase_of(ruling), []).append(ruling)
     return {one._replace(phases=tuple(at)): [*chain(*at.values())] for one, at in found.items()}
 
 
-def explain_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Record]) -> Growth | None:
+def explain_role(ruling: Ruling, role: Role, new: Sequence[Record], old: Sequence[Record]) -> Growth | None:
     """None where there are no call stacks."""
     budget, phase = ruling.budget, phase_of(ruling)
     after = sites_run(new, budget.stack, budget.place)
     before = sites_run(old, budget.against or budget.stack, budget.place) if ruling.old else None
     if not after:
         return None
-    owner = METERS[budget.place.meter].owner(role) if budget.place.meter in METERS else role
+    meter = METERS.get(budget.place.meter)
+    owner = cast(Owner, meter.owner(role)) if meter else role
+    counted: Counted = "allocations" if budget.place.meter == "allocations" else "heap"
     try:
-        sites = grown(before, after, owner, phase) if before else holding(after, owner, phase)
+        sites = grown(before, after, owner, phase, counted) if before else holding(after, owner, phase, counted)
     except ValueError:  # no such phase in a sites run, or no call stacks that can be read
         return None
     if not sites:
         return None
-    return Growth(budget.stack, budget.place.suite, role, bool(before), tuple(sites), settings=budget.place.settings)
+    own = budget.place.settings
+    return Growth(budget.stack, budget.place.suite, role, bool(before), tuple(sites), settings=own, counted=counted)
 
 
 def phase_of(ruling: Ruling) -> str:
@@ -120,25 +151,41 @@ def sites_run(runs: Iterable[Record], stack: str, place: Place) -> Record | None
     return next((one for one in reversed(found) if one.status == "measured"), None)
 
 
-def grown(before: Record, after: Record, role: str, phase: str) -> list[Site]:
-    changes = site_changes.compare_sites(before, after, role, phase)
-    more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
+def grown(before: Record, after: Record, role: Owner, phase: str, counted: Counted) -> list[Site]:
+    changes = site_changes.compare_sites(before, after, role, phase, counted=counted)
+    if counted == "allocations":
+        more = [one for one in changes if one.blocks > 0]
+    else:
+        more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
     by = [" < ".join([one.where, *one.callers[1:]]) for one in more]
     return largest([(one.bytes, one.blocks) for one in more], by)
 
 
-def holding(run: Record, role: str, phase: str) -> list[Site]:
-    """Whatever the phase that allocated them."""
+def holding(run: Record, role: Owner, phase: str, counted: Counted) -> list[Site]:
+    """Whatever the phase that allocated them; of allocations those that allocate most blocks."""
     sizes, blocks = Counter(), Counter()
     stacks: dict[tuple[str, ...], list[Sequence[Frame]]] = {}
-    for counts, sums in zip(call_sites.live_by_site(run, role, phase), (sizes, blocks), strict=True):
-        for (_, frames), count in counts.items():
-            inner = frames[:INNERMOST_CALLERS]
-            names = tuple(map(short_function_names.frame_name, inner))
-            stacks.setdefault(names, []).append(inner)
-            sums[names] += count
-    ordered = [names for names, _ in sizes.most_common()]
+    for frames, size, count in amounts_by_stack(run, role, phase, counted):
+        inner = frames[:INNERMOST_CALLERS]
+        names = tuple(map(short_function_names.frame_name, inner))
+        stacks.setdefault(names, []).append(inner)
+        sizes[names] += size
+        blocks[names] += count
+    ordered = [names for names, _ in (sizes if counted == "heap" else blocks).most_common()]
     return largest([(sizes[one], blocks[one]) for one in ordered], [describe_callers(stacks[one]) for one in ordered])
+
+
+def amounts_by_stack(
+    run: Record, role: Owner, phase: str, counted: Counted
+) -> Iterator[tuple[Sequence[Frame], int, int]]:
+    """Yield frames outside of allocators, bytes and blocks. ValueError where the phase or call stacks are missing."""
+    if counted == "heap":
+        sizes, blocks = call_sites.live_by_site(run, role, phase)
+        yield from ((frames, size, blocks[since, frames]) for (since, frames), size in sizes.items())
+        return
+    profile = sites_reader.allocations_from_record(run)
+    for stack, held in profile.live(phase, role).items():
+        yield skip_allocators(profile.stacks.frames(stack)), held.bytes, held.blocks or 0
 
 
 def describe_callers(stacks: Sequence[Sequence[Frame]]) -> str:

@@ -29,6 +29,7 @@ from tlsmem.gate.budget import Budget, BudgetError, Budgets
 from tlsmem.gate.budget_figure import Recording
 from tlsmem.gate.ci_outputs import Explained
 from tlsmem.gate.verdicts import Ruling
+from tlsmem.run import exclusive
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.tables import render
 
@@ -64,19 +65,20 @@ def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
         raise BudgetError(f"--out={given.out} is the baseline; --new-baseline with another directory makes a new one")
 
 
-def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path) -> Recording:
-    """Failed, with a sentence, where a stack could not be built."""
+def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path, new: bool = False) -> Recording:
+    """BuildFailed, with a sentence, where a stack could not be built; BudgetError where the recording is to be new."""
     runs = measure_budgets.needed_runs(budgets, asked.sessions, asked.repeats)
-    measure_budgets.claim(runs, folder)
+    exclusive.claim_to_record(folder, any(run.is_timed for run in runs))
+    if new:  # another gate that was waited for may have made it
+        check_new(folder)
     builds.build_needed(dict.fromkeys(run.stack for run in runs))
     return Recording("this recording", measure_budgets.measure(runs, folder))
 
 
 def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget]) -> int:
     """A new baseline."""
-    if is_recording(given.new_baseline):
-        raise BudgetError(f"--new-baseline={given.new_baseline}: a recording is there; a newer one stands beside it")
-    measured = measure(asked, budgets, given.new_baseline)
+    check_new(given.new_baseline)
+    measured = measure(asked, budgets, given.new_baseline, new=True)
     if failures(measured):
         return FAILED
     with stdout.exit_on_write_error():
@@ -84,6 +86,11 @@ def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget])
         made = f"{paths.shorten(given.new_baseline)}: {len(measured.records)} runs"
         print(f'{made}; in {given.budget}: baseline = "{place}"')
     return HELD
+
+
+def check_new(baseline: Path) -> None:
+    if is_recording(baseline):
+        raise BudgetError(f"--new-baseline={baseline}: a recording is there; a newer one stands beside it")
 
 
 def failures(measured: Recording) -> int:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tlsmem.base.paths import ROOT
 from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
@@ -23,14 +22,6 @@ from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.records import Record
 
 JOBS = 2  # of memory: they do not disturb each other's figures
-
-
-def claim(runs: Sequence[Run], recording: Path) -> None:
-    """Lock the recording until this process ends. Exits with a sentence where nothing can be recorded there, or another
-    campaign runs here and timed runs are made alone."""
-    (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
-    exclusive.claim_machine(any(run.is_timed for run in runs))
-    append_records.prepare(recording)
 
 
 def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) -> list[Record]:

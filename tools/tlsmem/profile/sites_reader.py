@@ -1,7 +1,9 @@
-"""The profile in the record of a sites run: what one pair held at the end of each phase, by call stack."""
+"""The profiles in the record of a sites run: by call stack what one pair held at the end of each phase, and what it had
+allocated by then."""
 
 import shlex
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,21 +18,20 @@ from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, add_live
-from tlsmem.schema.harness_output import LiveBlocks, Process
+from tlsmem.schema.harness_output import LiveBlocks, Process, TemporaryBlocks
 from tlsmem.schema.records import Phase, Record, RecordedCallstacks
 from tlsmem.schema.records import RecordedFrame as Recorded
 from tlsmem.schema.roles import Owner
 from tlsmem.stats import session_cost
+
+BlocksByPhase = Mapping[str, Sequence[LiveBlocks | TemporaryBlocks]]
 
 
 def profile_from_record(record: Record, process: Process | None = None) -> Profile:
     """Of one process, or of both ends of the pair: where each has a process of its own, their phases are joined.
 
     Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
-    if not record.has_sites or record.status != "measured":
-        raise Unreadable(
-            f"{record.describe()} is no sites run that was measured: it is {record.meter}, {record.status}"
-        )
+    check_sites_run(record)
     digest = record.bulk_digest()
     if digest is None:
         return read_profile(record, process)
@@ -40,16 +41,46 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
     return SitesProfile(record, process, sums)
 
 
+def allocations_from_record(record: Record) -> Profile:
+    """Return what one pair had allocated up to the end of each phase, freed or not; otherwise as profile_from_record.
+
+    Raises Unreadable, with half a sentence, when the record has the call stacks of live blocks only."""
+    check_sites_run(record)
+    allocated: dict[str, list[LiveBlocks | TemporaryBlocks]] = {}
+    so_far: list[LiveBlocks | TemporaryBlocks] = []
+    for phase in record.phases:
+        if not phase.sites or phase.sites.temporary is None:
+            raise Unreadable("call stacks of temporary blocks were not recorded")
+        so_far += [one for one in phase.sites.live if one.since == phase.phase]
+        so_far += phase.sites.temporary
+        allocated[phase.phase] = [*so_far]
+    return build_profile(record, allocated)
+
+
+def check_sites_run(record: Record) -> None:
+    """Raise Unreadable, with a sentence, when it is no sites run that was measured."""
+    if not record.has_sites or record.status != "measured":
+        raise Unreadable(
+            f"{record.describe()} is no sites run that was measured: it is {record.meter}, {record.status}"
+        )
+
+
 def read_profile(record: Record, process: Process | None) -> Profile:
     """Unreadable, with a sentence, when the owner that its frames tell is not the one that the meter knew."""
+    return build_profile(record, by_phase(record, process))
+
+
+def build_profile(record: Record, blocks: BlocksByPhase) -> Profile:
+    """Return the profile with these blocks as what is live at the moments. Unreadable as of read_profile."""
     assert record.sites
     stacks = CallstackTree()
-    numbers = add_stacks(record.sites, stacks)
+    used = {(one.stack, one.role) for some in blocks.values() for one in some}
+    numbers = add_stacks(record.sites, stacks, {stack for stack, _ in used})
     try:
-        numbered_by_role = by_role(record, numbers, stacks)
+        owned = {(stack, role): stacks.owned_stack(numbers[stack], role) for stack, role in sorted(used)}
     except ValueError as error:
         raise Unreadable(f"{record.describe()}: unsound: {error}") from None
-    moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
+    moments = {name: moment(name, some, owned) for name, some in blocks.items()}
     found = Profile("sites", record.describe(), shlex.join(record.argv), stacks, moments)
     found.runtime_s, found.run = record.elapsed_ns / 1e9, record
     found.sessions_of_role, found.of_one_pair = 1, True
@@ -88,14 +119,9 @@ def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBloc
     return found
 
 
-def by_role(record: Record, numbers: list[int], stacks: CallstackTree) -> dict[tuple[int, Owner], int]:
-    """The record's stacks as those of their roles, whom the meter knows even where a stripped harness has no names."""
-    used = {(one.stack, one.role) for phase in record.phases for one in phase.sites.live}
-    return {(stack, role): stacks.owned_stack(numbers[stack], role) for stack, role in sorted(used)}
-
-
-def moment(name: str, live: list[LiveBlocks], numbers: dict[tuple[int, Owner], int]) -> Moment:
-    """One stack may have allocated in several phases."""
+def moment(name: str, live: Sequence[LiveBlocks | TemporaryBlocks], numbers: Mapping[tuple[int, Owner], int]) -> Moment:
+    """One stack may have allocated in several phases. `numbers`: the stacks of each role, whom the meter knows even
+    where a stripped harness has no names."""
     held: dict[int, LiveHeap] = {}
     for one in live:
         stack = numbers[one.stack, one.role]
@@ -103,10 +129,10 @@ def moment(name: str, live: list[LiveBlocks], numbers: dict[tuple[int, Owner], i
     return Moment(name, sum(one.bytes for one in live), held)
 
 
-def add_stacks(sites: RecordedCallstacks, stacks: CallstackTree) -> list[int]:
-    """The record's stacks, by their numbers, added to `stacks`."""
+def add_stacks(sites: RecordedCallstacks, stacks: CallstackTree, used: Iterable[int]) -> dict[int, int]:
+    """Add those of the record's stacks that are used, and return their numbers in `stacks` by those in the record."""
     lists = CallstackLists(stacks, [convert_frame(one) for one in sites.frames])
-    return [lists.stack(numbers) for numbers in sites.stacks]
+    return {stack: lists.stack(sites.stacks[stack]) for stack in sorted(used)}
 
 
 def convert_frame(one: Recorded) -> Frame:

@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tlsmem.base import paths
 from tlsmem.base.paths import ROOT
 from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run import harness, machine_noise
 from tlsmem.run.validate import Outcome
+from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
 
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
@@ -35,18 +37,38 @@ def siblings(cpu: int) -> str:
         return str(cpu)
 
 
-def claim_machine(timed: bool) -> None:
+def claim_machine(timed: bool, wait: bool = False) -> None:
     """Holds the harnesses until the runner ends, of a timed campaign against all others.
 
-    Exits with a sentence while another runs that does not go with this one."""
+    While another runs that does not go with this one it exits with a sentence, or with `wait` says so and waits."""
     held_locks.append(os.open(ROOT / "build/harness", os.O_RDONLY | os.O_DIRECTORY))
+    how = fcntl.LOCK_EX if timed else fcntl.LOCK_SH
     try:
-        fcntl.flock(held_locks[-1], (fcntl.LOCK_EX if timed else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        fcntl.flock(held_locks[-1], how | fcntl.LOCK_NB)
     except BlockingIOError:
-        other = "another campaign runs here, and timed runs are made" if timed else "a timed campaign runs here,"
-        sys.exit(f"memtest: {other} alone: wait until it has ended")
+        busy = "another campaign runs here, and timed runs" if timed else "a timed campaign runs here, and it"
+        if not wait:
+            sys.exit(f"memtest: {busy} must run alone: wait until it has ended")
+        wait_for_lock(held_locks[-1], how, f"{busy} must run alone: waiting until it has ended")
     except OSError:
         pass  # a file system that locks no directories, such as NFS
+
+
+def claim_to_record(recording: Path, timed: bool) -> None:
+    """Hold the machine and the recording until this process ends; while another holds either, say so and wait.
+
+    Exits with a sentence where nothing can be recorded there. Call it before anything is built."""
+    (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
+    claim_machine(timed, wait=True)
+    busy = f"another campaign records into {paths.shorten(recording)}: waiting until it has ended"
+    busy += "; another OUT does not wait"
+    append_records.prepare(recording, lambda lock: wait_for_lock(lock, fcntl.LOCK_EX, busy))
+
+
+def wait_for_lock(descriptor: int, how: int, why: str) -> None:
+    """Say why, and wait."""
+    print(f"memtest: {why}", file=sys.stderr, flush=True)
+    fcntl.flock(descriptor, how)
 
 
 async def run_timed(

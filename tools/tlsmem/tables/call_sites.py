@@ -40,7 +40,7 @@ def live_by_site(run: Record, role: str, phase: str = AT) -> tuple[Counter[Phase
     stacks, sizes, blocks = CallstackTree(), Counter[PhaseSite](), Counter[PhaseSite]()
     sites = session_cost.phase_of(run, phase).sites
     assert run.sites and sites  # a measured sites run has them
-    numbers = sites_reader.add_stacks(run.sites, stacks)
+    numbers = sites_reader.add_stacks(run.sites, stacks, {live.stack for live in sites.live})
     for live in sites.live:
         if live.role == role:
             site = (live.since, tuple(skip_allocators(stacks.frames(numbers[live.stack]))[:FRAMES]))

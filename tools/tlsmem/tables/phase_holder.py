@@ -25,7 +25,7 @@ def find_holder(run: Record | Missing, owner: str | None, phase: str) -> Holder 
     sites, held = phase_of(run, phase).sites, dict[str, Holder]()
     assert run.sites and sites  # a measured sites run has them
     stacks = CallstackTree()
-    numbers = sites_reader.add_stacks(run.sites, stacks)
+    numbers = sites_reader.add_stacks(run.sites, stacks, {live.stack for live in sites.live})
     for live in sites.live:
         if live.since == phase and live.role == owner:
             frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
