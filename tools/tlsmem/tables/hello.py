@@ -6,7 +6,8 @@ from fractions import Fraction
 from tlsmem.schema.records import Record
 from tlsmem.stats.large_hellos import find_large_hellos
 from tlsmem.tables.phase_holder import holder_cell
-from tlsmem.tables.stall import describe_refusals, fraction_cell, holder
+from tlsmem.tables.runtime_notes import fraction_cell
+from tlsmem.tables.stall import describe_refusals, holder
 from tlsmem.tables.table import Cell, Column, Table, optional
 
 CAPTION = (
