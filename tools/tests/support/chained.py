@@ -1,26 +1,23 @@
 """Recordings of sessions that hold their peers' certificates: so many bytes more than those without."""
 
 from tests.support import synthetic
-from tests.support.in_use import added, with_full_records
+from tests.support.in_use import added
 from tlsmem.schema.records import Record
 
-UNTIL_CLOSED = (*synthetic.MADE, "full payload", "full reply", "blocked")
+HOLDING = ("established", "payload", "reply", "idle")  # phases
 
 
 def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> list[Record]:
     """Return heap runs and RSS runs of the suite, with `more` bytes a session of a role from `established` to `idle`,
     and the bytes that a server keeps of one that is closed."""
     runs = synthetic.campaign([stack], [suite], (40, 200), roles="split")
-    return [plant(with_full_records(run, 0), more, kept) for run in runs]
+    return [plant(run, more, kept) for run in runs]
 
 
 def plant(run: Record, more: dict[str, int], kept: int) -> Record:
-    steps = synthetic.STEPS
     phases = []
     for phase in run.phases:
-        held = (
-            more.get(phase.process, 0) if phase.phase in UNTIL_CLOSED and phase.phase not in ("sessions", *steps) else 0
-        )
+        held = more.get(phase.process, 0) if phase.phase in HOLDING else 0
         held += kept if (phase.process, phase.phase) == ("server", "closed") else 0
         phases.append(enlarge(phase, held * run.sessions // 2))
     return synthetic.keyed(run.model_copy(update={"phases": phases}))

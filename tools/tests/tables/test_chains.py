@@ -26,7 +26,7 @@ def selection() -> Selection:
         runs += recorded(OPENSSL, f"{SUITE}-depth{count}", {"client": 5_200 * (1 + count)})
         runs += recorded(OPENSSL, f"{SUITE}-depth{count}-mutual", {"server": 5_000 * (1 + count)})
     refused = synthetic.failed(OPENSSL, f"{SUITE}-mutual+drop-peer-chain", 40, REFUSAL, "unsupported")
-    runs.append(refused.model_copy(update={"roles": "split", "argv": [*refused.argv, "data=full"]}))
+    runs.append(refused.model_copy(update={"roles": "split"}))
     return select(runs)
 
 
@@ -46,7 +46,7 @@ def test_a_client_certificate_costs_what_is_added_to_a_server_alone(selection):
         (RUSTLS, "default"), (BORING, "default"), (OPENSSL, "default"), (BORING, "drop-peer-chain"),
     ]  # fmt: skip
     openssl = found[OPENSSL, "default"]
-    assert (openssl["server_only"], openssl["added"], openssl["added_in_use"]) == ("52,000", "10,000", "10,000")
+    assert (openssl["server_only"], openssl["added"], openssl["added_used"]) == ("52,000", "10,000", "10,000")
     assert openssl["added_peak"] == "0"  # which is before the client's certificate comes
     assert openssl["added_rss"] == "10,000"
 

@@ -1,5 +1,5 @@
 """What sessions hold of their peers' certificates: mutual authentication beside servers alone, and chains of several
-lengths. Sizes are bytes per session, from runs with a process for each role and full records."""
+lengths. Sizes are bytes per session, from runs with a process for each role."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, heap_of_role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 
-ESTABLISHED, IN_USE, CLOSED = "established", "blocked", "closed"  # phases
+ESTABLISHED, USED, CLOSED = "established", "reply", "closed"  # phases
 LONGEST = 4  # intermediates
 Amount = Fraction | Missing
 Clients = Literal["same", "each"]  # have one certificate, or one each
@@ -77,9 +77,9 @@ class ChainRow:
         return series if isinstance(series, Missing) else exact(heap_of_role(series, role).peak)
 
     def rss(self, suite: Suite) -> Amount:
-        """Return the slope of a server's RSS in use."""
+        """Return the slope of a server's RSS whose sessions have sent and received."""
         series = self.series("server", suite)
-        line = series if isinstance(series, Missing) else fit_rss(series, IN_USE)
+        line = series if isinstance(series, Missing) else fit_rss(series, USED)
         return line if isinstance(line, Missing) else Fraction(line.slope)
 
     @property
@@ -98,7 +98,7 @@ class ChainRow:
 
     @property
     def rss_added(self) -> Amount:
-        """What it adds to the RSS of a server in use, per session."""
+        """What it adds to the RSS of a server whose sessions have sent and received, per session."""
         return difference(self.rss(MUTUAL), self.rss(ALONE))
 
     @property
@@ -187,7 +187,7 @@ def exact(figure: LiveFigure | Missing) -> Amount:
 
 def is_comparable(setting: Setting) -> bool:
     """Return whether runs in this setting stand in a row: each role in a process, as far as one line can fit them."""
-    usual = ("system", "all", "split", "lab", "all", "full")
+    usual = ("system", "all", "split", "lab", "all", "short")
     found = (setting.allocator, setting.window, setting.roles, setting.env, setting.cpu, setting.data)
     return found == usual and is_same_stack_pair(setting)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tlsmem.config.table_names import NEEDS
+from tlsmem.stats.chains import MUTUAL, find_chains
 from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
@@ -56,6 +57,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "post-quantum": post_quantum.certificate_table,
     "key-exchange": post_quantum.exchange_table,
 }
+CLIENT_TABLES = ("chains", "chain-keys", "client-certificates")  # those of runs with client certificates
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 
 
@@ -81,6 +83,8 @@ def has_many_stacks(selection: Selection) -> bool:
 
 def default_tables(selection: Selection) -> list[str]:
     """Return the names of the tables that are shown when nobody asks, in their order."""
+    if has_many_stacks(selection) and find_chains(selection, MUTUAL):
+        return ["settings", *CLIENT_TABLES]
     if has_many_stacks(selection):
         return ["settings", "in-use" if base_settings(selection) else "stacks"]
     where_they_tell = {

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tlsmem.config.certificates import KINDS
 from tlsmem.run.validate import strip_suite
-from tlsmem.stats.chains import EACH, IN_USE, MUTUAL, SAME, Amount, ChainRow, Configuration, find_chains, rank_chains
+from tlsmem.stats.chains import EACH, MUTUAL, SAME, USED, Amount, ChainRow, Configuration, find_chains, rank_chains
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
 from tlsmem.tables.bucket_holder import find_bucket_holder
@@ -22,7 +22,7 @@ MAIN_KEY = KINDS["rsa-2048"]
 UNTIL_CLOSED, DURING_HANDSHAKE, FOREVER = "the session is closed", "the handshake ends", "for ever"
 CAPTION = (
     "What a client certificate, sent with one intermediate, adds to a server session, in bytes of live heap: when "
-    "established, in use (after a full record each way), and at the peak of the handshake. Until: when the server "
+    "established, when used (after 1 KiB each way), and at the peak of the handshake. Until: when the server "
     "gives it back. Per intermediate: the slope from none to four, at a server for its client's and at a client for "
     "its server's; in brackets for each byte of their DER encoding. Held by: the function below which the server's "
     "copy is allocated. All keys are RSA-2048."
@@ -64,12 +64,12 @@ def amount(
 
 def until(row: ChainRow) -> str | Missing:
     """Return when a server gives back what a client's certificate added."""
-    added, in_use, kept = row.added(), row.added(IN_USE), row.kept
-    if isinstance(kept, Missing) or isinstance(added, Missing) or isinstance(in_use, Missing):
-        return next(one for one in (kept, added, in_use) if isinstance(one, Missing))
+    added, used, kept = row.added(), row.added(USED), row.kept
+    if isinstance(kept, Missing) or isinstance(added, Missing) or isinstance(used, Missing):
+        return next(one for one in (kept, added, used) if isinstance(one, Missing))
     if kept >= 1:
         return FOREVER
-    return UNTIL_CLOSED if added >= 1 and in_use >= 1 else DURING_HANDSHAKE
+    return UNTIL_CLOSED if added >= 1 and used >= 1 else DURING_HANDSHAKE
 
 
 def per_der_byte(size: Amount, der: Amount) -> tuple[Fraction, Fraction] | Missing:
@@ -109,10 +109,10 @@ COLUMNS = (
     STACK,
     amount("server_only", "server alone", lambda row: row.server_only),
     amount("added", "client certificate adds", lambda row: row.added()),
-    optional(amount("added_in_use", "in use", lambda row: row.added(IN_USE))),
+    optional(amount("added_used", "when used", lambda row: row.added(USED))),
     optional(amount("added_peak", "at the peak", lambda row: row.peak_added)),
     Column("until", "until", left=True, value=lambda row: without_suite(until(row))),
-    optional(amount("added_rss", "RSS in use", lambda row: row.rss_added, rounded_cell)),
+    optional(amount("added_rss", "RSS, when used", lambda row: row.rss_added, rounded_cell)),
     slope_column("per_client_intermediate", "server, per intermediate", lambda row: row.per_client_intermediate),
     slope_column("per_server_intermediate", "client, per intermediate", lambda row: row.per_server_intermediate),
     optional(Column("holder", "held by", left=True, value=holder, form=holder_cell)),
