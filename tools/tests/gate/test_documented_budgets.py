@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import synthetic
+from tests.support.chained import recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import gate
 from tlsmem.schema import recording_files
@@ -17,9 +18,11 @@ PAGE = (ROOT / "docs/how-to/ci.md").read_text()
 OPENSSL, SUITES = "openssl@3.5.5", ("tls12-rsa-aes256", "tls13-rsa-aes256")
 
 
-def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    return found
+def block(language: str, heading: str = "") -> str:
+    """The first block in a language below a heading."""
+    below = PAGE.split(f"## {heading}\n", 1)[1] if heading else PAGE
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", below, re.MULTILINE | re.DOTALL)
+    return found[0]
 
 
 def write(folder: Path, stack: str, runs: list[Record]) -> None:
@@ -44,6 +47,22 @@ def test_the_librarys_budgets_are_judged_against_the_tree_of_its_baseline(projec
     (exceeded,) = [line for line in done.stdout.splitlines() if "[[budget]]" in line]
     assert re.sub(r"@path-\w+", "@path-DIGEST", exceeded) == snapshot  # of a directory of this machine
     assert re.findall(r"\d+(?= blocks)", exceeded) == ["150", "48", "102"]
+
+
+@pytest.mark.parametrize(("more", "verdicts"), [(0, (3, 0)), (3_000, (2, 1))])
+def test_what_a_client_certificate_may_cost_is_judged(project, more, verdicts):
+    """With 5,285 B an intermediate the limits are held; with 3,000 B more the chain of four exceeds its own."""
+    (project.root / "BUDGET.toml").write_text(block("toml", "What a client certificate may cost"))
+    runs = [
+        run.model_copy(update={"stack": OPENSSL})
+        for suite, chain in (("mutual", 10_739), ("depth4-mutual", 26_425 + more))
+        for run in recorded("null@c", f"tls13-rsa-aes256-{suite}", {"server": 37_286 - 4_072 + chain})
+    ]
+    synthetic.write(project.root / "runs", [synthetic.keyed(run) for run in runs])
+    command = [sys.executable, "tools/gate.py", "BUDGET.toml", "--recording", "runs"]
+    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    assert (done.stdout.count("| held "), done.stdout.count("| exceeded |")) == verdicts, done.stdout + done.stderr
+    assert done.returncode == (3 if verdicts[1] else 0)
 
 
 def test_the_verdict_that_is_shown_is_that_of_the_recording(tmp_path):

@@ -15,21 +15,29 @@ def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> lis
 
 
 def plant(run: Record, more: dict[str, int], kept: int) -> Record:
-    phases = []
+    pairs, phases, began = run.sessions // 2, [], False
     for phase in run.phases:
+        began |= phase.phase == HOLDING[0]
         held = more.get(phase.process, 0) if phase.phase in HOLDING else 0
         held += kept if (phase.process, phase.phase) == ("server", "closed") else 0
-        phases.append(enlarge(phase, held * run.sessions // 2))
+        ever = more.get(phase.process, 0) + kept if began else 0
+        phases.append(enlarge(phase, held * pairs, ever * pairs, pairs))
     return synthetic.keyed(run.model_copy(update={"phases": phases}))
 
 
-def enlarge(phase, size: int):
-    """With so many bytes more live, in one block, and resident."""
+def enlarge(phase, size: int, ever: int, pairs: int):
+    """With so many bytes more live, a block a session, and resident; and with so many more that ever were."""
     if not phase.heap:
         names = ("rss_bytes", "rss_anon_bytes", "peak_rss_bytes")
         return phase.model_copy(update={name: getattr(phase, name) + size for name in names})
     owner = getattr(phase.heap, phase.process)
-    live = {"live_bytes": owner.live_bytes + size, "live_blocks": owner.live_blocks + (10**6 if size else 0)}
-    larger = owner.model_copy(update=live | {"peak_bytes": max(owner.peak_bytes, owner.live_bytes + size)})
-    heap = phase.heap.model_copy(update={phase.process: larger})
-    return phase.model_copy(update={"heap": heap.model_copy(update={"total": added(heap)})})
+    live = {"live_bytes": owner.live_bytes + size, "live_blocks": owner.live_blocks + (pairs if size else 0)}
+    live |= {"peak_bytes": max(owner.peak_bytes, owner.live_bytes + size)}
+    live |= {
+        "cumulative_bytes": owner.cumulative_bytes + ever,
+        "cumulative_blocks": owner.cumulative_blocks + 2 * pairs,
+    }
+    heap = phase.heap.model_copy(update={phase.process: owner.model_copy(update=live)})
+    ever_bytes = heap.total.cumulative_bytes + ever
+    total = added(heap).model_copy(update={"cumulative_bytes": ever_bytes})
+    return phase.model_copy(update={"heap": heap.model_copy(update={"total": total})})

@@ -15,6 +15,7 @@ from tlsmem.explore import profile_output
 from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
+    chain_section,
     churn_section,
     contexts_section,
     cost_section,
@@ -48,6 +49,7 @@ MAKERS = (
     contexts_section,
     churn_section,
     post_quantum_section,
+    chain_section,
     timed_section,
     inventory_section,
 )
