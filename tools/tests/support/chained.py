@@ -8,10 +8,11 @@ HOLDING = ("established", "payload", "reply", "idle")  # phases
 
 
 def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> list[Record]:
-    """Return heap runs and RSS runs of the suite, with `more` bytes a session of a role from `established` to `idle`,
-    and the bytes that a server keeps of one that is closed."""
-    runs = synthetic.campaign([stack], [suite], (40, 200), roles="split")
-    return [plant(run, more, kept) for run in runs]
+    """Return heap runs of the suite, and RSS runs with 100 handshakes at a time, with `more` bytes a session of a role
+    from `established` to `idle`, and the bytes that a server keeps of one that is closed."""
+    runs = synthetic.campaign([stack], [suite], (200, 2000), roles="split")
+    windowed = (run.model_copy(update={"window": 100}) if run.meter == "rss" else run for run in runs)
+    return [plant(run, more, kept) for run in windowed]
 
 
 def plant(run: Record, more: dict[str, int], kept: int) -> Record:

@@ -2,13 +2,14 @@
 lengths. Sizes are bytes per session, from runs with a process for each role."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from tlsmem.config import definitions
 from tlsmem.config.certificates import chain_sizes, has_many_clients, key_kind
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
+from tlsmem.schema.harness_output import Window
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
@@ -20,6 +21,7 @@ from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 
 ESTABLISHED, USED, CLOSED = "established", "reply", "closed"  # phases
 LONGEST = 4  # intermediates
+RSS_WINDOW = 100  # pairs in the handshake at a time: all at once leave so much free memory that chains fit into it
 Amount = Fraction | Missing
 Clients = Literal["same", "each"]  # have one certificate, or one each
 
@@ -54,13 +56,13 @@ class ChainRow:
     selection: Selection = field(compare=False)
     suites: Suites = field(compare=False)
 
-    def series(self, role: Role, suite: Suite) -> Series | Missing:
+    def series(self, role: Role, suite: Suite, window: Window = "all") -> Series | Missing:
         """Return the runs of a suite as the process of a role saw them; Missing where none is measured."""
         asked = self.configuration
         if suite.auth == "server" and asked.options == DROP_PEER_CHAIN:  # which is of client certificates alone
             asked = asked._replace(options="default")
         setting = self.suites.get(asked, {}).get(suite)
-        series = setting and self.selection.series(self.stack, setting, role)
+        series = setting and self.selection.series(self.stack, replace(setting, window=window), role)
         if not series or not series.records:
             return Missing("not recorded")
         measured = any(one.status == "measured" for one in series.records)
@@ -77,8 +79,8 @@ class ChainRow:
         return series if isinstance(series, Missing) else exact(heap_of_role(series, role).peak)
 
     def rss(self, suite: Suite) -> Amount:
-        """Return the slope of a server's RSS whose sessions have sent and received."""
-        series = self.series("server", suite)
+        """Return the slope of a server's RSS whose sessions have sent and received, with few handshakes at a time."""
+        series = self.series("server", suite, RSS_WINDOW)
         line = series if isinstance(series, Missing) else fit_rss(series, USED)
         return line if isinstance(line, Missing) else Fraction(line.slope)
 
@@ -187,20 +189,20 @@ def exact(figure: LiveFigure | Missing) -> Amount:
 
 def is_comparable(setting: Setting) -> bool:
     """Return whether runs in this setting stand in a row: each role in a process, as far as one line can fit them."""
-    usual = ("system", "all", "split", "lab", "all", "short")
-    found = (setting.allocator, setting.window, setting.roles, setting.env, setting.cpu, setting.data)
-    return found == usual and is_same_stack_pair(setting)
+    usual = ("system", "split", "lab", "all", "short")
+    found = (setting.allocator, setting.roles, setting.env, setting.cpu, setting.data)
+    return found == usual and setting.window in ("all", RSS_WINDOW) and is_same_stack_pair(setting)
 
 
 def describe_suite(name: str) -> tuple[Configuration, Suite] | None:
-    """Return the configuration and the suite of this name; None with tickets, with keys of several kinds, and for a
-    suite that memtest/suites.toml has no more."""
+    """Return the configuration and the suite of this name; None with tickets, with several groups, with keys of
+    several kinds, and for a suite that memtest/suites.toml has no more."""
     suites = definitions.suites()
     if name not in suites:
         return None
     found = suites[name]
     key = key_kind(found.certs)
-    if not key or (found.tickets, found.store) != (0, "off"):
+    if not key or (found.tickets, found.store, found.client_groups) != (0, "off", None):
         return None
     intermediates = len(chain_sizes(found.certs, "server")) - 1
     clients = found.client_certs if has_many_clients(found.certs) else None
@@ -212,7 +214,7 @@ def find_suites(selection: Selection) -> Suites:
     """Return the settings that can be compared, by configuration and suite."""
     found: Suites = {}
     for setting in selection.settings:
-        if described := describe_suite(setting.suite):
+        if setting.window == "all" and (described := describe_suite(setting.suite)):
             found.setdefault(described[0], {})[described[1]] = setting
     return found
 

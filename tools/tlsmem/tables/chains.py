@@ -22,10 +22,10 @@ MAIN_KEY = KINDS["rsa-2048"]
 UNTIL_CLOSED, DURING_HANDSHAKE, FOREVER = "the session is closed", "the handshake ends", "for ever"
 CAPTION = (
     "What a client certificate, sent with one intermediate, adds to a server session, in bytes of live heap: when "
-    "established, when used (after 1 KiB each way), and at the peak of the handshake. Until: when the server "
-    "gives it back. Per intermediate: the slope from none to four, at a server for its client's and at a client for "
-    "its server's; in brackets for each byte of their DER encoding. Held by: the function below which the server's "
-    "copy is allocated. All keys are RSA-2048."
+    "established, when used (after 1 KiB each way), and at the peak of the handshake. Until: when the server gives it "
+    "back. RSS: when used, with 100 handshakes at a time. Per intermediate: the slope from none to four, at a server "
+    "for its client's and at a client for its server's; in brackets for each byte of their DER encoding. Held by: the "
+    "function below which the server's copy is allocated. All keys are RSA-2048."
 )
 KEYS_CAPTION = (
     "Bytes of live heap that a client certificate, sent with one intermediate, adds to an established server session, "
