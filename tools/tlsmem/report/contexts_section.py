@@ -13,7 +13,7 @@ from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts
+from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts, newest_of_each_stack
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.contexts import contexts_table
 
@@ -22,17 +22,22 @@ NAMES = 10_000  # of a server
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has such runs: the newest."""
-    for one in recordings:
-        runs = [run for run in one.records if run.scenario == SCENARIO]
-        found = find_contexts(runs)
-        if any(run.status == "measured" for contexts in found for run in contexts.every_run):
-            command = f"tools/tabulate.py {recording_arguments(one)} --table contexts"
-            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(found))
-            shown = ShownTable(contexts_table(runs), command)
-            pictures = [picture(one, found)] if client_contexts.find_bundles(found) else []
-            return Section("contexts", "What one more context costs", html, pictures=pictures, tables=(shown,))
-    return None
+    """A table of each recording that has such runs; the sentences and the picture are of each stack's newest."""
+    kept = newest_of_each_stack([one.records for one in recordings])
+    found = find_contexts(kept)
+    if all(run.status != "measured" for run in kept):
+        return None
+    there = [one for one in recordings if any(run in one.records for run in kept)]
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(found))
+    tables = tuple(map(show_table, there))
+    pictures = [picture(there[0], found)] if client_contexts.find_bundles(found) else []
+    return Section("contexts", "What one more context costs", html, pictures=pictures, tables=tables)
+
+
+def show_table(recording: Recording) -> ShownTable:
+    """Return the table of one recording."""
+    runs = [run for run in recording.records if run.scenario == SCENARIO]
+    return ShownTable(contexts_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table contexts")
 
 
 def picture(recording: Recording, found: Sequence[Contexts]) -> Picture:

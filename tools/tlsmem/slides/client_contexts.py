@@ -8,21 +8,23 @@ from matplotlib.figure import Figure
 from tlsmem.plan import recordings
 from tlsmem.plots import client_contexts
 from tlsmem.slides.slide import create_slide
-from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts
+from tlsmem.stats.contexts import Contexts, find_contexts, newest_of_each_stack
 
 
-def find_newest(among: Sequence[Path]) -> list[Contexts]:
-    """Return the contexts of the newest recording with any."""
-    for recording in among:
-        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
-        found = find_contexts(run for run in runs if run.scenario == SCENARIO)
-        if client_contexts.find_bundles(found):
-            return found
-    raise ValueError("no recording has runs of the scenario contexts (tools/measure.py contexts)")
+def load_newest(among: Sequence[Path]) -> list[Contexts]:
+    """Return the newest contexts of each stack. Raises ValueError where there are none."""
+    loaded = (
+        [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        for recording in among
+    )
+    found = find_contexts(newest_of_each_stack(loaded))
+    if not found:
+        raise ValueError("no recording has runs of the scenario contexts (tools/measure.py contexts)")
+    return found
 
 
 def draw(among: Sequence[Path]) -> Figure:
-    """Draw every stack of that recording."""
+    """Draw every stack."""
     made, (axes,) = create_slide()
-    client_contexts.draw(made, axes, find_newest(among))
+    client_contexts.draw(made, axes, load_newest(among))
     return made

@@ -3,7 +3,7 @@
 Of a stack with a runtime of its own, live heap is what that says of the whole process after a collection. Where only
 one role has contexts of its own, what a pair more adds before there are sessions is a context of that role."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_output import HeapCounts, Meter, Phase, Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
-from tlsmem.stats.comparability import sort_by_start
+from tlsmem.stats.comparability import machine_identity, sort_by_start
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import phase_of
 
@@ -221,3 +221,18 @@ def order_runs(cases: dict[Case, dict[Meter, dict[int, Record]]]) -> dict[Case, 
         case: {meter: [runs[count] for count in sorted(runs)] for meter, runs in meters.items()}
         for case, meters in cases.items()
     }
+
+
+def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
+    """Return the scenario's runs of each stack and suite in the first of the recordings that has any.
+
+    All are of one machine: that of the first such run."""
+    found = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
+    machine = next((machine_identity(runs[0].machine) for runs in found if runs), None)
+    kept: list[Record] = []
+    for runs in found:
+        known = {(run.stack, run.suite) for run in kept}
+        kept += [
+            run for run in runs if (run.stack, run.suite) not in known and machine_identity(run.machine) == machine
+        ]
+    return kept

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.config.releases import version
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
 from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
@@ -120,8 +121,8 @@ def list_rows(found: Iterable[Contexts]) -> Iterator[Row]:
 
 
 def summarize(found: Sequence[Contexts]) -> str:
-    """Return the answer of the first stack in one sentence; nothing where it has none."""
-    for contexts in found:
+    """Return the answer of the first stack in one sentence, if it can be a release; nothing where it has none."""
+    for contexts in sorted(found, key=lambda one: version(one.stack) == "system"):
         client, many, server = contexts.context("client"), contexts.context("client", 150), contexts.context("server")
         root, name = contexts.root(), contexts.name()
         costs = (client, many, root, server, name)
