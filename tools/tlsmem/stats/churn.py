@@ -117,14 +117,16 @@ class Churn:
         return not self.heap and bool(self.rss) and have_runtime_statistics([self.record])
 
     def heap_after(self, name: str) -> list[int] | Missing:
-        """Live heap of the role at the end of this phase of each wave, beyond that at `contexts`.
+        """Live heap of the role and its context at the end of this phase of each wave, beyond that at `contexts`.
+
+        Both together: what a context frees and allocates again in the call of a session is the session's from then on.
 
         Of a runtime its objects: goroutine stacks are counted by the span, in which they come and go."""
         if self.by_runtime:
             return values_of_waves(self.record, self.role, name, lambda phase: runtime_statistics(phase)[HEAP])
         if not self.heap or self.heap.status != "measured":
             return Missing(self.refusal or "no run under the heap meter")
-        return values_of_waves(self.heap, self.role, name, lambda phase: heap_of(phase, self.role).live_bytes)
+        return values_of_waves(self.heap, self.role, name, lambda phase: owned_bytes(phase, self.role))
 
     def rss_after(self, name: str) -> list[int] | Missing:
         """Anonymous RSS of the role's process at the end of this phase of each wave, beyond that at `contexts`."""
@@ -151,9 +153,11 @@ class Churn:
 
     @property
     def session_bytes(self) -> Fraction | Missing:
-        """Live heap of a session that is open and has carried its data."""
-        values = self.heap_after("open")
-        return values if isinstance(values, Missing) else Fraction(values[0], self.pairs)
+        """Live heap of a session that is open and has carried its data: what closing it gives back."""
+        opened, closed = self.heap_after("open"), self.heap_after("closed")
+        if isinstance(opened, Missing) or isinstance(closed, Missing):
+            return opened if isinstance(opened, Missing) else closed
+        return Fraction(opened[0] - closed[0], self.pairs - staying_pairs(self.pattern, self.pairs, 1))
 
     def left_bytes(self, wave: int) -> Fraction | Missing:
         """Live heap that a wave (0 is the first, -1 the last) left, without that of the sessions still open."""
@@ -180,6 +184,11 @@ class Churn:
         if name == "closed" and not staying_pairs(self.pattern, self.pairs, number):
             return Missing("no session is open")
         return float(resident[wave]) / float(live[wave])
+
+
+def owned_bytes(phase: Phase, role: Role) -> int:
+    """Return the live heap of a role's sessions and its context."""
+    return sum(heap_of(phase, owner).live_bytes for owner in (role, f"{role}_context"))
 
 
 def role_phases(run: Record, role: Role) -> list[Phase]:
