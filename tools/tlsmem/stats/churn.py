@@ -153,10 +153,16 @@ class Churn:
 
     @property
     def session_bytes(self) -> Fraction | Missing:
-        """Live heap of a session that is open and has carried its data: what closing it gives back."""
+        """Live heap of a session that is open and has carried its data: what closing it gives back.
+
+        Of a runtime what opening it takes, with what is kept for the next goroutine."""
         opened, closed = self.heap_after("open"), self.heap_after("closed")
-        if isinstance(opened, Missing) or isinstance(closed, Missing):
-            return opened if isinstance(opened, Missing) else closed
+        if isinstance(opened, Missing):
+            return opened
+        if isinstance(closed, Missing):
+            return closed
+        if self.by_runtime:
+            return Fraction(opened[0], self.pairs)
         return Fraction(opened[0] - closed[0], self.pairs - staying_pairs(self.pattern, self.pairs, 1))
 
     def left_bytes(self, wave: int) -> Fraction | Missing:

@@ -18,8 +18,8 @@ from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 CAPTION = (
     "Session: live heap that closing one session gives back, which was open and had carried its data. Left: live heap "
     "of the role and its context when the first and the last wave had ended, beyond that before the first and without "
-    "sessions still open. Slope: bytes that a wave adds, by Theil and Sen, without the first quarter of the waves; ± is "
-    "half of the 95 % confidence interval. "
+    "sessions still open. Slope: bytes that a wave adds, by Theil and Sen, without the first quarter of the waves; ± "
+    "is half of the 95 % confidence interval. "
     f"Growing: the interval is above {HEAP_TOLERANCE_BYTES} B a wave, of RSS above {100 * RSS_TOLERANCE:g} % of it. "
     "RSS: anonymous memory of the role's process beyond that before the first wave, when a wave's sessions are all "
     "open. Peak: the most RSS in any wave, in all. Resident / live: RSS for each byte of live heap in the last wave, "
