@@ -23,7 +23,8 @@ struct suite {
                                 * Of clients, for auth "mutual": client-root.pem, client-chain.pem, client-key.pem */
     const char *auth;          /* "server", "mutual", or "none" for the null stack */
     int tickets; /* a server issues per connection, or TICKETS_LIBRARY; in TLS 1.2 there is one, or with 0 none */
-    bool store;  /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets` */
+    bool store;  /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets`. With
+                  * TICKETS_LIBRARY its store is as large as the library has it */
     bool resume; /* clients offer what an earlier session got: ids with `store`, else tickets */
     const char *options; /* "default"; or what the library documents: "low-memory" to hold less at rest,
                           * "drop-peer-chain" for a server not to keep its clients' certificates */

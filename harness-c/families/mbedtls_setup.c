@@ -121,9 +121,10 @@ static void resumption_configure(struct context *context, const struct suite *su
     if (client && suite->tickets != TICKETS_LIBRARY)
         mbedtls_ssl_conf_session_tickets(config, tickets ? MBEDTLS_SSL_SESSION_TICKETS_ENABLED
                                                          : MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
-    else if (suite->store)
+    else if (suite->store && !client)
         mbedtls_ssl_conf_session_cache(config, context, cache_get_alone, cache_set_alone);
-    mbedtls_ssl_cache_set_max_entries(&context->cache, KEPT_SESSIONS);
+    if (suite->tickets != TICKETS_LIBRARY)
+        mbedtls_ssl_cache_set_max_entries(&context->cache, KEPT_SESSIONS);
     if (!tickets)
         return;
     mbedtls_ssl_conf_tls13_key_exchange_modes(config, MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL |

@@ -31,6 +31,8 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "client-certificates": "runs in which each client has its own certificate (tools/measure.py chains-each)",
     "post-quantum": "runs with ML-DSA certificates (tools/measure.py post-quantum)",
     "key-exchange": "runs of several groups with RSA-2048 certificates (tools/measure.py post-quantum)",
+    "tickets": "heap runs of full records with and without tickets (tools/measure.py resumption)",
+    "resumed": "heap runs of full records whose sessions are resumed (tools/measure.py resumption-resumed)",
     "c1m": "a large run by windows with one role kept, and two smaller ones (make c1m)",
 }
 
@@ -54,5 +56,6 @@ SCENARIO_NEEDS = {
     "hello": "runs of the scenario stall at points of large ClientHellos (tools/measure.py stall)",
     "churn": "runs of the scenario churn (tools/measure.py churn)",
     "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
+    "resumption": "waves of sessions with a store (tools/measure.py resumption-stores)",
 }
 TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *TIMED_NEEDS]))

@@ -13,7 +13,7 @@ from tlsmem.config import scenarios
 from tlsmem.config.scenarios import Settings
 from tlsmem.schema.harness_output import Meter, Role, Scenario
 from tlsmem.schema.records import Record
-from tlsmem.stats import churn, contexts, stalls
+from tlsmem.stats import churn, contexts, session_store, stalls
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing
 
@@ -72,6 +72,13 @@ def figure_of_churn(runs: Sequence[Record], role: str) -> Figure | Missing:
     return Figure((slope,), not half, "B", noise=half)
 
 
+def figure_of_store(runs: Sequence[Record], role: str) -> Figure | Missing:
+    """Return the live heap of one entry that is kept of a session which is gone: counted."""
+    stores = [one for one in session_store.find_stores(runs) if one.role == role]
+    found = stores[0].entry_bytes if stores else Missing(f"a {role} keeps no sessions in this suite")
+    return found if isinstance(found, Missing) else Figure((found,), found.denominator == 1, "B")
+
+
 METERS: dict[str, ScenarioMeter] = {
     "amplification": ScenarioMeter(
         "stall",
@@ -96,6 +103,7 @@ METERS: dict[str, ScenarioMeter] = {
         owner=lambda role: f"{role} context",
     ),
     "growth": ScenarioMeter("churn", unit="B", phase="closed", figure=figure_of_churn, runs=(("heap", 200),)),
+    "entry": ScenarioMeter("churn", unit="B", phase="closed", figure=figure_of_store, runs=(("heap", 40),)),
 }
 SETTING_KEYS = {key: one.scenario for one in METERS.values() for key in scenarios.SCENARIO_KEYS[one.scenario]}
 

@@ -26,6 +26,7 @@ from tlsmem.report import (
     post_quantum_section,
     recordings,
     residuals_section,
+    resumption_section,
     stall_section,
     timed_section,
     waterfall_section,
@@ -50,6 +51,7 @@ MAKERS = (
     churn_section,
     post_quantum_section,
     chain_section,
+    resumption_section,
     timed_section,
     inventory_section,
 )

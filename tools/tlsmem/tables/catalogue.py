@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from tlsmem.config.table_names import NEEDS
 from tlsmem.stats.chains import MUTUAL, find_chains
 from tlsmem.stats.configured_stack import base_settings
+from tlsmem.stats.resumption import find_resumed, find_tickets
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
-from tlsmem.tables import buckets, c10k, chains, post_quantum
+from tlsmem.tables import buckets, c10k, chains, post_quantum, resumption
 from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
@@ -53,6 +54,8 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "chains": chains.chain_table,
     "chain-keys": chains.key_table,
     "client-certificates": chains.client_table,
+    "tickets": resumption.ticket_table,
+    "resumed": resumption.resumed_table,
     "c1m": million_table,
     "post-quantum": post_quantum.certificate_table,
     "key-exchange": post_quantum.exchange_table,
@@ -85,6 +88,8 @@ def default_tables(selection: Selection) -> list[str]:
     """Return the names of the tables that are shown when nobody asks, in their order."""
     if has_many_stacks(selection) and find_chains(selection, MUTUAL):
         return ["settings", *CLIENT_TABLES]
+    if has_many_stacks(selection) and (find_tickets(selection.records) or find_resumed(selection.records)):
+        return ["settings", "tickets", "resumed"]
     if has_many_stacks(selection):
         return ["settings", "in-use" if base_settings(selection) else "stacks"]
     where_they_tell = {

@@ -22,17 +22,37 @@ def find_holder(run: Record | Missing, owner: str | None, phase: str) -> Holder 
     """Return who allocated most of the blocks of one session, or context, that are of a phase and live at its end."""
     if isinstance(run, Missing):
         return run
+    held = sum_by_function(run, owner, phase, since=phase)
+    return max(held.values(), key=lambda one: one.bytes, default=Missing(f"nothing allocated in `{phase}` is live"))
+
+
+def find_increase(more: Record | Missing, less: Record | Missing, owner: str, phase: str) -> Holder | Missing:
+    """Return whose live blocks at the end of a phase are so much larger in one run than in another: most of it."""
+    if isinstance(more, Missing):
+        return more
+    if isinstance(less, Missing):
+        return less
+    before, none = sum_by_function(less, owner, phase), Missing("no function holds more")
+    grown = [
+        one._replace(bytes=one.bytes - (before[name].bytes if name in before else 0))
+        for name, one in sum_by_function(more, owner, phase).items()
+    ]
+    return max((one for one in grown if one.bytes > 0), key=lambda one: one.bytes, default=none)
+
+
+def sum_by_function(run: Record, owner: str | None, phase: str, since: str | None = None) -> dict[str, Holder]:
+    """Return what each function allocated of the blocks that are live at the end of a phase; or only since another."""
     sites, held = phase_of(run, phase).sites, dict[str, Holder]()
     assert run.sites and sites  # a measured sites run has them
     stacks = CallstackTree()
     numbers = sites_reader.add_stacks(run.sites, stacks, {live.stack for live in sites.live})
     for live in sites.live:
-        if live.since == phase and live.role == owner:
+        if since in (None, live.since) and live.role == owner:
             frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
             name = frame.function or format_frame(frame, whole=True)
             before = held.get(name, Holder(frame, 0))
             held[name] = before._replace(bytes=before.bytes + live.bytes)
-    return max(held.values(), key=lambda one: one.bytes, default=Missing(f"nothing allocated in `{phase}` is live"))
+    return held
 
 
 def holder_cell(holder: Holder) -> Cell:

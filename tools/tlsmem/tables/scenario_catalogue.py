@@ -7,6 +7,7 @@ from tlsmem.schema.records import Record
 from tlsmem.tables.churn import churn_table
 from tlsmem.tables.contexts import contexts_table
 from tlsmem.tables.hello import hello_table
+from tlsmem.tables.resumption import store_table
 from tlsmem.tables.stall import stall_table
 from tlsmem.tables.table import Table
 
@@ -15,6 +16,7 @@ MAKERS: dict[str, tuple[str, Callable[[Sequence[Record]], Table]]] = {  # table 
     "hello": ("stall", hello_table),
     "churn": ("churn", churn_table),
     "contexts": ("contexts", contexts_table),
+    "resumption": ("churn", store_table),
 }
 
 

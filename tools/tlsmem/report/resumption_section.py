@@ -1,0 +1,71 @@
+"""Resumption: what is kept of sessions that are gone, what tickets cost, and resumed sessions beside full ones."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from markupsafe import Markup
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from tlsmem.plots import session_stores
+from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Picture, Section, ShownTable
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.selection import select
+from tlsmem.stats.session_store import SessionStore, find_stores
+from tlsmem.tables.resumption import resumed_table, store_table, ticket_table
+from tlsmem.tables.table import Table
+
+PICTURE_INCHES = 5.2
+
+
+def section(recordings: Sequence[Recording]) -> Section | None:
+    """Of the first recording that has such runs: the newest."""
+    for one in recordings:
+        stores = find_stores(one.records)
+        tables = [table for table in make_tables(one) if table.rows]
+        if not tables:
+            continue
+        html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stores))
+        command = f"tools/tabulate.py {recording_arguments(one)} --table"
+        shown = tuple(ShownTable(table, f"{command} {table.name}") for table in tables)
+        return Section("resumption", "Resumption", html, pictures=list(pictures(one, stores)), tables=shown)
+    return None
+
+
+def make_tables(recording: Recording) -> Iterator[Table]:
+    """Yield the tables of a recording, with rows or without."""
+    yield store_table(recording.records)
+    memory = [run for run in recording.records if run.scenario == "memory"]
+    if memory:
+        selection = select(memory)
+        yield ticket_table(selection)
+        yield resumed_table(selection)
+
+
+def pictures(recording: Recording, stores: Sequence[SessionStore]) -> Iterator[Picture]:
+    """Yield live heap over sessions served, where a server keeps any."""
+    if session_stores.select_lines(stores):
+        says = "Live heap of a server's store over the sessions that it has served. The table has all."
+        title = "What a server keeps of sessions that are gone"
+        command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+        yield Picture("session-stores", title, says, command, partial(draw, stores))
+
+
+def draw(stores: Sequence[SessionStore]) -> Figure:
+    """Draw the picture."""
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, PICTURE_INCHES), layout="constrained")
+    session_stores.draw(made, axes, stores)
+    return made
+
+
+def sentences(stores: Sequence[SessionStore]) -> Iterator[str]:
+    """Yield a warning about stores that were not full at the end."""
+    unbounded = [one for one in stores if isinstance(one.most_entries, Missing) and one.wave_of_growth]
+    if unbounded:
+        names = ", ".join(dict.fromkeys(f"{one.stack} ({one.protocol})" for one in unbounded))
+        yield (
+            f"Warning: not full after {max(one.sessions[-1] for one in unbounded):,} sessions: {names}. "
+            "Limit the store, or issue tickets that hold the state themselves."
+        )

@@ -1,0 +1,29 @@
+"""Slide 12: what a server keeps of sessions that are gone, over sessions served."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from tlsmem.plan import recordings
+from tlsmem.plots import session_stores
+from tlsmem.slides.slide import create_slide
+from tlsmem.stats.churn import SCENARIO
+from tlsmem.stats.session_store import SessionStore, find_stores
+
+
+def find_newest(among: Sequence[Path]) -> list[SessionStore]:
+    """Return the stores of the newest recording with any."""
+    for recording in among:
+        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        stores = find_stores(run for run in runs if run.scenario == SCENARIO)
+        if session_stores.select_lines(stores):
+            return stores
+    raise ValueError("no recording has servers that keep their sessions (tools/measure.py resumption-stores)")
+
+
+def draw(among: Sequence[Path]) -> Figure:
+    """Draw every stack of that recording."""
+    made, (axes,) = create_slide()
+    session_stores.draw(made, axes, find_newest(among))
+    return made
