@@ -20,6 +20,7 @@ from tlsmem.schema.recording_files import find_stack, is_recording, list_files, 
 from tlsmem.schema.records import Record
 
 DATA = Path("data")
+USUAL_SUITES = (PLAN_SUITE, "tls13-rsa-aes128", "tls12-rsa-aes256")  # the first that a stack can do is its usual one
 
 
 def find_recordings(named: Sequence[Path] | None) -> list[Path]:
@@ -100,4 +101,4 @@ def usual_suite(stack: str, among: Sequence[Path]) -> str:
 
     Go chooses AES-128 in TLS 1.3; LibreSSL 3.1 and BearSSL have TLS 1.2 only."""
     there = find_suites(stack, among)
-    return PLAN_SUITE if PLAN_SUITE in there else max(there, default=PLAN_SUITE)
+    return next((suite for suite in USUAL_SUITES if suite in there), PLAN_SUITE)
