@@ -126,3 +126,20 @@ def test_two_processes_resume_what_one_process_resumes(stack):
     assert client.returncode == server.returncode == 0, client.stderr + server.stderr
     ends = [json.loads(done.stdout.splitlines()[-1])["negotiated"]["resumed"] for done in (client, server)]
     assert ends == [True, True]
+
+
+def test_over_waves_a_store_grows_by_its_entries_until_it_is_full():
+    """Three pairs a wave, and one entry of the warm-up: 4, 7, and then eight for ever."""
+    done = run(FAULTY, "churn", "sessions=6", "pattern=waves", "waves=6", *NONE, "store=on", heap=True, FAULT="store")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    left = [live(line, "server")[0] // ENTRY_BYTES for line in lines if line.get("phase") == "closed"]
+    assert left == [4, 7, 8, 8, 8, 8]
+
+
+def test_over_waves_every_session_is_resumed_or_the_run_fails():
+    for waves, fault, status in ("3", "store", 0), ("3", "resumes nothing", 1):
+        words = ["sessions=6", "pattern=waves", f"waves={waves}", *NONE, "tickets=0", *STORE]
+        done = run(FAULTY, "churn", *words, FAULT=fault)
+        assert done.returncode == status, done.stderr
+        assert ("the suite asks for all" in done.stderr) == bool(status)

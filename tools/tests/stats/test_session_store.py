@@ -1,0 +1,62 @@
+"""What a server keeps of sessions that are gone: entries whose size and number are known."""
+
+import pytest
+
+from tests.support.synthetic_store import PAIRS, WAVES, store
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_store import find_stores, rank_stores
+
+
+def found(**given):
+    """The one store of a run."""
+    (made,) = find_stores([store(**given)])
+    return made
+
+
+@pytest.mark.parametrize(("most", "waves"), [(20_480, 42), (256, 12), (50, 12), (8, 12)])
+def test_a_full_store_has_as_many_entries_as_it_holds(most, waves):
+    pairs = 512 if most > 1000 else PAIRS if most > 50 else 2
+    made = found(most=most, waves=waves, pairs=pairs)
+    assert (made.entry_bytes, made.entry_blocks, made.entries_each_session) == (952, 2, 2)
+    if made.sessions[-1] * 2 < most:  # the waves end before it is full
+        assert made.most_entries == Missing(f"grows still after {made.sessions[-1]:,} sessions")
+        return
+    assert made.most_entries == most
+    assert 2 * made.sessions_until_full >= most - 2 > 2 * (made.sessions_until_full - pairs)
+
+
+def test_without_an_end_it_is_said_after_how_many_sessions():
+    made = found()
+    assert made.most_entries == Missing(f"grows still after {PAIRS * WAVES} sessions")
+    assert made.entry_bytes == 952 and not made.is_full
+
+
+def test_a_table_that_doubles_is_no_entry_and_counts_at_the_end():
+    made = found(entry=(192, 3), most=256)
+    assert (
+        made.most_entries == found(entry=(192, 3), most=256).most_entries == Missing("grows still after 120 sessions")
+    )
+    made = found(entry=(192, 3), most=100)
+    assert (made.entry_bytes, made.most_entries) == (192, 100)
+    assert made.last_bytes == 98 * 192 + 64 * (98).bit_length()
+
+
+def test_in_tls_12_a_session_is_one_entry():
+    made = found(protocol="TLSv1.2", most=50, pairs=20)
+    assert (made.entries_each_session, made.most_entries, made.sessions_until_full) == (1, 50, 60)
+
+
+def test_a_byte_more_in_each_entry_is_seen():
+    assert found(entry=(953, 2)).entry_bytes == 953
+
+
+def test_what_leaves_nothing_on_the_heap_has_no_entry():
+    made = found(entry=(0, 0))
+    assert made.entry_bytes == made.most_entries == Missing("nothing is left on the heap when a session is closed")
+    assert not rank_stores([made])
+
+
+def test_the_run_with_most_sessions_counts_and_the_largest_store_is_first():
+    runs = [store(most=8, pairs=2), store(waves=20), store(stack="rustls+aws-lc@0.23.46", most=100, entry=(192, 3))]
+    ranked = rank_stores(find_stores(runs))
+    assert [(one.stack, one.sessions[-1]) for one in ranked] == [("openssl@3.5.5", 200), ("rustls+aws-lc@0.23.46", 120)]
