@@ -114,7 +114,9 @@ void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
 #else
 const char *tickets_lacking(const struct suite *suite)
 {
-    return suite->tickets > 0 ? "does not have tickets as its own defaults build it" : NULL;
+    if (suite->tickets > 0)
+        return "does not have tickets as its own defaults build it";
+    return suite->store && is_tls13(suite) ? "keeps no sessions in TLSv1.3" : NULL;
 }
 
 void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
