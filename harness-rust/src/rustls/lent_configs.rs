@@ -31,7 +31,8 @@ fn identity(suite: &Suite, name: &str) -> Result<Arc<Identity<'static>>, String>
 }
 
 pub fn client(suite: &Suite) -> Result<ClientConfig, String> {
-    let builder = ClientConfig::builder(offer(suite, &suite.client_groups)?).with_root_certificates(roots(suite, "root.pem")?);
+    let builder =
+        ClientConfig::builder(offer(suite, &suite.client_groups)?).with_root_certificates(roots(suite, "root.pem")?);
     let mut config = match &*suite.auth {
         "mutual" => {
             let (identity, key) = (identity(suite, "client-chain.pem")?, key(suite, "client-key.pem")?);
