@@ -22,7 +22,7 @@ CAPTION = (
     "more CA in its store; for one more certificate with its name in a server. Sessions are established, and counted "
     "with their own context if they have one. Gained: what the library adds to a context when a session uses it, and "
     "keeps. Not freed: what the process keeps when all contexts are freed. Held by: the function whose blocks are "
-    "largest, outside the library's own containers. RSS has the fragments that parsing leaves."
+    "largest, outside the library's own containers. RSS: with what the allocator adds to each block."
 )
 
 
