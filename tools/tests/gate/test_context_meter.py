@@ -3,7 +3,11 @@
 import pytest
 
 from tests.gate.test_budget import text_of
-from tlsmem.gate import budget, measure_budgets
+from tlsmem.base.paths import ROOT
+from tlsmem.cli.gate import parser
+from tlsmem.gate import budget, judge, measure_budgets
+
+RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457-contexts"
 
 CONTEXT = {
     "stack": "openssl@3.5.5",
@@ -44,3 +48,43 @@ def test_what_cannot_be_is_half_a_sentence_that_names_the_key(tmp_path, capsys, 
     with pytest.raises((ValueError, SystemExit)) as refused:
         load(tmp_path, CONTEXT | changed)
     assert sentence in str(refused.value)
+
+
+@pytest.fixture
+def gate(tmp_path, capsys):
+    """gate(entry, ...): the exit status and what was printed, by the committed recording."""
+
+    def run(*entries, **head):
+        (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
+        given = parser().parse_args([str(tmp_path / "BUDGET.toml"), "--recording", str(RECORDING)])
+        return judge.run(given, parser()), capsys.readouterr().out
+
+    return run
+
+
+@pytest.mark.parametrize("limit, status", [("701,803 B", 0), ("701,802 B", 3)])
+def test_a_byte_less_than_a_context_holds_is_exceeded_and_its_call_sites_are_named(gate, limit, status):
+    found, out = gate(CONTEXT | {"cas": "150", "limit": limit})
+    assert found == status, out
+    assert ("107,659" in out and "ossl_asn1_enc_save (tasn_utl.c:175)" in out) == bool(status)
+
+
+def test_names_are_of_the_one_context_of_a_server(gate):
+    server = {key: value for key, value in CONTEXT.items() if key != "sharing"} | {"role": "server", "names": "100"}
+    assert gate(server | {"limit": "2,438,381 B"})[0] == 0
+    assert gate(server | {"limit": "2,438,380 B"})[0] == 3
+
+
+def test_a_limit_against_a_baseline_is_of_the_same_roots(gate):
+    relative = CONTEXT | {"cas": "10", "limit": "+0 B", "against": "openssl@3.5.5"}
+    newer = relative | {"stack": "openssl@3.6.3"}
+    found, out = gate(relative, newer, baseline=str(RECORDING))
+    assert found == 3
+    assert out.startswith("### 1 of 2 budgets is held; 1 exceeded")
+    assert "464 B" in out  # 59,525 against 59,061
+
+
+def test_what_the_recording_lacks_cannot_be_judged(gate):
+    found, out = gate(CONTEXT | {"cas": "150", "names": "2"})
+    assert found == 3
+    assert "cannot be judged" in out

@@ -20,7 +20,7 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.schema.records import Record
-from tlsmem.stats import session_cost
+from tlsmem.stats import contexts, session_cost
 from tlsmem.stats.change import SAME
 
 UNEXPLAINED = "unexplained"
@@ -128,10 +128,13 @@ def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
 
 def above(run: Record, role: str, phase: str, counted: Counted) -> tuple[Fraction, Fraction]:
     process = role if run.roles == "split" else None
-    now, before = (getattr(session_cost.phase_of(run, name, process).heap, role) for name in (phase, "contexts"))
+    phases = (phase, run.phases[0].phase)
+    now, before = (
+        session_cost.heap_of(session_cost.phase_of(run, name, process), role.replace(" ", "_")) for name in phases
+    )
     kind = "live" if counted == "heap" else "cumulative"
     more = (getattr(now, f"{kind}_{unit}") - getattr(before, f"{kind}_{unit}") for unit in ("bytes", "blocks"))
-    size, blocks = (Fraction(one, run.sessions // 2) for one in more)
+    size, blocks = (Fraction(one, contexts.count_owners(run, role)) for one in more)
     return size, blocks
 
 

@@ -179,6 +179,14 @@ def total_bytes(phase: Phase) -> int:
     return phase.heap.total.live_bytes if phase.heap else runtime_live_bytes(phase)
 
 
+def count_owners(run: Record, owner: str) -> int:
+    """Return how many sessions, contexts or names of an owner a process has: those of which a sites run shows one."""
+    if run.scenario != SCENARIO or not owner.endswith("context"):
+        return pairs(run)
+    case = Case.from_record(run)
+    return pairs(run) if owner.startswith(case.sharing.removeprefix("each-")) else max(case.names - 1, 1)
+
+
 def owned(run: Record, role: str, phase: str) -> list[HeapCounts]:
     """Return the counts of a role's sessions and of its contexts."""
     heap = phase_of(run, phase).heap
