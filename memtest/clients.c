@@ -8,22 +8,14 @@
 #include <unistd.h>
 
 static void **contexts; /* by pair; of a process with clients */
-static uint64_t
-    *digests; /* by pair, of the certificate that its server verified; 0: not yet. Of a process with servers */
-static uint64_t common; /* the same of all pairs, where all clients have one certificate; 0: not yet */
+static char **places;   /* of their certificates */
+/* Of the certificate that a server verified, by pair; 0: not yet. Of a process with servers. */
+static uint64_t *digests;
+static uint64_t common; /* the same of all pairs, where all clients have one certificate */
 
 static size_t pairs(void)
 {
     return run.sessions / 2;
-}
-
-/* Drivers may keep the path, so it stays. */
-static const char *client_certs(size_t pair)
-{
-    char *certs;
-    if (asprintf(&certs, "%s/clients/%03zu", run.suite.certs, pair) < 0)
-        die("out of memory");
-    return certs;
 }
 
 static size_t clients_there(void)
@@ -52,11 +44,13 @@ void clients_open(void)
     if (!run.holds[ROLE_CLIENT])
         return;
     clients_must_be_there();
-    if (!(contexts = calloc(pairs(), sizeof *contexts)))
+    if (!(contexts = calloc(pairs(), sizeof *contexts)) || !(places = calloc(pairs(), sizeof *places)))
         die("out of memory");
     for (size_t pair = 0; pair < pairs(); pair++) {
         struct suite suite = run.suite;
-        suite.certs = client_certs(pair);
+        if (asprintf(&places[pair], "%s/clients/%03zu", run.suite.certs, pair) < 0)
+            die("out of memory");
+        suite.certs = places[pair]; /* drivers may keep it */
         contexts[pair] = frames[ROLE_CLIENT].context_new(&suite, 0);
     }
 }
@@ -68,11 +62,14 @@ void *client_context(size_t pair)
 
 void clients_free(void)
 {
-    for (size_t pair = 0; contexts && pair < pairs(); pair++)
+    for (size_t pair = 0; contexts && pair < pairs(); pair++) {
         frames[ROLE_CLIENT].context_free(contexts[pair]);
+        free(places[pair]);
+    }
     free(contexts);
+    free(places);
     free(digests);
-    contexts = NULL, digests = NULL;
+    contexts = NULL, places = NULL, digests = NULL;
 }
 
 /* FNV-1a; never 0. */

@@ -63,6 +63,22 @@ def test_what_a_context_keeps_is_state():
     assert said.startswith(f"state: {WHERE}: 200 B in 1 block per client session are kept")
 
 
+def test_what_blinds_a_key_once_is_no_state():
+    """One process's key takes so many bytes more than the other's, from the warm-up until its context is freed."""
+    until_freed = synthetic.PHASES[:-1]
+    assert findings(phases=until_freed, once=16, role="server") == []
+    said = findings(phases=until_freed, once=17, role="server")
+    assert f"state: {WHERE}: 0 + 17/450 B in 0 blocks per server session are kept" in said[0]
+
+
+def test_clients_with_a_certificate_each_have_a_context_each():
+    words = ["x", "memory", "certs=memtest/certs/ecdsa-p256-clients", "auth=mutual"]
+    kept = {"phases": ("closed", "trimmed"), "bytes_each": 200, "blocks_each": 1, "role": "client_context"}
+    assert findings(**kept, argv=[*words, "client_certs=each"]) == []
+    assert len(findings(**kept, argv=words)) == 1
+    assert len(findings(**kept | {"role": "server"}, argv=[*words, "client_certs=each"])) == 1
+
+
 def test_a_suite_that_asks_for_resumption_may_keep_state():
     argv = ["x", "memory", "certs=memtest/certs/rsa-2048", "tickets=2"]
     assert findings(phases=("closed", "trimmed"), bytes_each=200, role="server", argv=argv) == []

@@ -124,6 +124,13 @@ def test_what_blinds_a_server_s_rsa_key_is_named(planted):
     assert of_server("rsa-2048", *planted) == "blinding"
 
 
+def test_a_client_has_a_key_to_blind_where_it_is_authenticated():
+    few_bytes = 12  # over all sessions
+    assert left_over("rsa-2048", few_bytes, 0, "auth=mutual") == "blinding"
+    assert left_over("rsa-2048", few_bytes, 0, "auth=server") == "unknown"
+    assert left_over("rsa-2048", 17, 0, "auth=mutual") == "unknown"
+
+
 @pytest.mark.parametrize("planted", [(17, 0), (-17, 0), (0, 17), (0, -17), (16, 0, 1)])
 def test_no_more_than_what_blinds_a_key_once_is_named_so(planted):
     assert of_server("rsa-2048", *planted) == "unknown"

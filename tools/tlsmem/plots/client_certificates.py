@@ -108,7 +108,9 @@ def draw(made: Figure, axes: Axes, rows: Iterable[ChainRow]) -> None:
     )
     runs = [run for cost in costs for suite in (ALONE, MUTUAL) for run in runs_of(cost.row, suite)]
     sent = ", ".join(dict.fromkeys(f"{cost.row.chain_bytes:,} B" for cost in costs))
-    add_frame(made, describe_finding(costs), subtitle, f"Sent by each client: {sent}. {describe_records(runs)}", legend)
+    add_frame(
+        made, describe_finding(costs), subtitle, f"Each client sends {sent} of DER. {describe_records(runs)}", legend
+    )
 
 
 def runs_of(row: ChainRow, suite: Suite) -> list[Record]:

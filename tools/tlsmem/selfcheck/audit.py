@@ -18,7 +18,7 @@ from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pai
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import find_tables, remove_tables
 from tlsmem.stats.reconciliation import Reconciliation, are_process_wide_tables, reconcile
-from tlsmem.stats.remainders import find_cause, keeps_state, repeats_exactly
+from tlsmem.stats.remainders import BLINDING_BYTES, find_cause, keeps_state, repeats_exactly
 from tlsmem.stats.role_sums import SplitDifference, check_split_sums
 from tlsmem.stats.rss_breakdown import requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
@@ -174,9 +174,12 @@ def states(judged: RunGroup) -> Iterator[str]:
     for side, roles in SIDES.items():
         if side in find_tables(pair):  # the table heap has them
             continue
+        if side == "client" and harness_arguments(pair[0]).get("client_certs") == "each":  # a context for each client
+            continue
         closed, freed = (added_per_session(pair, roles, phase) for phase in ("closed", "freed"))
         left = [Quotient(one.amount - other.amount, one.sessions) for one, other in zip(closed, freed, strict=True)]
-        kept |= {side: amount(*left)} if left[0].amount > 0 else {}
+        is_blinding = left[0].amount <= BLINDING_BYTES and not left[1].amount  # of an RSA key, once a process
+        kept |= {side: amount(*left)} if left[0].amount > 0 and not is_blinding else {}
     if kept:
         yield (
             f"state: {judged}: {by_owner(kept)} are kept after it is closed, until the context is freed: resumption "

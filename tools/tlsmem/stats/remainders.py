@@ -12,7 +12,7 @@ from tlsmem.stats.session_cost import HeapCost
 SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
 BLINDING_BYTES = 16  # a process: what blinds an RSA key is random; BoringSSL of API 21 keeps it in 264 or in 280 bytes
 # Resumption state: tickets, or a store that grows. Signature: DER signatures of ECDSA vary in length. Blinding: what
-# blinds a server's RSA key, once a process, is as long as random numbers make it.
+# blinds an RSA key, of a server or an authenticated client, is as long as random numbers make it, once a process.
 Cause = Literal["resumption", "signature", "blinding", "unknown"]
 HeapPair = tuple[Record, Record]  # heap runs, the smaller first
 Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
@@ -75,10 +75,11 @@ def find_cause_by_figure(
         for run in pair
     )
     within = abs(many - few) <= SIGNATURE_BYTES * (2 if role == "total" else 1)
-    certs = harness_arguments(pair[0])["certs"]
+    options = harness_arguments(pair[0])
+    certs, signs = options["certs"], role != "client" or options.get("auth") == "mutual"
     if "ecdsa" in certs and not cost.blocks.remainder and within:
         return "signature"
-    if "rsa" in certs and role != "client" and not cost.blocks.remainder and once(pair, role, many - few):
+    if "rsa" in certs and signs and not cost.blocks.remainder and once(pair, role, many - few):
         return "blinding"
     return "unknown"
 

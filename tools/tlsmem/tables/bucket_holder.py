@@ -10,7 +10,7 @@ from tlsmem.schema.roles import Role
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.phase_holder import Holder
 
-MOST = 0.9  # of the bytes
+MOST = 0.6  # of the bytes
 
 
 def find_bucket_holder(run: Record | Missing, role: Role, phase: str, bucket: str) -> Holder | Missing:
