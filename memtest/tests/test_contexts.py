@@ -207,3 +207,24 @@ def test_a_store_that_a_stack_does_not_take_is_unsupported_with_its_words(openss
     done = contexts(openssl, "cas=10", *TLS13, f"certs={some}")
     assert done.returncode == 77
     assert "does not take this many trusted roots" in json.loads(done.stdout.splitlines()[-1])["reason"]
+
+
+NAMING = {  # stacks whose servers have several certificates, and what a client says that is given another's
+    "boringssl@5.4.0": "Hostname mismatch",
+    "awslc@5.12.0": "Hostname mismatch",
+    "s2n+awslc@0.3.47": "not valid for the supplied hostname",
+    "gnutls@3.8.9": "does not match",
+    "mbedtls@3.6.6": "does not match with the expected CN",
+    "wolfssl+server@5.9.4": "mismatch",
+}
+
+
+@pytest.mark.parametrize("stack", NAMING)
+def test_a_server_has_a_certificate_for_each_name_and_clients_look_at_the_name(stack, some):
+    harness = built_harness.find(stack)
+    few, more = (phases(harness, f"names={names}", *TLS13, f"certs={some}") for names in (2, 3))
+    assert growth(more, "server_context", "library", "opened") > growth(few, "server_context", "library", "opened")
+    shutil.copy(some / "names/00001/chain.pem", some / "names/00002/chain.pem")
+    done = contexts(harness, "names=3", *TLS13, f"certs={some}")
+    assert done.returncode == 1
+    assert NAMING[stack] in done.stderr
