@@ -438,6 +438,10 @@ build/tests/test_heapmeter: memtest/tests/test_heapmeter.c Makefile | build/test
 build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/libmemtest.a memtest/wrapped.flags Makefile | build/tests
 	@gcc $(FLAGS) -Imemtest $< build/core/libmemtest.a @memtest/wrapped.flags -o $@ -ldl -lpthread
 
+# Counts without the heap meter what the scenario contexts counts with it.
+build/tests/one_context: memtest/tests/one_context.c Makefile | build/tests
+	@gcc $(FLAGS) $< -o $@ -lssl -lcrypto
+
 build/core build/tests:
 	@mkdir -p $@
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 from test_core import FAULTY, NONE, ROOT, run
@@ -228,3 +229,18 @@ def test_a_server_has_a_certificate_for_each_name_and_clients_look_at_the_name(s
     done = contexts(harness, "names=3", *TLS13, f"certs={some}")
     assert done.returncode == 1
     assert NAMING[stack] in done.stderr
+
+
+DRIVERS_BLOCK = 24  # struct openssl_context
+
+
+@pytest.mark.parametrize(("roots", "store"), [(1, "root.pem"), (150, "cas-150/root.pem")])
+def test_openssls_own_memory_hooks_count_the_same(many, roots, store):
+    harness = built_harness.find("openssl@system")
+    subprocess.run(["make", "-s", "build/tests/one_context"], cwd=ROOT, check=True)
+    found = phases(harness, "sharing=each-client", f"cas={roots}", *TLS13, *many)
+    held = growth(found, "client_context", "library", "opened") // 10
+    program = [ROOT / "build/tests/one_context", MANY / store]
+    assert held == int(subprocess.check_output(program)) + DRIVERS_BLOCK
+    shared = int(subprocess.check_output([*program, "shared"]))
+    assert shared < 13_000 < held  # whatever the store has
