@@ -19,8 +19,9 @@ APART = 0.052  # of the vertical axis: texts at least
 
 
 def select_lines(stores: Sequence[SessionStore]) -> list[SessionStore]:
-    """Return one line for each stack, the most live heap at the end first: TLS 1.3, and TLS 1.2 where that is all."""
-    ranked = rank_stores(stores)
+    """Return one line for each stack without client certificates, the most live heap at the end first: TLS 1.3, and
+    TLS 1.2 where that is all."""
+    ranked = [one for one in rank_stores(stores) if one.auth == "server"]
     newer = {one.stack for one in ranked if one.protocol == "TLSv1.3"}
     return [one for one in ranked if one.protocol == "TLSv1.3" or one.stack not in newer]
 

@@ -43,6 +43,11 @@ class SessionStore:
         """The version of TLS."""
         return harness_arguments(self.run)["protocol"]
 
+    @property
+    def auth(self) -> str:
+        """Who is authenticated: the server, or both."""
+        return harness_arguments(self.run).get("auth", "server")
+
     @cached_property
     def phases(self) -> list[Phase]:
         """`contexts`, and the end of each wave."""

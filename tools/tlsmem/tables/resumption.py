@@ -57,9 +57,10 @@ def fraction_cell(value: Fraction) -> Cell:
 
 
 def signed_cell(value: Fraction) -> Cell:
-    """With its direction."""
+    """With its direction; a remainder too small to show has none."""
     cell = fraction_cell(value)
-    return Cell(f"+{cell.text}" if value > 0 else cell.text, cell.value, cell.note)
+    sign = "+" if value > 0 and cell.text.strip("0.") else ""
+    return Cell(sign + cell.text.replace("-0.0", "0.0"), cell.value, cell.note)
 
 
 def without_suite(value: Amount) -> Amount:
@@ -123,6 +124,7 @@ def store_columns(records: Sequence[Record]) -> list[Column]:
         Column("place", "what is kept", left=True, value=place),
         Column("stack", "stack", left=True, value=lambda row: row.stack),
         Column("protocol", "TLS", left=True, value=lambda row: row.protocol),
+        Column("auth", "authentication", left=True, usual=USUAL_AUTH, value=lambda row: row.auth),
         amount("entry_bytes", "bytes", lambda row: row.entry_bytes),
         optional(amount("entry_blocks", "blocks", lambda row: row.entry_blocks)),
         Column("per_session", "per session", value=lambda row: row.entries_each_session, form=integer_cell),
@@ -139,8 +141,8 @@ def store_table(records: Sequence[Record]) -> Table:
     stores = find_stores(records)
     table = Table("resumption", "What is kept of sessions that are gone", STORE_CAPTION, store_columns(records))
     table.add_rows(sorted((one for one in stores if not one.refusal), key=order_store))
-    refused = dict.fromkeys((one.stack, one.protocol, strip_suite(one.refusal)) for one in stores if one.refusal)
-    table.without = [f"{stack}, {protocol}: {reason}" for stack, protocol, reason in refused]
+    refused = dict.fromkeys((one.stack, strip_suite(one.refusal)) for one in stores if one.refusal)
+    table.without = [f"{stack}: {reason}" for stack, reason in refused]
     return table
 
 
@@ -225,4 +227,5 @@ def describe_refusals(rows: Sequence[TicketRow | ResumedRow]) -> list[str]:
 
 def describe_cases(cases: Iterable[Case]) -> str:
     """Return protocols, with the authentication where it is mutual."""
-    return ", ".join(dict.fromkeys(case.protocol + (", mutual" if case.auth != USUAL_AUTH else "") for case in cases))
+    said = (case.protocol if case.auth == USUAL_AUTH else f"{case.protocol} with client certificates" for case in cases)
+    return ", ".join(dict.fromkeys(said))
