@@ -16,11 +16,11 @@ RESIDENT = {"system": [20 * MIB] * 20, "tcmalloc": [20 * MIB + wave * MIB // 2 f
 def lines():
     """Runs of two allocators on two stacks, and one that only one stack has."""
     runs = [
-        churn(LEFT, resident, "rss", pattern="sawtooth", allocator=allocator, stack=stack)
+        churn(LEFT, resident, "rss", pattern="lifetimes", allocator=allocator, stack=stack)
         for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
         for allocator, resident in RESIDENT.items()
     ]
-    runs += [churn(LEFT, RESIDENT["system"], "heap", pattern="sawtooth", stack="openssl@3.5.5")]
+    runs += [churn(LEFT, RESIDENT["system"], "heap", pattern="lifetimes", stack="openssl@3.5.5")]
     runs += [churn(LEFT, RESIDENT["system"], "rss", pattern="waves")]
     return picture.compare_alike(picture.select_lines(find_churn(runs)))
 
@@ -43,10 +43,10 @@ def test_the_title_names_the_smallest_allocator_and_what_the_largest_adds(lines)
 
 
 def test_without_several_allocators_there_is_nothing_to_compare():
-    runs = [churn(LEFT, RESIDENT["system"], "rss", pattern="sawtooth")]
+    runs = [churn(LEFT, RESIDENT["system"], "rss", pattern="lifetimes")]
     assert picture.compare_alike(picture.select_lines(find_churn(runs))) == []
     made, panels = pyplot.subplots(1, 1, squeeze=False, layout="constrained")
     with pytest.raises(ValueError) as stop:
         picture.draw(made, list(panels.flat), [])
-    assert "tools/measure.py churn-allocators" in str(stop.value)
+    assert "tools/measure.py churn-lifetimes" in str(stop.value)
     pyplot.close(made)

@@ -19,7 +19,7 @@ def test_growing_heap_is_a_warning_and_growing_rss_is_named(tmp_path):
 
 
 def test_several_allocators_have_a_picture(tmp_path):
-    runs = [churn([0] * 20, STEEP, "rss", pattern="sawtooth", allocator=name) for name in ("system", "mimalloc")]
+    runs = [churn([0] * 20, STEEP, "rss", pattern="lifetimes", allocator=name) for name in ("system", "mimalloc")]
     section = churn_section.section(read(tmp_path, runs))
     assert [one.name for one in section.pictures] == ["churn"]
 

@@ -14,7 +14,7 @@ from tlsmem.stats.churn import Churn, skipped_waves
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import MIB
 
-ROLE, PATTERN = "server", "sawtooth"
+ROLE, PATTERN = "server", "lifetimes"
 NAMES = {"system": "glibc"}
 COLOURS = {  # one arena of glibc differs too little from several to be seen
     "system": "#b03a2e",
@@ -103,7 +103,7 @@ def draw(made: Figure, panels: Sequence[Axes], found: Sequence[Churn]) -> None:
     lines = select_lines(found)
     stacks = list(dict.fromkeys(one.stack for one in lines))
     if not stacks:
-        raise ValueError("no server's process was measured over waves (tools/measure.py churn-allocators)")
+        raise ValueError("no server's process was measured over waves (tools/measure.py churn-lifetimes)")
     for axes, stack in zip(panels, stacks, strict=False):
         draw_panel(axes, [one for one in lines if one.stack == stack])
     panels[0].set_ylabel("MiB")
@@ -111,9 +111,7 @@ def draw(made: Figure, panels: Sequence[Axes], found: Sequence[Churn]) -> None:
     handles = [Line2D([], [], color=COLOURS[allocator], label=name) for allocator, name in allocators]
     handles.append(Line2D([], [], color=INK, linestyle="--", label=LIVE))
     pairs, threads = lines[0].pairs, dict(lines[0].settings)["threads"]
-    subtitle = (
-        f"RSS of a server's process when all {pairs} sessions of a wave are open. 1 % of them end three waves later."
-    )
+    subtitle = f"RSS of a server's process with {pairs} sessions open. A random quarter of them ends with each wave."
     caption = f"{threads} threads; RSS and live heap beyond those before the first wave. "
     add_frame(
         made, describe_finding(lines), subtitle, caption + describe_records([one.record for one in lines]), handles

@@ -109,7 +109,7 @@ def letters(number: int) -> str:
 
 
 # Campaigns: of each the newest recording with more than half.
-NEEDED = ("mem", "stacks", "stall", "contexts", "throughput", "handshake")
+NEEDED = ("mem", "stacks", "stall", "contexts", "churn", "throughput", "handshake")
 
 
 def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]]:
