@@ -157,6 +157,7 @@ def end_line(asked: dict[str, str], behaviour: str) -> None:
         "group": asked["group"].lower(),
         "group_from": "offer",
         "resumed": behaviour == "resumed" or asked.get("resume") == "on",
+        "retried": False,
         "client_verified": None if asked["role"] == "server" else True,
         "server_verified": None if asked["role"] == "client" else False,
     }
