@@ -106,7 +106,7 @@ where
             resumed: matches!(it.handshake_kind(), Some(Resumed | ResumedWithHelloRetryRequest)),
             // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
             peer_verified: !it.is_handshaking() && it.peer_identity().is_some(),
-            peer: it.peer_identity().and_then(leaf).into(),
+            peer: it.peer_identity().and_then(|it| leaf(it.identity())).into(),
         }
     }
 }

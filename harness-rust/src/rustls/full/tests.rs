@@ -42,8 +42,8 @@ struct Pair(Told<ClientConnection>, Told<ServerConnection>);
 
 impl Pair {
     fn new(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> Self {
-        let client = Told::from(ClientConnection::connection(client.clone()).unwrap());
-        let server = Told::from(ServerConnection::connection(server.clone()).unwrap());
+        let client = Told::from(ClientConnection::new(client.clone(), "localhost".try_into().unwrap()).unwrap());
+        let server = Told::from(ServerConnection::new(server.clone()).unwrap());
         assert_eq!([client.resumed(), server.resumed()], [false; 2], "nothing is known yet");
         Self(client, server)
     }
