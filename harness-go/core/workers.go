@@ -163,7 +163,11 @@ func meetAll(at *sync.WaitGroup) {
 
 // work runs a scenario: makes the server's context, all workers and their rounds, and prints them.
 func work(scenario *timed) {
+	if certsMayBeRefused() {
+		refusalsBegin("does not take the suite's certificates")
+	}
 	workers, server := make([]worker, run.threads), driver.Context(Server, &run.suite)
+	refusalsEnd()
 	var done sync.WaitGroup
 	ready.Add(run.threads)
 	finished.Add(run.threads)

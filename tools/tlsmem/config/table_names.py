@@ -29,11 +29,11 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "chains": "runs of servers with and without client certificates (tools/measure.py chains)",
     "chain-keys": "runs with client certificates of several kinds of keys (tools/measure.py chains-keys)",
     "client-certificates": "runs in which each client has its own certificate (tools/measure.py chains-each)",
-    "post-quantum": "runs with ML-DSA certificates (tools/measure.py post-quantum)",
-    "key-exchange": "runs of several groups with RSA-2048 certificates (tools/measure.py post-quantum)",
     "tickets": "heap runs of full records with and without tickets (tools/measure.py resumption)",
     "resumed": "heap runs of full records whose sessions are resumed (tools/measure.py resumption-resumed)",
     "c1m": "a large run by windows with one role kept, and two smaller ones (make c1m)",
+    "post-quantum": "runs with ML-DSA certificates (tools/measure.py post-quantum)",
+    "key-exchange": "runs of several groups with RSA-2048 certificates (tools/measure.py post-quantum)",
 }
 
 HANDSHAKES = "runs of the scenario handshake (make handshake)"
