@@ -120,7 +120,7 @@ func refused(suite *core.Suite, cipher uint16, offered []tls.CurveID) error {
 	case suite.Store:
 		return errors.New("store=on: a server keeps no sessions; what it issues are tickets that hold all")
 	case suite.Tickets > 1:
-		return fmt.Errorf("tickets=%d: a server sends one", suite.Tickets)
+		return fmt.Errorf("tickets=%d: issues one ticket at most", suite.Tickets)
 	case suite.Options == "low-memory":
 		return errors.New("options=low-memory: documents no setting that saves memory")
 	case suite.Options == "drop-peer-chain":

@@ -68,7 +68,7 @@ func TestWhatCryptoTlsCannotDoIsSaid(t *testing.T) {
 		}),
 		"has this group in TLS 1.3 only":                                                 suite("TLSv1.2", sound[0].Cipher, "X25519MLKEM768"),
 		"auth=none: every server has a certificate":                                      with(func(it *core.Suite) { it.Auth = "none" }),
-		"tickets=2: a server sends one":                                                  with(func(it *core.Suite) { it.Tickets = 2 }),
+		"tickets=2: issues one ticket at most":                                           with(func(it *core.Suite) { it.Tickets = 2 }),
 		"store=on: a server keeps no sessions; what it issues are tickets that hold all": with(func(it *core.Suite) { it.Store = true }),
 		"options=low-memory: documents no setting that saves memory":                     with(func(it *core.Suite) { it.Options = "low-memory" }),
 	} {

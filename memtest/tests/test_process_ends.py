@@ -56,7 +56,16 @@ def test_a_killed_process_ends_the_one_that_waits_for_it_within_a_second(program
 def test_a_process_at_work_sees_that_the_other_has_ended(program, joined):  # noqa: F811
     """Not only where they meet: here the other has been at every meeting before it ended."""
     wires, mine, its = joined
-    terms = ["role=server", "sessions=20", "window=10", "threads=1", "until=", "marks=0", *NONE[:3], "client_groups=none"]
+    terms = [
+        "role=server",
+        "sessions=20",
+        "window=10",
+        "threads=1",
+        "until=",
+        "marks=0",
+        *NONE[:3],
+        "client_groups=none",
+    ]
     sent = b"".join(
         term.encode().ljust(128, b"\0")
         for term in [

@@ -51,7 +51,8 @@ def test_a_plan_takes_the_rss_that_cost_prints():
     for setting in dict.fromkeys(key[1:] for key in costs):
         known = {stack: size for (stack, *rest), size in costs.items() if tuple(rest) == setting}
         recorded = {stack: size for stack, size in known.items() if size is not None}
-        assert planned_bytes(recorded, *setting) == recorded, setting
+        if recorded:
+            assert planned_bytes(recorded, *setting) == recorded, setting
         for stack in known.keys() - recorded.keys():
             with pytest.raises(ValueError):
                 planned_bytes([stack], *setting)
