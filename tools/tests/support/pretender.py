@@ -150,6 +150,12 @@ def misbehave(behaviour: str) -> None:
         sys.exit(0)
 
 
+def retries(asked: dict[str, str]) -> bool:
+    """A client that begins with another group than the server's."""
+    offered = asked.get("client_groups", asked["group"])
+    return offered != "library" and offered.partition(":")[0] != asked["group"]
+
+
 def end_line(asked: dict[str, str], behaviour: str) -> None:
     agreed = {
         "protocol": asked["protocol"],
@@ -157,7 +163,7 @@ def end_line(asked: dict[str, str], behaviour: str) -> None:
         "group": asked["group"].lower(),
         "group_from": "offer",
         "resumed": behaviour == "resumed" or asked.get("resume") == "on",
-        "retried": False,
+        "retried": retries(asked),
         "client_verified": None if asked["role"] == "server" else True,
         "server_verified": None if asked["role"] == "client" else False,
     }
