@@ -60,6 +60,19 @@ def test_without_a_leak_live_heap_is_that_of_the_sessions_open(null, pattern, ar
         assert live(phases, "drained", role) == [0]
 
 
+def resident_when_ended(harness, *arguments):
+    """Anonymous memory when the last of two waves has ended, in pages for each pair that it closed."""
+    lines = lines_of(run(harness, "churn", SESSIONS, "pattern=waves", "waves=2", *NONE, *arguments))
+    phases = [line["rss_anon_bytes"] for line in lines if line.get("phase") in ("contexts", "closed")]
+    return (phases[-1] - phases[0]) / 4096 / PAIRS
+
+
+def test_a_trimmed_wave_gives_its_pages_back(null):
+    """A session of the null stack is one page; nothing else is allocated."""
+    assert resident_when_ended(null) > 1.9
+    assert resident_when_ended(null, "trim=on") < 0.2
+
+
 def test_the_run_line_has_the_keys_of_the_scenario(null):
     done = run(null, "churn", SESSIONS, "pattern=lifetimes", "waves=2", "seed=7", "trim=on", *NONE)
     assert lines_of(done)[0]["settings"] == {
