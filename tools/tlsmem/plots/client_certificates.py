@@ -38,8 +38,8 @@ class Cost(NamedTuple):
 
     @property
     def drops(self) -> bool:
-        """Whether the server was told to keep no chains."""
-        return self.row.configuration.options == DROP_PEER_CHAIN
+        """Whether the server was told, or is built, to keep no chains."""
+        return DROP_PEER_CHAIN in (self.row.configuration.options, *self.row.stack.partition("@")[0].split("+"))
 
     @property
     def title(self) -> str:
@@ -47,7 +47,7 @@ class Cost(NamedTuple):
         protocol = self.row.configuration.protocol
         told = [protocol.replace("TLSv", "TLS ")] if protocol != NEWEST_PROTOCOL else []
         told += ["chain dropped"] if self.drops else []
-        return ", ".join([stack_title(self.row.stack), *told])
+        return ", ".join([stack_title(self.row.stack).replace(f" ({DROP_PEER_CHAIN})", ""), *told])
 
 
 def find_costs(rows: Iterable[ChainRow]) -> list[Cost]:
@@ -86,7 +86,8 @@ def draw_bars(axes: Axes, costs: Sequence[Cost]) -> None:
     for at, cost in enumerate(costs):
         axes.barh(at, cost.alone, height=0.68, color=ALONE_COLOUR, zorder=2)
         axes.barh(at, cost.added, left=cost.alone, height=0.68, color=library_colour(cost.row.stack), zorder=2)
-        text = f"+{cost.added:,.0f} B ({cost.growth - 1:+.0%})" if cost.added >= 1 else "+0"
+        text = f"+{cost.added:,.0f} B" if cost.added >= 1 else "+0"
+        text += f" ({cost.growth - 1:+.0%})" if cost.growth >= 1.01 else ""
         write_beside(axes, cost.alone + cost.added, at, text, bold=cost.growth >= 2)
     list_rows(axes, [cost.title for cost in costs])
     axes.set_xlim(0, 1.3 * max(cost.alone + cost.added for cost in costs))

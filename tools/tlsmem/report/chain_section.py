@@ -8,6 +8,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots import client_certificates
 from tlsmem.plots.client_certificates import Cost
 from tlsmem.plots.picture import PAGE_INCHES
@@ -66,7 +67,7 @@ def sentences(costs: Sequence[Cost]) -> Iterator[str]:
     )
     for cost in costs:
         kept = next((one for one in costs if one.row.stack == cost.row.stack and not one.drops), None)
-        if cost.drops and kept:
+        if cost.row.configuration.options == DROP_PEER_CHAIN and kept:
             yield (
                 f"{stack_title(cost.row.stack)} holds {kept.added - cost.added:,.0f} B less where its option "
                 "drop-peer-chain is set: docs/reference/stacks.md has the call."

@@ -1,8 +1,9 @@
-"""Which function holds what is in a bucket: the deepest that most of its bytes were allocated in."""
+"""Which function holds what is in a bucket: the one by which the bucket's rules know most of its bytes."""
 
 from collections import Counter
 
 from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets.rules import Rule
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.schema.records import Record
@@ -10,24 +11,26 @@ from tlsmem.schema.roles import Role
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.phase_holder import Holder
 
-MOST = 0.6  # of the bytes
-
 
 def find_bucket_holder(run: Record | Missing, role: Role, phase: str, bucket: str) -> Holder | Missing:
-    """Return the function in which, or below which, most of the bucket's live bytes of one session were allocated, and
-    the bytes of the whole bucket."""
+    """Return the function below which most of the bucket's live bytes of one session were allocated, and the bytes of
+    the whole bucket."""
     if isinstance(run, Missing):
         return run
     profile = sites_reader.profile_from_record(run)
-    sums, below = BucketSums(profile), Counter[tuple[Frame, ...]]()
-    for stack, held in profile.live_of_sessions(phase, role).items():
-        if sums.bucket(stack) == bucket:
-            outer = tuple(frame._replace(line=None, address=None) for frame in reversed(profile.stacks.frames(stack)))
-            below.update({outer[:depth]: held.bytes for depth in range(1, len(outer) + 1)})
-    if not below:
+    sums, held = BucketSums(profile), Counter[Frame]()
+    for stack, live in profile.live_of_sessions(phase, role).items():
+        rule = sums.rule(stack)
+        if rule and rule.bucket == bucket:
+            held[find_known_frame(profile.stacks.frames(stack), rule)] += live.bytes
+    if not held:
         return Missing(f"no live bytes in the bucket {bucket}")
-    whole = max(below.values())
-    common = max((path for path, size in below.items() if size >= MOST * whole), key=len)
-    return Holder(
-        skip_containers(tuple(reversed(common)))[0], round(sums.each(sums.live_by_bucket(phase, role)[bucket]))
-    )
+    ((frame, _),) = held.most_common(1)
+    return Holder(frame, round(sums.each(sums.live_by_bucket(phase, role)[bucket])))
+
+
+def find_known_frame(frames: tuple[Frame, ...], rule: Rule) -> Frame:
+    """Return the outermost function that the rule asks for; of a rule that asks who allocated, that one."""
+    named = (frame for frame in reversed(frames) if rule.within and rule.within.fullmatch(frame.function or ""))
+    found = next(named, skip_containers(frames)[0])
+    return found._replace(line=None, address=None)  # whatever it called
