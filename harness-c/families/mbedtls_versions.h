@@ -33,6 +33,7 @@ typedef mbedtls_ecp_group_id group;
 #define RSA_MODE(mode) mode,
 #define PSA_SUCCESS 0
 #define MBEDTLS_SSL_CLIENT_CERTIFICATE_VERIFY MBEDTLS_SSL_CERTIFICATE_VERIFY
+#define MBEDTLS_SSL_NEW_SESSION_TICKET MBEDTLS_SSL_SERVER_NEW_SESSION_TICKET
 #define psa_crypto_init() PSA_SUCCESS
 #define mbedtls_psa_crypto_free() ((void)0)
 #define mbedtls_ssl_context_get_config(ssl) ((ssl)->conf)
