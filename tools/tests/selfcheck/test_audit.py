@@ -76,6 +76,9 @@ def test_clients_with_a_certificate_each_have_a_context_each():
     kept = {"phases": ("closed", "trimmed"), "bytes_each": 200, "blocks_each": 1, "role": "client_context"}
     assert findings(**kept, argv=[*words, "client_certs=each"]) == []
     assert len(findings(**kept, argv=words)) == 1
+    uneven = {"phases": ("client 2", "established"), "once": 100_003}
+    assert findings(**uneven, argv=[*words, "client_certs=each"]) == []
+    assert len(findings(**uneven, argv=words)) == 1
     assert len(findings(**kept | {"role": "server"}, argv=[*words, "client_certs=each"])) == 1
 
 

@@ -174,7 +174,7 @@ def states(judged: RunGroup) -> Iterator[str]:
     for side, roles in SIDES.items():
         if side in find_tables(pair):  # the table heap has them
             continue
-        if side == "client" and harness_arguments(pair[0]).get("client_certs") == "each":  # a context for each client
+        if has_own_contexts(pair, side):
             continue
         closed, freed = (added_per_session(pair, roles, phase) for phase in ("closed", "freed"))
         left = [Quotient(one.amount - other.amount, one.sessions) for one, other in zip(closed, freed, strict=True)]
@@ -185,6 +185,11 @@ def states(judged: RunGroup) -> Iterator[str]:
             f"state: {judged}: {by_owner(kept)} are kept after it is closed, until the context is freed: resumption "
             "state that the suite does not ask for"
         )
+
+
+def has_own_contexts(pair: tuple[Record, Record], role: str) -> bool:
+    """Return whether each session of the role has a context of its own, which keeps what its first session made."""
+    return role == "client" and harness_arguments(pair[0]).get("client_certs") == "each"
 
 
 def added_per_session(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tuple[Quotient, Quotient]:
@@ -206,6 +211,8 @@ def unevens(judged: RunGroup) -> Iterator[str]:
     names = [phase.phase for phase in pair[0].phases]
     begin, end = "sessions" if judged.setting.window == "all" else ESTABLISHED, "closed"
     for role in judged.roles:
+        if has_own_contexts(pair, role):
+            continue
         for name in names[names.index(begin) : names.index(end)]:
             cost = session_cost.live_cost(*pair, role, name)
             if find_cause(pair, role, cost) == "unknown":
