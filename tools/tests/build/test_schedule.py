@@ -96,6 +96,7 @@ def test_a_stack_named_alone_has_all_cpus(root):  # noqa: F811
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_what_was_started_ends_with_the_build(tmp_path, number, status):
     """A build of two stacks whose steps would run for an hour."""
+    sleep = f"sleep 3601.{os.getpid()}{number}"  # the other signal may be tried beside this one
     program = tmp_path / "two.py"
     program.write_text(
         f"import sys; sys.path[:0] = [{str(ROOT / 'tools')!r}]\n"
@@ -105,7 +106,7 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "from tlsmem.config import definitions\n"
         f"root = test_harness.clone(pathlib.Path({str(tmp_path / 'clone')!r}))\n"
         "source = definitions.Source(crate='tiny-src', version='1.2.3', sha256='0' * 64, tree='upstream')\n"
-        "stack = definitions.Stack(harness='c', driver='null', licence='MIT', source=source, steps=['sleep 3601'])\n"
+        f"stack = definitions.Stack(harness='c', driver='null', licence='MIT', source=source, steps=[{sleep!r}])\n"
         "build_stacks.ROOT, build_stacks.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
         "build_stacks.definitions.check_definitions = lambda *_: None\n"
         "build_stacks.system_packages.require_cargo_for = lambda *_: None\n"
@@ -121,15 +122,15 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         env=os.environ,
     )
     for _ in range(1 if shared_resources.count_cpus() < 2 else 2):
-        assert re.match(r"[ab]@1: step 1 of 1, sleep 3601 \.\.\.", running.stderr.readline())
+        assert re.match(rf"[ab]@1: step 1 of 1, {sleep} \.\.\.", running.stderr.readline())
     running.send_signal(number)
     assert running.wait(60) == status
-    assert not sleepers()
+    assert not running_commands(sleep)
 
 
-def sleepers():
+def running_commands(command):
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    return [line for line in listed.splitlines() if line == "sleep 3601"]
+    return [line for line in listed.splitlines() if line == command]
 
 
 @pytest.mark.parametrize(
