@@ -33,6 +33,24 @@ def test_sessions_of_the_null_stack_are_as_predicted_and_made_once(tmp_path):
     assert second.stdout == first.stdout
 
 
+def test_memory_that_is_left_to_others_limits_the_number(tmp_path):
+    """Of 10,000 GiB nothing is left for sessions: the two small runs stay, and the sentence names what fits."""
+    refused = c1m("--stack=null@c", "--window=10", "--n=3000", "--reserve=10000", f"--out={tmp_path}")
+    assert refused.returncode == 1
+    assert "the largest number that fits is 0, and a comparison needs more than 200" in refused.stderr
+    assert len((tmp_path / "null@c.jsonl").read_text().splitlines()) == 2
+
+
+def test_options_of_the_library_are_runs_of_their_own(tmp_path):
+    """A suite with options is another suite: what was recorded without them is not taken for it."""
+    words = ("--stack=openssl@3.5.5", "--window=2", "--n=60", f"--out={tmp_path}")
+    c1m(*words)
+    second = c1m(*words, "--options=low-memory")
+    runs = [json.loads(line) for line in (tmp_path / "openssl@3.5.5.jsonl").read_text().splitlines()]
+    assert [run["suite"] for run in runs] == [*["tls13-ecdsa-aes256"] * 3, *["tls13-ecdsa-aes256+low-memory"] * 3]
+    assert "tls13-ecdsa-aes256+low-memory" in second.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -16,9 +16,10 @@ EXAMPLES = """examples:
   tools/c1m.py                                   every stack of the campaign c1m that is built
   tools/c1m.py --stack rustls+aws-lc@0.23.46     one stack: 8 GB and a quarter of an hour
   tools/c1m.py --stack openssl@3.5.5 --window 100
+  tools/c1m.py --stack openssl@3.5.5 --options low-memory
   tools/c1m.py --n 100000 --out data/local/c100k
 
-Exit status 1: a run failed, or took more than 1 % more or less than predicted."""
+Exit status 1: a run failed, took more than 1 % more or less than predicted, or too few sessions fit to compare."""
 
 
 def parser() -> CommandParser:

@@ -12,6 +12,7 @@ from tlsmem.config import definitions, toml_tables
 from tlsmem.config.campaigns import Campaign
 from tlsmem.config.matrix import has_tls
 from tlsmem.config.run import SYSTEM, Run
+from tlsmem.config.suite_variants import name_variant
 from tlsmem.run import exclusive, heap_page, preflight
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import Provenance, describe_missing, is_built, read_manifest
@@ -31,15 +32,17 @@ from tlsmem.stats.session_forecast import (
 CAMPAIGN = "c1m"
 KEEPS: dict[Role, Roles] = {"client": "keep-client", "server": "keep-server"}
 GIB = 1024**3
+FIRST_TO_KILL = "800"  # of 1000: where memory runs out after all, the kernel ends the harness and no other program
 
 
 class SessionRuns:
     """The runs of each stack, with what a recording has of them already."""
 
     def __init__(self, given: argparse.Namespace, campaign: Campaign, recording: Path) -> None:
-        self.suite, self.recording = campaign.suites[0], recording
+        self.suite, self.recording = name_variant(campaign.suites[0], given.options or "default"), recording
         self.role: Role = given.role or "server"
         self.window, self.most = int(given.window), int(given.n)
+        self.reserve_bytes = int(given.reserve) * GIB
         self.runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout)
         self.records = {} if given.fresh else {one.key: one for one in append_records.load_existing(recording)}
 
@@ -79,7 +82,7 @@ class SessionRuns:
             return all(tell_unmeasured(one) for one in small)
         sessions = self.choose_sessions(stack, forecast_sessions(*small))
         if sessions <= 2 * step:
-            return True
+            return False
         (largest,) = await self.record(stack, sessions)
         if largest.status != "measured":
             return tell_unmeasured(largest)
@@ -91,17 +94,21 @@ class SessionRuns:
         step, most = SMALLEST_WINDOWS * self.window, self.find_records(stack)[-1].sessions // 2
         if most == self.most:
             return most
-        need, have = preflight.MARGIN * forecast.bytes_at(self.most), preflight.available_bytes()
+        need = preflight.MARGIN * forecast.bytes_at(self.most)
+        have = max(0, preflight.available_bytes() - self.reserve_bytes)
         says = (
             f"memtest: {stack}: {self.most:,} {self.role} sessions need {need / GIB:,.2f} GiB "
             f"({forecast.session_bytes:,.0f} B each); {have / GIB:,.2f} GiB are available"
+            + f" beside the {self.reserve_bytes / GIB:,.0f} GiB of RESERVE"
+            * (self.reserve_bytes > 0)
         )
         if need <= have:
             print(says, file=sys.stderr)
             return self.most
         fitting = forecast.largest_fitting(have / preflight.MARGIN) // step * step
         chosen = most if most > 2 * step else fitting
-        print(f"{says}: {f'{chosen:,} are run' if chosen > 2 * step else 'too few fit'}", file=sys.stderr)
+        few = f"the largest number that fits is {fitting:,}, and a comparison needs more than {2 * step:,}"
+        print(f"{says}: {f'{chosen:,} are run' if chosen > 2 * step else few}", file=sys.stderr)
         return chosen
 
 
@@ -121,6 +128,7 @@ def run(given: argparse.Namespace) -> int:
     exclusive.claim_machine(False)
     append_records.prepare(recording)
     heap_page.remove_stale_pages()
+    Path("/proc/self/oom_score_adj").write_text(FIRST_TO_KILL)  # harnesses inherit it
     runs = SessionRuns(given, campaign, recording)
 
     async def work() -> bool:

@@ -223,7 +223,8 @@ VARIABLES = (
         "drop-peer-chain: its option for servers not to keep client certificates (docs/reference/stacks.md)",
         Choice(choices.LIBRARY_OPTIONS),
         goals={"mem": mem_default("options", "default")}
-        | {name: CampaignDefault("throughput", "options", "default") for name in TIMED},
+        | {name: CampaignDefault("throughput", "options", "default") for name in TIMED}
+        | {"c1m": "default"},
         example="OPTIONS=low-memory",
     ),
     Option(
@@ -253,6 +254,13 @@ VARIABLES = (
         Number(),
         goals={"c1m": "1000"},
         example="WINDOW=100",
+    ),
+    Option(
+        "RESERVE",
+        "GiB of the available memory that a run leaves to other programs",
+        Number(0, most=10**4),
+        goals={"c1m": "4"},
+        example="RESERVE=1",
     ),
     Option(
         "WINDOW",
