@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Six slides of a talk, 16:9, from recordings."""
+"""The slides of a talk, 16:9, from recordings."""
 
 from tlsmem.cli.plot_slides import main
 

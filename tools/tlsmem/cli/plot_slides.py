@@ -1,5 +1,4 @@
-"""Draw seven slides of a talk, 16:9, from recordings: every stack, why OpenSSL, what 3.2 traded, post-quantum, a
-reconnect storm, and live heap against RSS."""
+"""Draw the slides of a talk, 16:9, from recordings: a finding each, of every axis that is recorded."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -10,6 +10,7 @@ from tlsmem.plan import recordings
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import (
     churn,
+    client_certificates,
     client_contexts,
     every_stack,
     heap_against_rss,
@@ -33,6 +34,7 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "7-stalled-peers": stalled_peers.draw,
     "8-large-hellos": large_hellos.draw,
     "9-post-quantum-certificates": mldsa.draw,
+    "10-client-certificates": client_certificates.draw,
     "11-contexts": client_contexts.draw,
     "13-churn": churn.draw,
 }
