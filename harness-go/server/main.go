@@ -1,5 +1,6 @@
 // A small server on net/http, for live runs: GET /small is answered with one byte, GET /full, which has a body, with a
 // body as long. It listens in plain HTTP and over TLS, and does whatever net/http does by itself; only HTTP/2 is off.
+// On SIGUSR1 it collects its garbage, returns free pages to the OS, and says "collected".
 package main
 
 import (
@@ -10,7 +11,11 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
 	"strconv"
+	"syscall"
 )
 
 var versions = map[string]uint16{"TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13}
@@ -31,10 +36,20 @@ func main() {
 		TLSConfig:    &tls.Config{MinVersion: version, MaxVersion: version},
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
+	go collect()
 	failed := make(chan error)
 	go func() { failed <- server.Serve(listen(*plain)) }()
 	go func() { failed <- server.ServeTLS(listen(*secure), *certs+"/chain.pem", *certs+"/key.pem") }()
 	log.Fatal(<-failed)
+}
+
+func collect() {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	for range asked {
+		debug.FreeOSMemory()
+		log.Print("collected")
+	}
 }
 
 func listen(address string) net.Listener {

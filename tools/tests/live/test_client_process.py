@@ -53,7 +53,7 @@ class Clients:
     """The process, command by command."""
 
     def __init__(self) -> None:
-        words = [sys.executable, "-m", "tlsmem.live.client_process"]
+        words = [sys.executable, "-m", "tlsmem.live.client_process", "127.0.0.1"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(words, cwd=ROOT / "tools", text=True, **pipes)
 

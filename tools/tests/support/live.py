@@ -27,12 +27,14 @@ def live_record(
             "rss_bytes": FIXED["rss"] + 1_000_000 + RSS * resident,
             "rss_anon_bytes": FIXED["rss"] + RSS * resident,
             "page_table_bytes": 40_000 + PAGE_TABLE * resident,
+            "peak_rss_bytes": FIXED["rss"] + 1_500_000 + RSS * resident,
             "live_bytes": FIXED["heap"] + heap_each * open_now if meter == "heap" else None,
             "live_blocks": 900 + 41 * open_now if meter == "heap" else None,
         }
         kernel = FIXED["kernel"] + 40_000 + PAGE_TABLE * resident
         return {
             "phase": name,
+            "ended_s": 10.0 * (1 + phases.index(name)),
             "connections": open_now,
             "server": server,
             "server_kernel": {"kernel_bytes": kernel + SERVER_KERNEL * open_now, "tcp_bytes": 0},
@@ -53,6 +55,9 @@ def live_record(
         "window": window or connections,
         "full_bytes": 16384,
         "hollow": False,
+        "client_processes": 1,
+        "idle_s": 30.0,
+        "settle_s": 15.0,
         "negotiated": {"protocol": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384"} if transport == "tls" else None,
         "cgroup_version": 1,
         "commit": "0" * 40,
@@ -62,6 +67,7 @@ def live_record(
         "elapsed_ns": 1_000_000_000,
         "status": status,
         "reason": None if status == "measured" else "the server has closed a connection",
+        "samples": {"elapsed_s": [], "user_bytes": [], "kernel_bytes": []},
         "phases": [phase(name) for name in phases] if status == "measured" else [],
     }
     return LiveRecord.model_validate(fields | {"key": live_key(fields)})

@@ -19,7 +19,11 @@ from tlsmem.live.servers import SERVERS, ServerError, find_program
 from tlsmem.run import heap_page
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
-from tlsmem.schema.live_records import LivePhase, LiveRecord, Transport, append_live, load_live
+from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
+
+GIB = 2**30
+# Of one connection, rounded up: the server's, the kernel's for both ends, a client's with its state of TLS or without.
+SERVER_BYTES, KERNEL_BYTES, CLIENT_BYTES, HOLLOW_BYTES = 65536, 16384, 98304, 8192
 
 
 def live_runs(given: argparse.Namespace) -> list[LiveRun]:
@@ -59,6 +63,27 @@ def check_descriptors(runs: list[LiveRun]) -> None:
         )
 
 
+def check_memory(runs: list[LiveRun]) -> None:
+    """Exit with a sentence where the largest run needs more memory than there is."""
+    available = read_available_bytes()
+    each = {
+        hollow: SERVER_BYTES + KERNEL_BYTES + (HOLLOW_BYTES if hollow else CLIENT_BYTES) for hollow in (True, False)
+    }
+    for one in runs:
+        need = one.connections * each[one.hollow]
+        if need > available:
+            sys.exit(
+                f"memtest: {one} needs about {need / GIB:.1f} GiB, and {available / GIB:.1f} GiB are available; "
+                f"the largest N that fits is {available // each[one.hollow]}"
+            )
+
+
+def read_available_bytes() -> int:
+    """Return what Linux says that new programs can have."""
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    return next(int(words[1]) * 1024 for words in lines if words[0] == "MemAvailable:")
+
+
 def run(given: argparse.Namespace) -> int:
     """Return the exit status."""
     runs, recording = live_runs(given), recording_directory(given)
@@ -78,7 +103,9 @@ def run(given: argparse.Namespace) -> int:
             print(summary)
         return 0
     print(f"memtest: {summary}", file=sys.stderr)
+    check_memory(to_go)
     append_records.prepare(recording)
+    append_records.refuse_sealed(recording / FOLDER)
     heap_page.remove_stale_pages()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no server outlives this command
     failures = measure_all(to_go, provenance, recording)
@@ -109,13 +136,13 @@ def expected_s(run: LiveRun) -> float:
 
 def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     """Return the record of a run, failed or not."""
-    phases: list[LivePhase] = []
+    timeline = live_run.Timeline()
     started_at, begin, reason, negotiated = utc_now(), time.monotonic_ns(), None, None
     try:
-        negotiated = live_run.measure(run, provenance.program, phases)
+        negotiated = live_run.measure(run, provenance.program, timeline)
     except ServerError as error:
         reason = str(error)
-    return provenance.record(run, phases, negotiated, started_at, time.monotonic_ns() - begin, reason)
+    return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)
 
 
 def show(recording: Path, keys: list[str]) -> None:

@@ -49,11 +49,11 @@ def seal(recording: Path) -> None:
         sys.exit(f"records: {error.filename or recording}: {error.strerror}; the recording is unchanged")
     except KeyboardInterrupt:
         sys.exit(130)
-    plain = sum(file.plain_bytes for file in made.files.values())
-    packed = sum((recording / name).stat().st_size for name in made.files)
-    print(
-        f"{recording}: sealed: {made.records:,} records, {len(made.files)} files, {plain:,} B packed into {packed:,} B"
-    )
+    for directory, manifest in made.items():
+        plain = sum(file.plain_bytes for file in manifest.files.values())
+        packed = sum((directory / name).stat().st_size for name in manifest.files)
+        counts = f"{manifest.records:,} records, {len(manifest.files)} files"
+        print(f"{directory}: sealed: {counts}, {plain:,} B packed into {packed:,} B")
 
 
 def verify(recordings: list[Path]) -> int:

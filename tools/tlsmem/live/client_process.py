@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-PORTS = 20_000  # connections from one source address: Linux has some 28,000 ports for them
 IP_BIND_ADDRESS_NO_PORT = 24  # of Linux: the port is chosen when it is known whom to connect to, which is quick
 ROOM = 65536  # bytes of a read
 AT_ONCE = 100  # connections that are being opened: a server's backlog may be 511
@@ -97,9 +96,10 @@ class Connection:
 
 
 class Clients:
-    """All connections of a run, in the order in which they were opened."""
+    """All connections of this process, in the order in which they were opened, from one source address."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str) -> None:
+        self.source = source
         self.connections: list[Connection] = []
         self.context: ssl.SSLContext | None = None
         self.endpoint = ("127.0.0.1", 0)
@@ -121,8 +121,7 @@ class Clients:
         for begin in range(0, count, AT_ONCE):
             new = []
             for _ in range(min(AT_ONCE, count - begin)):
-                source = f"127.0.{1 + len(self.connections) // PORTS}.1"
-                self.connections.append(Connection(self.endpoint, source, self.context))
+                self.connections.append(Connection(self.endpoint, self.source, self.context))
                 new.append(self.connections[-1])
             for connection in self.wait(new, select.EPOLLOUT):
                 if error := connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
@@ -211,7 +210,7 @@ class Clients:
 
 
 def main() -> None:
-    clients = Clients()
+    clients = Clients(sys.argv[1])
     commands: dict[str, Callable[..., Any]] = {
         name: getattr(clients, name)
         for name in (

@@ -73,13 +73,13 @@ def measure_idle_sockets(connections: int) -> IdleSockets:
         MemoryGroup("server") as server,
         MemoryGroup("client") as client,
         run_server(network, server),
-        Clients(network, client) as clients,
+        Clients(network, client, connections + FIRST) as clients,
     ):
-        descriptors = connections + FIRST + SPARE
+        descriptors = clients.share + SPARE
         clients.call("configure", port=PORTS.plain, root=None, protocol="", limit_s=60, descriptors=descriptors)
-        clients.call("connect", count=FIRST)
+        clients.connect(0, FIRST)
         before = read(server, client)
-        clients.call("connect", count=connections)
+        clients.connect(FIRST, FIRST + connections)
         after = read(server, client)
     return IdleSockets(
         (after.server - before.server) / connections,

@@ -1,16 +1,20 @@
 """One live run: a server, so many connections, and what both ends hold at the end of each phase."""
 
+import contextlib
+import threading
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.clients import Clients
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import RunningServer
-from tlsmem.live.servers import CERTS, SERVERS, Program
-from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Transport
+from tlsmem.live.servers import CERTS, SERVERS, Program, ServerError
+from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Samples, Transport
 
 LIMIT_S = 60.0  # for a server to answer
+SAMPLE_S = 0.5  # from one reading of memory over time to the next
 WARM_UP = 20  # connections that come and go first: what a server allocates once
 SPARE = 200  # descriptors of the clients beside connections
 SMALL = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -36,6 +40,42 @@ class LiveRun(NamedTuple):
         return f"{self.server} {self.transport} {self.connections:,} connections{window} {self.meter}"
 
 
+class Timeline:
+    """When a run began, what each phase ended with, and what the server held meanwhile."""
+
+    def __init__(self) -> None:
+        self.begin = time.monotonic()
+        self.phases: list[LivePhase] = []
+        self.samples = Samples(elapsed_s=[], user_bytes=[], kernel_bytes=[])
+
+    def elapsed_s(self) -> float:
+        return round(time.monotonic() - self.begin, 2)
+
+    @contextlib.contextmanager
+    def watch(self, server: RunningServer, group: MemoryGroup) -> Iterator[None]:
+        """Read the server's memory all the while, without the heap meter: a meter's own memory is none of a server."""
+        stop = threading.Event()
+
+        def sample() -> None:
+            while not stop.wait(SAMPLE_S):
+                with contextlib.suppress(OSError, ValueError, KeyError):  # a process has ended while it was read
+                    user, tables = server.read_resident()
+                    kernel = group.read()
+                    self.samples.elapsed_s.append(self.elapsed_s())
+                    self.samples.user_bytes.append(user + tables)
+                    self.samples.kernel_bytes.append(max(0, kernel.kernel_bytes + kernel.tcp_bytes - tables))
+
+        thread = threading.Thread(target=sample)
+        if server.meter == "rss":
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            if server.meter == "rss":
+                thread.join()
+
+
 class Measuring:
     """A server and its clients, taken from phase to phase."""
 
@@ -45,11 +85,11 @@ class Measuring:
         server: RunningServer,
         clients: Clients,
         groups: tuple[MemoryGroup, MemoryGroup],
-        phases: list[LivePhase],
+        timeline: Timeline,
     ) -> None:
         self.run, self.server, self.clients = run, server, clients
         self.server_group, self.client_group = groups
-        self.phases = phases
+        self.timeline = timeline
         self.open = 0
         self.negotiated: dict[str, str] | None = None
 
@@ -58,8 +98,15 @@ class Measuring:
         memory = self.server.settle()
         kernels = (KernelBytes(**group.read()._asdict()) for group in (self.server_group, self.client_group))
         server, client = kernels
-        self.phases.append(
-            LivePhase(phase=name, connections=self.open, server=memory, server_kernel=server, client_kernel=client)
+        self.timeline.phases.append(
+            LivePhase(
+                phase=name,
+                ended_s=self.timeline.elapsed_s(),
+                connections=self.open,
+                server=memory,
+                server_kernel=server,
+                client_kernel=client,
+            )
         )
 
     def configure(self) -> None:
@@ -71,23 +118,25 @@ class Measuring:
             root=str(CERTS / "root.pem") if over_tls else None,
             protocol=self.run.protocol,
             limit_s=LIMIT_S,
-            descriptors=self.run.connections + SPARE,
+            descriptors=self.clients.share + SPARE,
         )
 
     def connect(self, count: int, named: bool = False) -> None:
-        """Open so many connections and take them through the handshake, a window at a time. `named`: with phases."""
-        self.clients.call("connect", count=count)
-        self.open = count
-        if named:
-            self.end_phase("connected")
-        if self.run.transport == "plain":
-            return
-        for begin in range(0, count, self.run.window):
-            end = min(begin + self.run.window, count)
-            self.clients.call("begin_handshakes", begin=begin, end=end)
-            if named and end == count:
-                self.end_phase("half-open")
-            self.negotiated = self.clients.call("finish_handshakes", begin=begin, end=end)
+        """Open so many connections and take them through the handshake, a window at a time: a server may allocate for
+        a handshake when it accepts. `named`: with the phases that all connections are in together."""
+        window = count if self.run.transport == "plain" else self.run.window
+        for begin in range(0, count, window):
+            end = min(begin + window, count)
+            self.clients.connect(begin, end)
+            self.open = end
+            together = named and end - begin == count
+            if together:
+                self.end_phase("connected")
+            if self.run.transport == "tls":
+                self.clients.begin_handshakes(begin, end)
+                if together:
+                    self.end_phase("half-open")
+                self.negotiated = self.clients.finish_handshakes(begin, end)
 
     def exchange(self, full: bool) -> None:
         """Let each connection ask and be answered: one byte, or a full body each way."""
@@ -118,6 +167,9 @@ class Measuring:
             self.end_phase("full records")
         time.sleep(self.run.idle_s)
         self.end_phase("idle")
+        if self.server.server.collects:
+            self.server.collect()
+            self.end_phase("collected")
         self.clients.call("shut_down")
         self.end_phase("half closed")
         self.close()
@@ -131,8 +183,8 @@ class Measuring:
             self.end_phase(f"wave {wave} closed")
 
 
-def measure(run: LiveRun, program: Program, phases: list[LivePhase]) -> dict[str, str] | None:
-    """Make a run: a server and its clients, each in a memory cgroup of its own. Add its phases to the list as they end.
+def measure(run: LiveRun, program: Program, timeline: Timeline) -> dict[str, str] | None:
+    """Make a run: a server and its clients, each in a memory cgroup of its own. The timeline grows as phases end.
 
     Return what was negotiated; None without TLS. Raises ServerError with a sentence."""
     server = SERVERS[run.server]
@@ -141,8 +193,13 @@ def measure(run: LiveRun, program: Program, phases: list[LivePhase]) -> dict[str
         MemoryGroup("server") as held,
         MemoryGroup("client") as own,
         RunningServer(server, program, run.meter, run.connections, run.protocol, network, held) as started,
-        Clients(network, own) as clients,
+        Clients(network, own, run.connections) as clients,
+        timeline.watch(started, held),
     ):
-        measuring = Measuring(run, started, clients, (held, own), phases)
-        measuring.measure()
+        measuring = Measuring(run, started, clients, (held, own), timeline)
+        try:
+            measuring.measure()
+        except ServerError:
+            started.check_alive()  # what clients say of a server that has ended is not why
+            raise
         return measuring.negotiated

@@ -7,11 +7,12 @@ from typing import Any
 
 from tlsmem.base.paths import ROOT
 from tlsmem.live.cgroup import FIRST
-from tlsmem.live.live_run import LiveRun
+from tlsmem.live.clients import count_processes
+from tlsmem.live.live_run import LiveRun, Timeline
 from tlsmem.live.servers import PORTS, SERVERS, Program, Setup, configuration_sha256
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import checkout, sha256
-from tlsmem.schema.live_records import SCHEMA, LivePhase, LiveRecord, live_key
+from tlsmem.schema.live_records import SCHEMA, LiveRecord, live_key
 from tlsmem.schema.machine import read_machine
 from tlsmem.schema.run_origins import Machine
 
@@ -39,6 +40,9 @@ class LiveProvenance:
             "window": run.window,
             "full_bytes": SERVERS[run.server].full_bytes,
             "hollow": run.hollow,
+            "client_processes": count_processes(run.connections),
+            "idle_s": run.idle_s,
+            "settle_s": run.settle_s,
             "cgroup_version": 1 if (FIRST / "memory.kmem.usage_in_bytes").exists() else 2,
             "machine": self.machine.model_dump(),
         }
@@ -47,7 +51,7 @@ class LiveProvenance:
     def record(
         self,
         run: LiveRun,
-        phases: list[LivePhase],
+        timeline: Timeline,
         negotiated: dict[str, str] | None,
         started_at: str,
         elapsed_ns: int,
@@ -65,7 +69,8 @@ class LiveProvenance:
                 "elapsed_ns": elapsed_ns,
                 "status": "failed" if reason else "measured",
                 "reason": reason,
-                "phases": [phase.model_dump() for phase in phases],
+                "phases": [phase.model_dump() for phase in timeline.phases],
+                "samples": timeline.samples.model_dump(),
             }
         )
 

@@ -6,16 +6,19 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.network import Network
 from tlsmem.live.servers import PORTS, Program, Server, ServerError, Setup, library_version
 from tlsmem.run import heap_process, heap_tree
+from tlsmem.run.process import die_with_runner
 from tlsmem.schema.live_records import LiveMeter, ServerMemory
 
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
+SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
+COLLECTED = "collected\n"  # what harness-go/server says
 STILL_S = 0.3  # at rest: no figure has changed for so long
 
 
@@ -51,7 +54,7 @@ class RunningServer:
             env=variables,
             stdout=self.log,
             stderr=self.log,
-            preexec_fn=lambda: self.group.add(os.getpid()),
+            preexec_fn=self.prepare(os.getpid()),
         )
         if self.meter == "heap":
             self.tree = heap_tree.ProcessTree(self.process.pid, before)
@@ -61,6 +64,16 @@ class RunningServer:
             self.__exit__()
             raise
         return self
+
+    def prepare(self, runner: int) -> Callable[[], None]:
+        """Return what runs between fork and exec: it joins the memory cgroup, and ends with the runner."""
+        mortal = die_with_runner(runner, signal.SIGTERM)
+
+        def arrange() -> None:
+            mortal()
+            self.group.add(os.getpid())
+
+        return arrange
 
     def __exit__(self, *_: object) -> None:
         pids = self.pids()
@@ -106,7 +119,7 @@ class RunningServer:
         self.check_alive()
         pids = self.pids()
         status = [read_status(pid) for pid in pids]
-        totals = {name: sum(one[name] for one in status) for name in ("VmRSS", "RssAnon", "VmPTE")}
+        totals = {name: sum(one[name] for one in status) for name in SIZES}
         live_bytes = live_blocks = None
         if self.tree:
             self.tree.poll()
@@ -121,9 +134,25 @@ class RunningServer:
             rss_bytes=totals["VmRSS"],
             rss_anon_bytes=totals["RssAnon"],
             page_table_bytes=totals["VmPTE"],
+            peak_rss_bytes=totals["VmHWM"],
             live_bytes=live_bytes,
             live_blocks=live_blocks,
         )
+
+    def read_resident(self) -> tuple[int, int]:
+        """Return the anonymous memory of its processes, and their page tables. Raises OSError where one ends."""
+        status = [read_status(pid) for pid in self.pids()]
+        return sum(one["RssAnon"] for one in status), sum(one["VmPTE"] for one in status)
+
+    def collect(self) -> None:
+        """Have it collect its garbage and return free pages to the OS, and wait until it has. Raises ServerError."""
+        before = Path(self.log.name).read_text(errors="replace").count(COLLECTED)
+        self.process.send_signal(signal.SIGUSR1)
+        for _ in moments(LIMIT_S):
+            self.check_alive()
+            if Path(self.log.name).read_text(errors="replace").count(COLLECTED) > before:
+                return
+        raise ServerError(f"{self.server.name} did not collect its garbage within {LIMIT_S:.0f} s")
 
     def settle(self) -> ServerMemory:
         """Return what it holds once that has not changed for a while. Raises ServerError where it goes on changing."""

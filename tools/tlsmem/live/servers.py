@@ -62,6 +62,7 @@ class Server(NamedTuple):
     configure: Callable[[Setup], list[str]]
     build: Callable[[], None] | None = None
     meters: tuple[LiveMeter, ...] = ("rss", "heap")
+    collects: bool = False  # garbage, when it gets SIGUSR1
 
 
 NGINX = """\
@@ -175,7 +176,7 @@ HAPROXY_SERVER = Server(  # its buffers have 16 KiB with the head; it reserves t
     "haproxy", "haproxy", "haproxy", "-v", 12288, lambda descriptors: (descriptors - 17) // 2, configure_haproxy
 )
 GO_SERVER = Server(  # a runtime of its own, whose allocations the heap meter does not see
-    "go", "go", "", "", 16384, lambda descriptors: descriptors - SPARE, configure_go, build_go, ("rss",)
+    "go", "go", "", "", 16384, lambda descriptors: descriptors - SPARE, configure_go, build_go, ("rss",), True
 )
 SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER, GO_SERVER)}
 

@@ -88,7 +88,7 @@ def request(server: str, state: str) -> ModelRequest:
 def compare(series: LiveSeries, plain: LiveSeries, state: str, model: ConnectionModel) -> Iterator[Prediction]:
     """Yield live heap and RSS of one state, where both were measured."""
     window = name_window(series)
-    heap, own_heap = (one.quotients(state, live_costs.live_bytes) for one in (series, plain))
+    heap, own_heap = (one.increments(state, live_costs.live_bytes) for one in (series, plain))
     if heap and own_heap and model.live is not None:
         own, measured = own_heap[max(own_heap)], heap[max(heap)]
         yield Prediction(series.server, window, state, "live heap", float(own) + model.live, float(measured))

@@ -158,13 +158,14 @@ async def start_process(
             await process.bury()
 
 
-def die_with_runner(runner: int) -> Callable[[], None]:
-    """A runner that is killed takes its harnesses along: runs between fork and exec, and holds across exec.
+def die_with_runner(runner: int, last_signal: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
+    """A runner that is killed takes its harnesses along, by `last_signal`: runs between fork and exec, and holds across
+    exec.
 
     The signal follows the thread that forked; that is the main one, which lives as long as the runner."""
 
     def arrange() -> None:
-        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        LIBC.prctl(PR_SET_PDEATHSIG, last_signal)
         if os.getppid() != runner:  # killed before the line above
             os._exit(1)
 

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
 from tlsmem.schema import append_records
 from tlsmem.schema.harness_output import Model, describe_error
 from tlsmem.schema.manifest import BadRecording
-from tlsmem.schema.recording_files import PLAIN, SEALED, read_lines
+from tlsmem.schema.recording_files import PLAIN, list_files, read_lines
 from tlsmem.schema.run_origins import Machine, Sha256
 
 FOLDER = "live"
@@ -39,6 +39,7 @@ class ServerMemory(Model):
     rss_bytes: NonNegativeInt
     rss_anon_bytes: NonNegativeInt
     page_table_bytes: NonNegativeInt
+    peak_rss_bytes: NonNegativeInt  # the sum of each process's highest RSS so far
     live_bytes: NonNegativeInt | None = None
     live_blocks: NonNegativeInt | None = None
 
@@ -47,10 +48,20 @@ class LivePhase(Model):
     """The end of a phase, once the server is at rest."""
 
     phase: str
+    ended_s: NonNegativeFloat  # since the run began
     connections: NonNegativeInt  # that are open
     server: ServerMemory
     server_kernel: KernelBytes
     client_kernel: KernelBytes
+
+
+class Samples(Model):
+    """What the server held over time: one list each, as long as the others. `user_bytes`: anonymous memory and page
+    tables of its processes; `kernel_bytes`: of its memory cgroup, without the page tables."""
+
+    elapsed_s: list[NonNegativeFloat]
+    user_bytes: list[NonNegativeInt]
+    kernel_bytes: list[NonNegativeInt]
 
 
 class LiveRecord(Model):
@@ -70,6 +81,9 @@ class LiveRecord(Model):
     window: PositiveInt
     full_bytes: PositiveInt  # of a body each way
     hollow: bool  # clients dropped their state of TLS once connected, and asked for nothing
+    client_processes: PositiveInt
+    idle_s: NonNegativeFloat
+    settle_s: NonNegativeFloat
     negotiated: dict[str, str] | None  # protocol and cipher
     cgroup_version: Literal[1, 2]
     commit: str
@@ -80,6 +94,12 @@ class LiveRecord(Model):
     status: Literal["measured", "failed"]
     reason: str | None
     phases: list[LivePhase]
+    samples: Samples
+
+    @property
+    def scenario(self) -> str:
+        """What a manifest counts the run as."""
+        return FOLDER
 
 
 KEY_FIELDS = (
@@ -126,11 +146,31 @@ def load_live(recording: Path) -> list[LiveRecord]:
     """Return the live runs of a recording, in the order of their files; none where it has none.
 
     Raises BadRecording with file and line where a line is no such record."""
+    folder = recording / FOLDER
+    return [run for file in list_files(folder) for run in load_live_file(file)] if folder.is_dir() else []
+
+
+def load_live_file(file: Path) -> list[LiveRecord]:
+    """Return the runs of one file. Raises BadRecording as `load_live` does."""
     found = []
-    for file in sorted([*(recording / FOLDER).glob(f"*{PLAIN}"), *(recording / FOLDER).glob(f"*{SEALED}")]):
-        for number, line in read_lines(file):
-            try:
-                found.append(LiveRecord.model_validate_json(line))
-            except ValidationError as error:
-                raise BadRecording(f"{file}: line {number}: {describe_error(error)}") from None
+    for number, line in read_lines(file):
+        try:
+            found.append(LiveRecord.model_validate_json(line))
+        except ValidationError as error:
+            raise BadRecording(f"{file}: line {number}: {describe_error(error)}") from None
+        check_phases(found[-1], f"{file}: line {number}")
     return found
+
+
+def check_phases(run: LiveRecord, where: str) -> None:
+    """Raise BadRecording where a run's figures cannot be: live heap without a meter, or phases out of order."""
+    metered = {phase.server.live_bytes is not None for phase in run.phases}
+    if metered - {run.meter == "heap"}:
+        raise BadRecording(f"{where}: a run under the {run.meter} meter has live heap or lacks it")
+    ends = [phase.ended_s for phase in run.phases]
+    if ends != sorted(ends):
+        raise BadRecording(f"{where}: its phases do not end one after the other")
+    if len({len(times) for times in (run.samples.elapsed_s, run.samples.user_bytes, run.samples.kernel_bytes)}) != 1:
+        raise BadRecording(f"{where}: its samples are not as many of each kind")
+    if run.status == "measured" and (not run.phases or run.reason):
+        raise BadRecording(f"{where}: measured, but without phases or with a reason for failing")

@@ -7,7 +7,7 @@ interrupted."""
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,42 +16,58 @@ from backports.zstd import CompressionParameter
 
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema import recording_files
+from tlsmem.schema.live_records import FOLDER as LIVE
+from tlsmem.schema.live_records import LiveRecord, load_live_file
 from tlsmem.schema.manifest import BadRecording, Manifest, SealedFile, load_manifest
 from tlsmem.schema.read_records import load_file
 from tlsmem.schema.recording_files import PLAIN, RESTORE, SEALED, list_files, read_content, stack_name
 from tlsmem.schema.records import Record
 
+Run = Record | LiveRecord
 LEVEL = 12  # 57 MB in about a second, to 2.4 %; level 19 takes minutes, to 2.1 %
 OPTIONS: dict[int, int] = {CompressionParameter.compression_level: LEVEL, CompressionParameter.checksum_flag: 1}
 
 
-def seal(directory: Path) -> Manifest:
-    """Seal a recording and return its manifest. A recording that is sealed already does not change.
+def seal(recording: Path) -> dict[Path, Manifest]:
+    """Seal a recording and return its manifest; where it has live runs, theirs too, by directory. What is sealed
+    already does not change.
 
     Raises BadRecording when it cannot be sealed, and OSError when it cannot be written; its runs are then where they
     were."""
-    with hold(directory):
-        files = list_files(directory)
-        if not files:
-            raise BadRecording(f"{directory}: no recording here (no {PLAIN} file)")
-        if there := load_manifest(directory):
-            if failures := list(verify_files(directory, there)):
-                raise BadRecording(failures[0])
-        else:
-            refuse_packed(files)
-            there = describe(files)
-        plain = [file for file in files if file.name.endswith(PLAIN)]
-        packed = {file: write_temporary(sealed_path(file), pack(read_content(file), file)) for file in plain}
-        if not (directory / MANIFEST).exists():
-            write_temporary(directory / MANIFEST, there.text().encode()).rename(directory / MANIFEST)
-            sync(directory)
-        for file, temporary in packed.items():
-            temporary.rename(sealed_path(file))
+    with hold(recording):
+        return {directory: seal_directory(directory) for directory in list_directories(recording)}
+
+
+def list_directories(recording: Path) -> list[Path]:
+    """Return the directories of a recording that have files of runs: itself, and that of live runs. Raises BadRecording
+    where there is none."""
+    found = [one for one in (recording, recording / LIVE) if one.is_dir() and list_files(one)]
+    if not found:
+        raise BadRecording(f"{recording}: no recording here (no {PLAIN} file)")
+    return found
+
+
+def seal_directory(directory: Path) -> Manifest:
+    """Seal the files of one directory. Raises as `seal` does."""
+    files = list_files(directory)
+    if there := load_manifest(directory):
+        if failures := list(verify_files(directory, there)):
+            raise BadRecording(failures[0])
+    else:
+        refuse_packed(files)
+        there = describe(files)
+    plain = [file for file in files if file.name.endswith(PLAIN)]
+    packed = {file: write_temporary(sealed_path(file), pack(read_content(file), file)) for file in plain}
+    if not (directory / MANIFEST).exists():
+        write_temporary(directory / MANIFEST, there.text().encode()).rename(directory / MANIFEST)
         sync(directory)
-        for name in there.files:
-            (directory / f"{name.removesuffix(SEALED)}{PLAIN}").unlink(missing_ok=True)
-        sync(directory)
-        return there
+    for file, temporary in packed.items():
+        temporary.rename(sealed_path(file))
+    sync(directory)
+    for name in there.files:
+        (directory / f"{name.removesuffix(SEALED)}{PLAIN}").unlink(missing_ok=True)
+    sync(directory)
+    return there
 
 
 @contextmanager
@@ -84,7 +100,7 @@ def refuse_packed(files: list[Path]) -> None:
 
 def describe(files: list[Path]) -> Manifest:
     """Return the manifest of these files. Raises BadRecording when a line is no record, or the last was cut off."""
-    known, runs = {}, []
+    known, runs = {}, list[Run]()
     for file in files:
         content = read_content(file)
         found = load_complete(file)
@@ -93,15 +109,15 @@ def describe(files: list[Path]) -> Manifest:
     return summarise(runs, known)
 
 
-def load_complete(file: Path) -> list[Record]:
+def load_complete(file: Path) -> Sequence[Run]:
     """Return the runs of a file. Raises BadRecording as `load_file` does, and when the last line was cut off."""
-    found = load_file(file)
+    found: Sequence[Run] = load_live_file(file) if file.parent.name == LIVE else load_file(file)
     if cut_off := [sentence for sentence in recording_files.skipped_lines if sentence.startswith(f"{file}: ")]:
         raise BadRecording(f"{cut_off[0]}; make the run again, with the same OUT=, before the recording is sealed")
     return found
 
 
-def summarise(runs: list[Record], files: dict[str, SealedFile]) -> Manifest:
+def summarise(runs: Sequence[Run], files: dict[str, SealedFile]) -> Manifest:
     """Return the manifest of a recording with these runs and files (by the sealed file's name)."""
     started = sorted(run.started_at for run in runs)
     return Manifest(
@@ -157,21 +173,23 @@ def sync(directory: Path) -> None:
         os.close(descriptor)
 
 
-def verify(directory: Path) -> Iterator[str]:
+def verify(recording: Path) -> Iterator[str]:
     """Yield a sentence for each defect of a recording, sealed or plain; none when it is sound."""
     try:
-        if not directory.is_dir():
-            raise BadRecording(f"{directory}: there is no such directory; recordings are directories under data/")
-        files = list_files(directory)
-        if not files:
-            raise BadRecording(f"{directory}: no recording here (no {PLAIN} file)")
-        if manifest := load_manifest(directory):
-            yield from verify_files(directory, manifest)
-            return
+        if not recording.is_dir():
+            raise BadRecording(f"{recording}: there is no such directory; recordings are directories under data/")
+        for directory in list_directories(recording):
+            yield from verify_directory(directory)
     except BadRecording as error:
         yield str(error)
+
+
+def verify_directory(directory: Path) -> Iterator[str]:
+    """Yield a sentence for each defect of the files of one directory. Raises BadRecording."""
+    if manifest := load_manifest(directory):
+        yield from verify_files(directory, manifest)
         return
-    for file in files:
+    for file in list_files(directory):
         try:
             load_complete(file)
         except BadRecording as error:
@@ -185,7 +203,7 @@ def verify_files(directory: Path, manifest: Manifest) -> Iterator[str]:
         yield f"{directory / name}: missing: {MANIFEST} has it; {RESTORE}"
     for name in sorted(there.keys() - manifest.files.keys()):
         yield f"{there[name]}: {MANIFEST} does not have it; move it into a directory of its own"
-    runs, failed = [], there.keys() != manifest.files.keys()
+    runs, failed = list[Run](), there.keys() != manifest.files.keys()
     for name in sorted(there.keys() & manifest.files.keys()):
         try:
             found = load_complete(there[name])

@@ -1,11 +1,13 @@
 """What a connection costs a real server and the kernel: differences from the server without connections, by phase.
 
-Live heap is exact, so it is a quotient at each number of connections. RSS and the kernel's bytes come in pages and
-slabs, so they are slopes of a line through several numbers of connections."""
+Live heap is exact: what a connection adds from each number of connections to the next is a quotient of whole numbers.
+RSS and the kernel's bytes come in pages and slabs, so they are slopes of a line through several numbers of
+connections."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from tlsmem.schema.live_records import LiveMeter, LivePhase, LiveRecord, Transport
 from tlsmem.stats.missing import Missing
@@ -63,12 +65,19 @@ class LiveSeries:
         """The phases that the runs have, in order."""
         return list(dict.fromkeys(phase.phase for run in self.runs for phase in run.phases))
 
-    def quotients(self, phase: str, reading: Reading) -> dict[int, Fraction]:
-        """Return what one connection adds, by number of connections, under the heap meter."""
+    def increments(self, phase: str, reading: Reading) -> dict[int, Fraction]:
+        """Return what one connection adds under the heap meter, from each number of connections to the next, by the
+        larger; with one number the quotient.
+
+        What a server's pools keep of the first connections, before the first reading, is in no increment."""
+        totals = {
+            run.connections: found for run in self.measured("heap") if (found := added(run, phase, reading)) is not None
+        }
+        if len(totals) == 1:
+            return {count: Fraction(found, count) for count, found in totals.items()}
         return {
-            run.connections: Fraction(found, run.connections)
-            for run in self.measured("heap")
-            if (found := added(run, phase, reading)) is not None
+            after: Fraction(totals[after] - totals[before], after - before)
+            for before, after in pairwise(sorted(totals))
         }
 
     def line(self, phase: str, reading: Reading, meter: LiveMeter = "rss") -> Line | Missing:

@@ -15,11 +15,11 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quo
 
 CAPTION = (
     "Bytes that one connection adds to a real server and to the kernel, on loopback sockets. Live heap: requested and "
-    "not freed, by the heap meter, the same at each number of connections unless a note says otherwise. RSS: anonymous "
-    "memory and page tables, the slope over numbers of connections. Kernel: what the memory cgroup of each end is "
-    "charged. Together: the server's RSS and kernel bytes."
+    "not freed, by the heap meter, the same from each number of connections to the next unless a note says otherwise. "
+    "RSS: anonymous memory and page tables, the slope over numbers of connections. Kernel: what the memory cgroup of "
+    "each end is charged. Together: the server's RSS and kernel bytes."
 )
-STATES = ("connected", "half-open", "established", "one request", "full records", "idle")
+STATES = ("connected", "half-open", "established", "one request", "full records", "idle", "collected")
 LEFT_CAPTION = (
     "What a server keeps when all connections are closed, and in waves of as many connections after that: MiB of RSS "
     "beyond those of the server before."
@@ -35,7 +35,7 @@ class LiveRow(NamedTuple):
 
     def heap(self, reading: Reading) -> Fraction | Missing:
         """Return what the largest run says; where runs differ the cell has a note."""
-        found = self.series.quotients(self.state, reading)
+        found = self.series.increments(self.state, reading)
         return found[max(found)] if found else Missing("no run under the heap meter")
 
     def line(self, reading: Reading) -> Line | Missing:
@@ -62,7 +62,7 @@ def name_window(series: LiveSeries) -> str:
 
 def describe_heap(row: LiveRow, reading: Reading) -> Cell:
     """Whole where it is; with a note where it differs with the number of connections."""
-    found = row.series.quotients(row.state, reading)
+    found = row.series.increments(row.state, reading)
     value = found[max(found)]
     cell = quotient_cell(value.numerator, value.denominator, digits=1)
     if len(found) > 1 and not is_constant(list(found.values())):
