@@ -17,11 +17,6 @@ PAIRS = 200
 SESSIONS = f"sessions={2 * PAIRS}"
 
 
-@pytest.fixture(params=["null@c", "null@rust"])
-def null(request):
-    return ROOT / "build/harness" / request.param
-
-
 def lines_of(done):
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -18,21 +18,6 @@ MANY = ROOT / "build/certs/rsa-2048-many"
 SIZED = {"FAULT": "sized contexts"}
 
 
-@pytest.fixture(params=["null@c", "null@rust"])
-def null(request):
-    return ROOT / "build/harness" / request.param
-
-
-@pytest.fixture
-def openssl():
-    return built_harness.find("openssl@3.5.5")
-
-
-@pytest.fixture
-def rustls():
-    return built_harness.find("rustls+aws-lc@0.23.46")
-
-
 @pytest.fixture(scope="session")
 def many():
     certificates.make("tls13-rsa-aes256-many", "rsa-2048-many")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import built_harness
 from tlsmem.run.validate import strip_suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,17 +37,6 @@ def phases(harness, sessions, *arguments, heap=False):
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines[0]["record"] == "run" and lines[-1]["status"] == "measured"
     return {line["phase"]: line for line in lines if line["record"] == "phase"}
-
-
-@pytest.fixture(params=["null@c", "null@rust"])
-def null(request):
-    return ROOT / "build/harness" / request.param
-
-
-@pytest.fixture(params=["null@c", "null@rust", "null@go"])
-def program(request):
-    """A null stack in each language: what argv, phases, wires and exit codes are does not depend on it."""
-    return built_harness.find(request.param)
 
 
 def test_phases_come_in_the_designs_order(program):

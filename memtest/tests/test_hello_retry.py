@@ -14,11 +14,6 @@ NOT_ASKED = "received a HelloRetryRequest, where the client's first group is its
 MISSING = "received no HelloRetryRequest, where the client's first group is not its server's"
 
 
-@pytest.fixture(params=["null@c", "null@rust", "null@go"])
-def program(request):
-    return built_harness.find(request.param)
-
-
 @pytest.fixture(params=["openssl@3.5.5", "rustls+aws-lc@0.23.46", "go@1.26.8"])
 def stack(request):
     return built_harness.find(request.param)

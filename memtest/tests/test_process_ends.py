@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 from test_core import FAULTY, NONE, run
-from test_two_processes import ROLES, both, finish, joined, null, program, start  # noqa: F401
+from test_two_processes import ROLES, both, finish, start
 
 FAULTS = {  # and what the process that has it says
     "incomplete": "handshakes incomplete after 10 steps",
@@ -49,11 +49,11 @@ def survived(harness, role, other):
 
 
 @pytest.mark.parametrize("role, other", [ROLES, ROLES[::-1]])
-def test_a_killed_process_ends_the_one_that_waits_for_it_within_a_second(program, role, other):  # noqa: F811
+def test_a_killed_process_ends_the_one_that_waits_for_it_within_a_second(program, role, other):
     assert any(survived(program, role, other) < 1 for _ in range(3))  # three tries: the machine may be busy
 
 
-def test_a_process_at_work_sees_that_the_other_has_ended(program, joined):  # noqa: F811
+def test_a_process_at_work_sees_that_the_other_has_ended(program, joined):
     """Not only where they meet: here the other has been at every meeting before it ended."""
     wires, mine, its = joined
     terms = [
@@ -97,7 +97,7 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize("key, theirs, ours", DIFFERENT)
-def test_two_that_were_started_with_other_arguments_name_the_first(program, joined, key, theirs, ours):  # noqa: F811
+def test_two_that_were_started_with_other_arguments_name_the_first(program, joined, key, theirs, ours):
     if (program.name, key) == ("null@go", "threads"):
         pytest.skip("Go's scheduler has the threads: it takes no threads=4")
     wires, mine, its = joined
@@ -112,7 +112,7 @@ def test_two_that_were_started_with_other_arguments_name_the_first(program, join
     assert (client.returncode, server.returncode) == (1, 1)
 
 
-def test_two_of_the_same_role_are_told(program, joined):  # noqa: F811
+def test_two_of_the_same_role_are_told(program, joined):
     wires, *ends = joined
     pair = [start(program, "client", wires, end, "sessions=20", *NONE) for end in ends]
     for end in ends:
@@ -121,7 +121,7 @@ def test_two_of_the_same_role_are_told(program, joined):  # noqa: F811
         assert finish(process).stderr == "memtest: null: the other process was started with role=client too\n"
 
 
-def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(program, tmp_path):  # noqa: F811
+def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(program, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("kept")
     with precious.open("r+b") as file:
@@ -131,7 +131,7 @@ def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(program, tmp_p
     assert precious.read_text() == "kept"
 
 
-def test_a_barrier_must_be_a_socket(program, joined):  # noqa: F811
+def test_a_barrier_must_be_a_socket(program, joined):
     wires = joined[0]
     command = [program, "memory", "sessions=2", *NONE, "role=client", f"wires={wires}", f"barrier={wires}"]
     done = subprocess.run(command, pass_fds=[wires], text=True, capture_output=True)
@@ -151,11 +151,11 @@ def test_a_barrier_must_be_a_socket(program, joined):  # noqa: F811
         (["threads=257"], "from 1 to 256"),
     ],
 )
-def test_roles_and_threads_that_make_no_run_are_usage_errors(program, arguments, sentence):  # noqa: F811
+def test_roles_and_threads_that_make_no_run_are_usage_errors(program, arguments, sentence):
     done = run(program, "memory", "sessions=2", *NONE, *arguments)
     assert done.returncode == 2 and sentence in done.stderr and done.stdout == ""
 
 
-def test_a_kept_role_has_nobody_to_send_a_payload_to(program):  # noqa: F811
+def test_a_kept_role_has_nobody_to_send_a_payload_to(program):
     done = run(program, "memory", "sessions=2", *NONE, "keep=server", "until=payload")
     assert done.returncode == 1 and "until=payload: no such phase in this run" in done.stderr

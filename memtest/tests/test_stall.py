@@ -5,7 +5,6 @@ import json
 import pytest
 from test_core import FAULTY, NONE, ROOT, run
 
-from tests.support import built_harness
 from tlsmem.config.scenarios import PHASES, STALL_POINTS
 
 TLS13 = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519"]
@@ -15,27 +14,6 @@ MUTUAL = [*SERVER_ONLY, "auth=mutual"]
 LARGE_CHAIN = [f"certs={ROOT}/memtest/certs/rsa-2048-large-client", "auth=mutual"]
 SESSION_BYTES = 4072  # of the null stack, in three blocks
 NO_EXTENSIONS = {"hello-unknown", "hello-alpn", "hello-alpn-8k", "hello-name", "hello-ticket"}
-
-
-@pytest.fixture(params=["null@c", "null@rust"])
-def null(request):
-    return ROOT / "build/harness" / request.param
-
-
-@pytest.fixture(params=["null@c", "null@rust", "null@go"])
-def program(request):
-    """A null stack in each language: what a point is called, and which stack has it, does not depend on it."""
-    return built_harness.find(request.param)
-
-
-@pytest.fixture
-def openssl():
-    return built_harness.find("openssl@3.5.5")
-
-
-@pytest.fixture
-def rustls():
-    return built_harness.find("rustls+aws-lc@0.23.46")
 
 
 def stall(harness, point, *suite, sessions=20, heap=True, **environment):

@@ -12,7 +12,6 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from test_core import NONE, run
 
-from tests.support import built_harness
 from tlsmem.schema.harness_output import OUTPUT_LINE, EndLine, RunLine
 
 HANDSHAKE = ["client_new", "client", "client_free", "server_new", "server", "server_free"]
@@ -22,12 +21,6 @@ OWN_ROUNDS = 256
 FLIGHTS_BYTES = 1500 + 8000 + 100  # of one handshake of the null stack
 LEAST_ROUND_BYTES = 65536
 RESUMED = ["tickets=1", "resume=on"]
-
-
-@pytest.fixture(params=["null@c", "null@go", "null@rust"])
-def program(request):
-    """A null stack in each language."""
-    return built_harness.find(request.param)
 
 
 def lines(done):

@@ -9,9 +9,7 @@ import time
 
 import pytest
 from test_core import FAULTY, NONE, VERSION, run
-from test_timed import RESUMED, begun, program, timed
-
-__all__ = ["program"]
+from test_timed import RESUMED, begun, timed
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM], ids=lambda by: by.name)

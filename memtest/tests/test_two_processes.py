@@ -25,16 +25,6 @@ EXPECTED = {name: stack.expect for name, stack in stacks().items()}
 KEEP_PHASES = [phase for phase in PHASES if phase not in ("payload", "reply")]
 
 
-@pytest.fixture(params=["null@c", "null@rust"])
-def null(request):
-    return ROOT / "build/harness" / request.param
-
-
-@pytest.fixture(params=["null@c", "null@rust", "null@go"])
-def program(request):
-    return built(request.param)
-
-
 @pytest.fixture(params=RSA)
 def suite(request):
     return RSA[request.param]
