@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, choices=range(1, 1001), metavar="N", default=KILLS, help="default: 50")
     given = parser.parse_args()
     venv.activate()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what nohup ignores, a comparison that it started would ignore too
     seed = random.randrange(10**6)
     chance = random.Random(seed)
     print(f"check-kills: seed {seed}", flush=True)

@@ -18,8 +18,10 @@ from tlsmem.build.errors import BuildFailed
 KILLS = 8
 # A build as make does it: a program that starts others, of which some are in the background.
 PROGRAM = f"""
+import signal
 import sys
 sys.path[:0] = [{str(ROOT / "tools")!r}]
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may have been started by nohup
 from pathlib import Path
 from tlsmem.base import termination
 from tlsmem.build import commands
