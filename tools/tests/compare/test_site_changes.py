@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from tests.support import planted
 from tlsmem.compare import change_text, comparison_output, largest_changes
 from tlsmem.compare.comparison import compare
-from tlsmem.compare.site_changes import UNEXPLAINED, CallSiteExplainer, SiteComparison, compare_sites, describe_changes
+from tlsmem.compare.site_changes import (
+    UNEXPLAINED,
+    CallSiteExplainer,
+    SiteChange,
+    SiteComparison,
+    compare_sites,
+    describe_changes,
+)
 from tlsmem.profile.errors import Unreadable
 
 HELLO = "tls_construct_server_hello"
@@ -40,6 +47,23 @@ def test_largest_parts_are_said_with_their_direction(snapshot):
     changes = compare_sites(old, new, "server", "idle")
     assert [(one.where.partition(" ")[0], one.bytes) for one in changes[:2]] == [("SSL_new", 100), (HELLO, -16)]
     assert describe_changes(changes) == snapshot
+
+
+def moved(more: int, *callers: str) -> SiteChange:
+    nothing = Fraction(0)
+    return SiteChange(f"{callers[0]} (a.c:1)", callers, Fraction(more), nothing, nothing, nothing, nothing, nothing)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (("f", "new", "g"), ("f", "g", "h"), "8 B more in f (a.c:1) < new and 8 B less in f (a.c:1) < g"),
+        (("f", "g", "new"), ("f", "g", "h"), "8 B more in f (a.c:1) < g < new and 8 B less in f (a.c:1) < g < h"),
+        (("f", "g"), ("f", "g", "h"), "8 B more in f (a.c:1) < g and 8 B less in f (a.c:1) < g < h"),
+    ],
+)
+def test_sites_with_one_innermost_caller_are_told_apart_by_those_behind_it(here, there, expected):
+    assert describe_changes([moved(8, *here), moved(-8, *there)]) == expected
 
 
 def test_a_heap_run_has_no_call_stacks():

@@ -139,10 +139,14 @@ def above(run: Record, role: str, phase: str, counted: Counted) -> tuple[Fractio
 
 
 def describe_block_changes(rows: Sequence[SiteChange], most: int = 3) -> str:
-    """`2 blocks more in f (a.c:1) and 1 block fewer in g (b.c:2)`. What is less than one block of a session is left to
-    the table."""
+    """`2 blocks more (48 B) in f (a.c:1) and 1 block fewer (24 B) in g (b.c:2)`. What is less than one block of a
+    session is left to the table."""
     parts = [row for row in rows if row.blocks and (row.is_site or abs(row.blocks) >= 1)]
-    said = [f"{describe_blocks(row.blocks)} {'in ' * row.is_site}{row.where}" for row in parts[:most]]
+    names = name_sites(parts)
+    said = [
+        f"{describe_blocks(row.blocks)}{describe_their_size(row)} {'in ' * row.is_site}{name}"
+        for row, name in zip(parts[:most], names, strict=False)
+    ]
     if others := parts[most:]:
         total = sum(row.blocks for row in others)
         size = describe_blocks(total) if total else "as many blocks as before"
@@ -159,13 +163,39 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
         return (
             f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
         )
-    said = [f"{format_difference(row.bytes, unit)} {'in ' * row.is_site}{row.where}" for row in parts[:most]]
+    names = name_sites(parts)
+    said = [
+        f"{format_difference(row.bytes, unit)} {'in ' * row.is_site}{name}"
+        for row, name in zip(parts[:most], names, strict=False)
+    ]
     if others := parts[most:]:
         said.append(
             f"{format_difference(sum(row.bytes for row in others), unit)} in {len(others)} "
             f"other{'s'[: len(others) > 1]}"
         )
     return join_parts(said)
+
+
+def name_sites(rows: Sequence[SiteChange]) -> list[str]:
+    """Return the innermost caller of each; with those behind it, `f (a.c:1) < g`, where others have the same one."""
+    return [
+        " < ".join([row.where, *row.callers[1 : count_callers_apart(row, rows)]]) if row.is_site else row.where
+        for row in rows
+    ]
+
+
+def count_callers_apart(row: SiteChange, rows: Sequence[SiteChange]) -> int:
+    """Return how many innermost callers it takes to tell it from the other rows."""
+    others = [one for one in rows if one is not row and one.where == row.where]
+    for count in range(1, len(row.callers)):
+        if all(one.callers[:count] != row.callers[:count] for one in others if one.callers):
+            return count
+    return len(row.callers) if others else 1
+
+
+def describe_their_size(row: SiteChange) -> str:
+    """` (48 B)`, of blocks that came or went; nothing where bytes went the other way."""
+    return f" ({format_amount(abs(row.bytes))} B)" if row.bytes * row.blocks > 0 else ""
 
 
 def join_parts(said: Sequence[str]) -> str:
