@@ -199,6 +199,10 @@ check-patches: names packages-compare setup core ## the first lines of a compari
 check-kills: names packages-compare setup core ## a comparison that is killed at a random moment leaves no process behind: 50 times, ten minutes
 	@.venv/bin/python tools/dev/check_kills.py
 
+.PHONY: check-cluster
+check-cluster: names packages-mem setup setup-dev core build/cluster-venv/ready ## a campaign on two workers of a Dask cluster, one of which is killed three times: a minute
+	@build/cluster-venv/bin/python -m pytest tools/tests/cluster
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
 	@for page in README.md $(sort $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md)); do \
@@ -220,6 +224,9 @@ setup-gate: packages-compare setup-core core ## all that gate.py needs but the s
 
 .PHONY: setup
 setup: .venv/ready ## the Python packages that all commands need, in .venv
+
+.PHONY: setup-cluster
+setup-cluster: build/cluster-venv/ready ## and those that measure.py --cluster and worker.py need, in build/cluster-venv
 
 .PHONY: setup-dev
 setup-dev: .venv/ready-dev ## and those that tests and linters need
@@ -303,6 +310,15 @@ build/pages-venv/ready: tools/requirements-pages.txt
 	@echo 'check-pages: what drives a browser into build/pages-venv'
 	@rm -rf build/pages-venv && mkdir -p build && python3 -m venv build/pages-venv
 	@build/pages-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-pages.txt
+	@touch $@
+
+# It sees what .venv has: who asks a cluster is tools/measure.py as always, with distributed beside its packages.
+build/cluster-venv/ready: tools/requirements-cluster.txt .venv/ready
+	@echo 'check-cluster: what spreads runs over machines into build/cluster-venv'
+	@rm -rf build/cluster-venv && mkdir -p build && python3 -m venv build/cluster-venv
+	@build/cluster-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-cluster.txt >&2
+	@printf '%s\n' $(CURDIR)/.venv/lib/python3*/site-packages $(CURDIR)/tools > build/cluster-venv/memtest.pth
+	@mv build/cluster-venv/memtest.pth build/cluster-venv/lib/python3*/site-packages
 	@touch $@
 
 # The core: memtest/*.c into one archive, but for the heap meter and the marks, which are libraries to preload.

@@ -1,6 +1,7 @@
 """A project of its own for each test that runs the tools: its definitions, its build, its data."""
 
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -27,6 +28,9 @@ hypothesis.settings.load_profile("untimed")
 # A shell has it ignored in what it runs in the background, and then so have all programs that the tests start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# These need the packages of build/cluster-venv, with which `make check-cluster` runs them.
+collect_ignore = [] if importlib.util.find_spec("distributed") else ["cluster"]
 
 STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
 

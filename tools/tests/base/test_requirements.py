@@ -39,8 +39,9 @@ def find_imports(files):
 
 def test_what_commands_import_is_among_their_packages():
     distributions = importlib.metadata.packages_distributions()
-    needed = {distribution_name(distributions[module][0]) for module in find_imports(COMMANDS)}
-    assert needed and needed <= read_pins("requirements.txt").keys() | read_pins("requirements-core.txt").keys()
+    needed = {distribution_name(distributions.get(module, [module])[0]) for module in find_imports(COMMANDS)}
+    pinned = read_pins("requirements.txt") | read_pins("requirements-core.txt") | read_pins("requirements-cluster.txt")
+    assert needed and needed <= pinned.keys()
 
 
 @pytest.mark.parametrize("name", ["pytest", "pytest-xdist", "hypothesis", "syrupy", "ruff", "import-linter", "mypy"])
@@ -49,14 +50,16 @@ def test_tests_and_linters_are_not_installed_for_a_report(name):
     assert name in read_pins("requirements-dev.txt") and name not in commands
 
 
-@pytest.mark.parametrize("name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-node", "-pages")])
+@pytest.mark.parametrize(
+    "name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-node", "-pages", "-cluster")]
+)
 def test_each_package_is_pinned_by_hash(name):
     blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
     assert blocks and all("--hash=sha256:" in block for block in blocks)
 
 
 def test_all_files_ask_for_the_same_version_of_what_they_share():
-    pins = [read_pins(f"requirements{name}.txt") for name in ("-core", "", "-dev")]
+    pins = [read_pins(f"requirements{name}.txt") for name in ("-core", "", "-dev", "-cluster")]
     versions = {(name, version) for one in pins for name, version in one.items()}
     assert len(dict(versions)) == len(versions)
 

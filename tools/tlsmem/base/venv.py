@@ -6,7 +6,8 @@ A command parses its arguments with the standard library, and imports what must 
     venv.activate()
     from tlsmem.tables import tabulate
 
-A command that needs only the packages of requirements-core.txt says activate(core=True).
+A command that needs only the packages of requirements-core.txt says activate(core=True). One that needs those of
+requirements-cluster.txt too says activate(cluster=True): they are in build/cluster-venv, which sees those of .venv.
 
 Inside .venv this does nothing. Outside, the script starts again with .venv/bin/python, same arguments, same directory;
 without a .venv it says how to make one and exits with 2.
@@ -19,16 +20,18 @@ from types import TracebackType
 
 from tlsmem.base.paths import ROOT
 
+CLUSTER = "build/cluster-venv"
 
-def activate(root: Path = ROOT, core: bool = False) -> None:
+
+def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> None:
     """Start the script again with the Python of `root`/.venv, unless it runs there already.
 
-    `core`: the packages of requirements-core.txt are enough.
+    `core`: the packages of requirements-core.txt are enough. `cluster`: those of requirements-cluster.txt are needed.
 
     Exits with 2 and a sentence when the environment is not there or not complete."""
     sys.excepthook = handle_uncaught
     forget_zero_columns()
-    environment = root / ".venv"
+    environment = root / (CLUSTER if cluster else ".venv")
     python = environment / "bin/python"
     # The file is written last: an environment that is half made is none.
     try:
@@ -41,7 +44,7 @@ def activate(root: Path = ROOT, core: bool = False) -> None:
         )
         sys.exit(2)
     if not is_ready:
-        target = "setup-core" if core else "setup"
+        target = "setup-core" if core else "setup-cluster" if cluster else "setup"
         print(f"memtest: the Python packages are not installed: run `make {target}` in the repository", file=sys.stderr)
         sys.exit(2)
     if Path(sys.prefix).resolve() != environment.resolve():

@@ -23,8 +23,8 @@ class CampaignOutput(NamedTuple):
 
 def show_campaign(plan: Plan, title: str) -> bool:
     """Return whether all is well: False, after a sentence, with any finding, and without tables or pictures."""
-    keys = {plan.provenance.key(run) for run in plan.runs}
-    records = [record for record in read_records.load(plan.recording) if record.key in keys]
+    keys = {plan.key_of_run(run) for run in plan.runs}
+    records = [record for record in read_records.load(plan.recording) if plan.key_of_record(record) in keys]
     show = show_timed_campaign if plan.campaign.is_timed else SHOWN.get(plan.campaign.scenario, show_scenario_campaign)
     try:
         output = show(records, plan, title)

@@ -14,25 +14,39 @@ from tlsmem.run.provenance import Provenance, is_built
 from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.recording_name import default_recording
+from tlsmem.schema.records import Record, record_cell_key
 
 JOBS = 2  # memory runs do not disturb each other's figures
 
 
 class Plan:
-    """The runs of a campaign, and which of them a recording has already."""
+    """The runs of a campaign, and which of them a recording has already: runs of this machine's path, or of any."""
 
     def __init__(
-        self, campaign: Campaign | TimedCampaign, recording: Path, provenance: Provenance, fresh: bool
+        self,
+        campaign: Campaign | TimedCampaign,
+        recording: Path,
+        provenance: Provenance,
+        fresh: bool,
+        anywhere: bool = False,
     ) -> None:
         self.campaign, self.runs, self.recording = campaign, campaign_runs(campaign), recording
         self.name, self.provenance = paths.shorten(recording), provenance
-        self.states = {} if fresh else {record.key: record.status for record in append_records.load_existing(recording)}
+        self.anywhere = anywhere
+        recorded = [] if fresh else append_records.load_existing(recording)
+        self.states = {self.key_of_record(record): record.status for record in recorded}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
+
+    def key_of_record(self, record: Record) -> str:
+        return record_cell_key(record) if self.anywhere else record.key
+
+    def key_of_run(self, run: Run) -> str:
+        return self.provenance.cell_key(run) if self.anywhere else self.provenance.key(run)
 
     def state(self, run: Run) -> str:
         if not all(map(is_built, run.stacks)):
             return "to go (not built)"
-        state = self.states.get(self.provenance.key(run), "to go")
+        state = self.states.get(self.key_of_run(run), "to go")
         return "to go (failed before)" if state == "failed" else state
 
     def summary(self) -> str:
@@ -53,7 +67,7 @@ def show(given: argparse.Namespace) -> None:
         slots_cpus(given.jobs)
     tell_unmetered(given, campaign)
     provenance = Provenance(definitions.suites(), definitions.allocators())
-    plan = Plan(campaign, recording(given), provenance, given.fresh)
+    plan = Plan(campaign, recording(given), provenance, given.fresh, anywhere=bool(given.cluster))
     with stdout.exit_on_write_error():
         plan.show()
 

@@ -26,6 +26,8 @@ def run(given: argparse.Namespace) -> None:
         cpus = slots_cpus(given.jobs)
         sys.exit(verify_stacks.verify(runner, cpus, given.stacks or toml_tables.ALL_STACKS, given.prefix))
     campaign = campaign_options.campaign_from_arguments(given)
+    if given.cluster and campaign.is_timed:
+        sys.exit(f"memtest: --cluster takes campaigns of memory: {given.campaign} compares times of one machine's runs")
     cpus = exclusive.cores_first()[:1] if campaign.is_timed else slots_cpus(given.jobs)
     campaign_plan.tell_unmetered(given, campaign)
     recording = campaign_plan.recording(given)
@@ -33,8 +35,9 @@ def run(given: argparse.Namespace) -> None:
     campaign = keep_built_stacks(campaign)
     prepare(recording, campaign)
     title = campaign_conclusion.title(given.campaign, campaign, definitions.campaigns()[given.campaign])
-    plan = Plan(campaign, recording, runner.provenance, given.fresh)
-    failures, fine = measure(plan, runner, cpus), campaign_output.show_campaign(plan, title)
+    plan = Plan(campaign, recording, runner.provenance, given.fresh, anywhere=bool(given.cluster))
+    failures = measure_on_cluster(plan, given) if given.cluster else measure(plan, runner, cpus)
+    fine = campaign_output.show_campaign(plan, title)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; {plan.name} has the reasons")
     sys.exit(0 if fine else 1)
@@ -61,6 +64,17 @@ def prepare(recording: Path, campaign: Campaign | TimedCampaign) -> None:
     preflight.check_memory(campaign)
     append_records.prepare(recording)
     heap_page.remove_stale_pages()
+
+
+def measure_on_cluster(plan: Plan, given: argparse.Namespace) -> int:
+    """Make the runs that are to go on other machines; return how many failed. Exits where some were not made."""
+    from tlsmem.cli import cluster_campaign
+
+    result = cluster_campaign.measure(plan, given.cluster, given.timeout)
+    if result.missing:
+        way_out = f"what was made is kept in {plan.name}, and the same command goes on from there"
+        sys.exit(f"memtest: {result.missing} of {len(plan.to_go)} runs were not made; {way_out}")
+    return result.failed
 
 
 def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:

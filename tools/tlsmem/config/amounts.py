@@ -75,6 +75,13 @@ def parse_positive_rate(text: str) -> float:
     return value
 
 
+def parse_scheduler(text: str) -> str:
+    """The address of a cluster's scheduler."""
+    if not re.fullmatch(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):[0-9]{1,5}", text):
+        raise ArgumentTypeError(f"{text!r} is no address of a scheduler: write tcp://HOST:PORT")
+    return text
+
+
 def parse_share(text: str) -> Share:
     """5% of all, or 5000 of them."""
     if not text.endswith("%"):

@@ -22,6 +22,7 @@ TIME = Parsed(amounts.parse_seconds, "a time: `200ms`, `10s`")
 DURATION = Parsed(amounts.parse_duration, "a time above 0: `10s`")
 RATE = Parsed(amounts.parse_rate, "a rate: `500/s`")
 POSITIVE_RATE = Parsed(amounts.parse_positive_rate, "a rate above 0: `500/s`")
+SCHEDULER = Parsed(amounts.parse_scheduler, "the address of a Dask scheduler: `tcp://10.0.0.1:8786`")
 SHARE = Parsed(amounts.parse_share, "a share: `5%`, or a number")
 ONE_RECORDING = "a directory under data/, or one of its files"
 USUAL_SUITE = Words(f"{choices.PLAN_SUITE}; for a stack without it, one that it has")
@@ -133,6 +134,14 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         metavar="NAME",
     ),
     Option("campaign", "a table of memtest/campaigns.toml", commands={"measure": "mem"}, nargs="?"),
+    Option(
+        "--cluster",
+        "make the runs on the machines of a Dask cluster, whose scheduler has this address: docs/how-to/cluster.md",
+        SCHEDULER,
+        commands=each("measure"),
+        metavar="ADDRESS",
+    ),
+    Option("address", "of the cluster's scheduler", SCHEDULER, commands=each("worker"), metavar="ADDRESS"),
     Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("live", "measure")),
     Option("--waves", "times that all connections come and go once more", WHOLE, commands={"live": "3"}),
     Option("--idle", "time without traffic before `idle` is read", TIME, commands={"live": "30s"}),

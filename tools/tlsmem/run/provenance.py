@@ -22,7 +22,7 @@ from tlsmem.run.validate import Outcome
 from tlsmem.schema import timed_record
 from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, describe_error
 from tlsmem.schema.machine import read_machine
-from tlsmem.schema.records import SCHEMA, Record, run_key, run_path
+from tlsmem.schema.records import SCHEMA, Record, cell_key, run_key, run_path
 from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, SourceRecord
 
 
@@ -98,6 +98,9 @@ class Provenance:
 
     def key(self, run: Run) -> str:
         return run_key(self.declared(run))
+
+    def cell_key(self, run: Run) -> str:
+        return cell_key(self.declared(run))
 
     def record(self, run: Run, outcome: Outcome) -> Record:
         declared, said, end = self.declared(run), outcome.run, outcome.end

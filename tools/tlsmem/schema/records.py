@@ -222,16 +222,31 @@ def run_key(fields: dict[str, Any]) -> str:
     The key covers the declared fields, the binary and the path; of older schemas, which have no path, the machine. It
     does not cover the CPU that the run is pinned to and the descriptors that it inherits: the slot chooses them, not
     the campaign."""
+    declared = declared_fields(fields)
+    if path := run_path(fields):
+        return digest_fields(declared | {"path": path})
+    machine = {name: value for name, value in fields["machine"].items() if name not in UNDECLARED_MACHINE_FIELDS}
+    return digest_fields(declared | {"machine": machine})
+
+
+def cell_key(fields: dict[str, Any]) -> str:
+    """Return what identifies a run on whatever machine it is made: what its key covers but for the machine."""
+    return digest_fields(declared_fields(fields))
+
+
+def record_cell_key(record: Record) -> str:
+    """Return the same of a record."""
+    return cell_key(record.model_dump(include={*KEY_FIELDS, "env", "cpu_features", "peer", "argv"}))
+
+
+def declared_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a key covers, but for the machine."""
     declared = {name: fields[name] for name in KEY_FIELDS}
     declared |= {"env": fields["env"]} if "env" in fields else {}  # schema 1 has none
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
     declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
-    declared["argv"] = [word for word in fields["argv"] if not word.startswith(SLOT_ARGUMENTS)]
-    if path := run_path(fields):
-        return digest_fields(declared | {"path": path})
-    machine = {name: value for name, value in fields["machine"].items() if name not in UNDECLARED_MACHINE_FIELDS}
-    return digest_fields(declared | {"machine": machine})
+    return declared | {"argv": [word for word in fields["argv"] if not word.startswith(SLOT_ARGUMENTS)]}
 
 
 def digest_fields(declared: dict[str, Any]) -> str:

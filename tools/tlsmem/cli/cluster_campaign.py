@@ -1,0 +1,67 @@
+"""A campaign on the machines of a Dask cluster: who may make its runs, and what comes back."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+
+from distributed import Client
+
+from tlsmem.cli.campaign_plan import Plan
+from tlsmem.run import spread_runs
+from tlsmem.run.provenance import read_manifest
+from tlsmem.run.remote_run import DIGITS, resource_name
+from tlsmem.run.spread_runs import SpreadResult
+
+CONNECT_S = 10
+
+
+def connect(address: str) -> Client:
+    """Return a client of the scheduler; exits with a sentence where none answers."""
+    try:
+        return Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        start = "start one with `build/cluster-venv/bin/dask scheduler` (docs/how-to/cluster.md)"
+        sys.exit(f"memtest: --cluster {address}: no scheduler answers there: {reason}; {start}")
+
+
+def measure(plan: Plan, address: str, limit_s: float | None) -> SpreadResult:
+    """Make the runs that are to go on the cluster's machines, and record each as it arrives."""
+    print(f"memtest: {plan.summary()}", file=sys.stderr)
+    if not plan.to_go:
+        return SpreadResult(0, 0)
+    client = connect(address)
+    try:
+        check_workers(client, plan.campaign.every_stack, address)
+
+        def executor_of(builds: Mapping[str, str]) -> Executor:
+            needs = {resource_name(stack, sha256): 1 for stack, sha256 in builds.items()}
+            return client.get_executor(resources=needs, pure=False)
+
+        return spread_runs.record_all(plan.to_go, executor_of, plan.provenance, plan.recording, limit_s)
+    finally:
+        client.close()
+
+
+def check_workers(client: Client, stacks: Iterable[str], address: str) -> None:
+    """Say which workers get no runs of a stack; exit with a sentence where nobody has its build."""
+    workers = {name: set(about["resources"]) for name, about in client.scheduler_info(n_workers=-1)["workers"].items()}
+    if not workers:
+        sys.exit(f"memtest: --cluster {address}: no workers; start one on each machine: tools/worker.py {address}")
+    for stack in stacks:
+        sha256 = read_manifest(stack).binary_sha256
+        able = {name for name, offers in workers.items() if resource_name(stack, sha256) in offers}
+        for sentence in describe_unable(stack, sha256, {name: workers[name] for name in workers.keys() - able}):
+            print(f"memtest: {sentence}", file=sys.stderr)
+        if not able:
+            way_out = f"check out the same commit there and run `tools/build.py {stack}`, then start the worker again"
+            sys.exit(f"memtest: no worker has this clone's build of {stack} ({sha256[:DIGITS]}): {way_out}")
+
+
+def describe_unable(stack: str, sha256: str, workers: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield a sentence for each of the workers, none of which has this build."""
+    prefix = f"build-{stack}-"
+    for name, offers in sorted(workers.items()):
+        other = next((one.removeprefix(prefix) for one in offers if one.startswith(prefix)), None)
+        why = f"its build is {other}, not {sha256[:DIGITS]}" if other else "it has no build of it"
+        yield f"{name} gets no run of {stack}: {why}"

@@ -1,0 +1,84 @@
+"""Spreads runs over executors, whatever they are (concurrent.futures.Executor), and records each as it arrives.
+
+Executors may make a run twice, or give one up. Each is recorded once; what was given up or refused is said."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, as_completed
+from pathlib import Path
+from typing import NamedTuple
+
+from tlsmem.build.estimate import describe_left
+from tlsmem.config.run import Run
+from tlsmem.run import remote_run
+from tlsmem.run.provenance import Provenance, read_manifest
+from tlsmem.schema import append_records
+from tlsmem.schema.records import Record, record_cell_key
+
+ExecutorOf = Callable[[Mapping[str, str]], Executor]  # by the builds that a run needs
+
+
+class SpreadResult(NamedTuple):
+    """What came of the runs: recorded as failed, and not made at all."""
+
+    failed: int
+    missing: int
+
+
+def builds_of(run: Run) -> dict[str, str]:
+    """Return the SHA-256 of the run's binaries in this clone."""
+    return {stack: read_manifest(stack).binary_sha256 for stack in run.stacks}
+
+
+def record_all(
+    runs: list[Run], executor_of: ExecutorOf, provenance: Provenance, recording: Path, limit_s: float | None
+) -> SpreadResult:
+    """Make all runs and record each one once."""
+    began, recorded, failed, missing = time.monotonic(), set[str](), 0, 0
+    futures = {}
+    for run in runs:
+        builds, cell = builds_of(run), provenance.cell_key(run)
+        futures[executor_of(builds).submit(remote_run.measure, run, builds, cell, limit_s)] = run
+    for number, future in enumerate(as_completed(futures), start=1):
+        run = futures.pop(future)
+        left_s = (time.monotonic() - began) / number * (len(runs) - number)
+        left = f" ({describe_left(left_s)})" if number < len(runs) else ""
+        if error := future.exception():
+            missing += 1
+            say(f"{number:>4}/{len(runs)} {run}: not made: {describe_error(error)}{left}")
+            continue
+        record = Record.model_validate_json(future.result())
+        failed += store(recording, record, recorded)
+        say(f"{number:>4}/{len(runs)} {run}: {describe_record(record)}{left}")
+    return SpreadResult(failed, missing)
+
+
+def store(recording: Path, record: Record, recorded: set[str]) -> bool:
+    """Record a run unless it is in `recorded`, which takes it; return whether it failed."""
+    cell = record_cell_key(record)
+    if cell in recorded:
+        return False
+    append_records.append(recording, record)
+    recorded.add(cell)
+    return record.status == "failed"
+
+
+def describe_record(record: Record) -> str:
+    """Return what came of a run, in words."""
+    took = f"{record.elapsed_ns / 1e9:.1f} s"
+    return took if record.status == "measured" else f"{record.status}: {record.reason}"
+
+
+def describe_error(error: BaseException) -> str:
+    """Return why a run was not made: a refusal's own sentence, or that its workers died."""
+    if isinstance(error, remote_run.RefusedRun):
+        return str(error)
+    if type(error).__name__ == "KilledWorker":
+        return "each worker that began it died"
+    return f"{type(error).__name__}: {error}"
+
+
+def say(line: str) -> None:
+    """Tell who waits."""
+    print(line, file=sys.stderr, flush=True)
