@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-
-from distributed import Client
+from typing import TYPE_CHECKING
 
 from tlsmem.cli.campaign_plan import Plan
 from tlsmem.run import spread_runs
@@ -12,11 +11,16 @@ from tlsmem.run.provenance import read_manifest
 from tlsmem.run.remote_run import DIGITS, resource_name
 from tlsmem.run.spread_runs import SpreadResult
 
+if TYPE_CHECKING:  # an environment without it imports this module
+    from distributed import Client
+
 CONNECT_S = 10
 
 
-def connect(address: str) -> Client:
+def connect(address: str) -> "Client":
     """Return a client of the scheduler; exits with a sentence where none answers."""
+    from distributed import Client
+
     try:
         return Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -43,7 +47,7 @@ def measure(plan: Plan, address: str, limit_s: float | None) -> SpreadResult:
         client.close()
 
 
-def check_workers(client: Client, stacks: Iterable[str], address: str) -> None:
+def check_workers(client: "Client", stacks: Iterable[str], address: str) -> None:
     """Say which workers get no runs of a stack; exit with a sentence where nobody has its build."""
     workers = {name: set(about["resources"]) for name, about in client.scheduler_info(n_workers=-1)["workers"].items()}
     if not workers:
