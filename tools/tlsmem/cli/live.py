@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   tools/live.py --server haproxy --n 1000 --window 1,100,all
   tools/live.py --server nginx --n 9900 --hollow             clients that forget TLS once they are connected
   tools/live.py --server nginx --list                        what would run, and what is recorded already
+  tools/live.py data/local/2026-11-24-some-cpu               the tables of what is recorded; nothing runs
 
 Exit status 1: a run failed; its record says why."""
 
@@ -28,6 +29,12 @@ def parser() -> CommandParser:
 def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     given = parser().parse_args()
+    if given.recording:
+        venv.activate()
+        from tlsmem.cli import live_campaign
+
+        live_campaign.show(given.recording)
+        return
     options = {"SERVER": given.server, "N": given.n, "WINDOW": given.window, "OUT": given.out}
     option_check.check_goal_or_exit("live", options, whole=True)
     venv.activate()

@@ -5,6 +5,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from tlsmem.base import repository, stdout
@@ -20,6 +21,7 @@ from tlsmem.run import heap_page
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
+from tlsmem.schema.recording_files import is_recording
 
 GIB = 2**30
 # Of one connection, rounded up: the server's, the kernel's for both ends, a client's with its state of TLS or without.
@@ -145,14 +147,17 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)
 
 
-def show(recording: Path, keys: list[str]) -> None:
-    """Print the tables of these runs."""
+def show(recording: Path, keys: Collection[str] | None = None) -> None:
+    """Print the tables of these runs, or of all. Exits with a sentence where there is none."""
     from tlsmem.plan import live_prediction
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, render
 
-    records = [one for one in load_live(recording) if one.key in keys]
+    records = [one for one in load_live(recording) if keys is None or one.key in keys]
+    if not records:
+        sys.exit(f"memtest: {shorten(recording)}: no live runs here; make live SERVER=nginx OUT={shorten(recording)}")
+    among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.exit_on_write_error():
-        tables = [*live.build(records), live_prediction.prediction_table(records, find_recordings(None))]
+        tables = [*live.build(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without])
         print(f"\nrecording: {shorten(recording)}")

@@ -143,6 +143,13 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option("address", "of the cluster's scheduler", SCHEDULER, commands=each("worker"), metavar="ADDRESS"),
     Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("live", "measure")),
+    Option(
+        "recording",
+        "print the tables of this recording's live runs; nothing runs",
+        PATH,
+        commands=each("live"),
+        nargs="?",
+    ),
     Option("--waves", "times that all connections come and go once more", WHOLE, commands={"live": "3"}),
     Option("--idle", "time without traffic before `idle` is read", TIME, commands={"live": "30s"}),
     Option(

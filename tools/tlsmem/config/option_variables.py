@@ -50,7 +50,6 @@ VARIABLES = (
         "the server to measure",
         Choice(choices.LIVE_SERVERS),
         goals={"live": REQUIRED},
-        required=True,
         example="SERVER=nginx",
     ),
     Option(

@@ -2,23 +2,24 @@
 
 A connection over TLS is predicted as the server's own plain connection, measured in the same recording, and a session
 of the library that the server runs on, measured by the harness: nothing of the prediction comes from the row it is
-held against."""
+held against. Where RSS differs by more than TOLERANCE, what is known to be in it is named."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.plan import find_model
+from tlsmem.plan import find_model, recordings
 from tlsmem.plan.configuration import configure
-from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest
+from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, find_series, select_runs
 from tlsmem.schema.live_records import LiveRecord
-from tlsmem.stats import live_costs
+from tlsmem.stats import live_costs, runtime_memory
 from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.live import name_window
-from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.table import Cell, Column, Table, optional
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it
+COLLECTED = {"collected": "in-use"}  # where a runtime has garbage: harnesses collect it before they read
 STACKS = {  # packages link the system's library; Go's suite has AES-128, as its crypto/tls chooses
     "nginx": ("openssl@system", "tls13-rsa-aes256"),
     "haproxy": ("openssl@system", "tls13-rsa-aes256"),
@@ -27,7 +28,9 @@ STACKS = {  # packages link the system's library; Go's suite has AES-128, as its
 TOLERANCE = 0.05
 CAPTION = (
     "Bytes of one connection over TLS. Predicted: the server's own plain connection, and a session of {stacks} as the "
-    "server runs it, recorded in {recordings}; with all handshakes concurrent also what glibc retains of a handshake."
+    "server runs it, recorded in {recordings}; with all handshakes concurrent also what glibc retains of a handshake. "
+    "Beyond it: live heap of the server's own, over TLS, that is in no prediction. Of Go once it has collected its "
+    "garbage, without the goroutine's stack of the harness: the plain connection has one."
 )
 
 
@@ -40,6 +43,13 @@ class Prediction(NamedTuple):
     quantity: str
     predicted_bytes: float
     measured_bytes: float
+    own_bytes: float | Missing  # live heap beyond the prediction: the server's own for a connection over TLS
+
+    @property
+    def unexplained(self) -> float:
+        """The difference without what is named."""
+        own = 0.0 if isinstance(self.own_bytes, Missing) else self.own_bytes
+        return (self.measured_bytes - own) / self.predicted_bytes - 1
 
     @property
     def difference(self) -> float:
@@ -66,12 +76,13 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
         if one.server not in plain:
             found.missing.append(f"{one.server}: its plain connections were not measured")
             continue
-        for state, planned in STATES.items():
+        states = COLLECTED if "collected" in one.phases else STATES
+        for state, planned in states.items():
             wanted = request(one.server, planned)
-            model = find_model.find_model(wanted, among, handshakes=one.window is None)
+            model = find_model.find_model(wanted, among, handshakes=one.window is None and states is STATES)
             if not model:
                 found.missing.append(find_model.describe_missing(wanted, among))
-            elif one.window is None and model.handshake is None:
+            elif one.window is None and model.handshake is None and states is STATES:
                 found.missing.append(f"{wanted.stack}: what a handshake adds is not recorded (measure.py c10k-in-use)")
             else:
                 found.models.append(model)
@@ -88,21 +99,45 @@ def request(server: str, state: str) -> ModelRequest:
 def compare(series: LiveSeries, plain: LiveSeries, state: str, model: ConnectionModel) -> Iterator[Prediction]:
     """Yield live heap and RSS of one state, where both were measured."""
     window = name_window(series)
+    own: float | Missing = Missing("no run under the heap meter")
     heap, own_heap = (one.increments(state, live_costs.live_bytes) for one in (series, plain))
     if heap and own_heap and model.live is not None:
-        own, measured = own_heap[max(own_heap)], heap[max(heap)]
-        yield Prediction(series.server, window, state, "live heap", float(own) + model.live, float(measured))
+        predicted, measured = float(own_heap[max(own_heap)]) + model.live, float(heap[max(heap)])
+        own = measured - predicted
+        yield Prediction(series.server, window, state, "live heap", predicted, measured, own)
     rss, own_rss = (one.line(state, live_costs.rss_anon_bytes) for one in (series, plain))
-    if not isinstance(rss, Missing) and not isinstance(own_rss, Missing):
-        retained = (model.handshake or 0) * model.handshake_retention if series.window is None else 0.0
-        predicted = own_rss.slope + model.connection + retained
-        yield Prediction(series.server, window, state, "RSS", predicted, rss.slope)
+    if isinstance(rss, Missing) or isinstance(own_rss, Missing):
+        return
+    retained = (model.handshake or 0) * model.handshake_retention if series.window is None else 0.0
+    twice = goroutine_stack(model) if state in COLLECTED else 0.0
+    predicted = own_rss.slope + model.connection + retained - twice
+    yield Prediction(series.server, window, state, "RSS", predicted, rss.slope, own)
 
 
-def difference_cell(share: float) -> Cell:
-    """`+0.3 %`, with a note where it is more than was to be."""
-    text = f"{share:+.1%}".replace("%", " %").replace("-", "−")
-    return Cell(text, share, f"more than {TOLERANCE:.0%} off".replace("%", " %") if abs(share) > TOLERANCE else None)
+def goroutine_stack(model: ConnectionModel) -> float:
+    """Return the bytes of a session's goroutine stack in the harness; 0 where its runtime does not tell."""
+    if model.origin is None:
+        return 0.0
+    runs = recordings.load_stack(model.origin, model.stack)
+    selection = select_runs(runs, model.stack, model.configuration.variant(model.suite))
+    series = find_series(selection, model.allocator, model.role, "full", narrow=True) if selection else None
+    found = runtime_memory.bytes_per_session(series, model.configuration.phase, runtime_memory.STACKS) if series else 0
+    return 0.0 if isinstance(found, Missing) else float(found)
+
+
+def percent(share: float) -> str:
+    """`+0.3 %`."""
+    return f"{share:+.1%}".replace("%", " %").replace("-", "−")
+
+
+def difference_cell(row: Prediction) -> Cell:
+    """`+0.3 %`, with a note where it is more than was to be: what is named of it, and what remains."""
+    if abs(row.difference) <= TOLERANCE:
+        return Cell(percent(row.difference), row.difference)
+    note = f"more than {TOLERANCE:.0%} off".replace("%", " %")
+    if not isinstance(row.own_bytes, Missing):
+        note = f"{row.own_bytes:,.0f} B are live heap of the server's own; {percent(row.unexplained)} without them"
+    return Cell(percent(row.difference), row.difference, note)
 
 
 def bytes_cell(size: float) -> Cell:
@@ -116,7 +151,8 @@ COLUMNS = (
     Column("quantity", "quantity", left=True, value=lambda row: row.quantity),
     Column("predicted_bytes", "predicted", value=lambda row: row.predicted_bytes, form=bytes_cell),
     Column("measured_bytes", "measured", value=lambda row: row.measured_bytes, form=bytes_cell),
-    Column("difference", "difference", value=lambda row: row.difference, form=difference_cell),
+    optional(Column("own_bytes", "beyond it", value=lambda row: row.own_bytes, form=bytes_cell)),
+    Column("difference", "difference", value=lambda row: row, form=difference_cell),
 )
 
 

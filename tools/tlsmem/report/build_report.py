@@ -21,6 +21,7 @@ from tlsmem.report import (
     cost_section,
     files,
     inventory_section,
+    live_section,
     page,
     phase_section,
     post_quantum_section,
@@ -52,6 +53,7 @@ MAKERS = (
     post_quantum_section,
     chain_section,
     resumption_section,
+    live_section,
     timed_section,
     inventory_section,
 )

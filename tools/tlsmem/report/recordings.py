@@ -12,6 +12,7 @@ from tlsmem.base.cache_file import compute_digest, digest_files
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.schema import recording_files
+from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import machine_identity
@@ -122,14 +123,15 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
     newest: dict[str, list[Record]] = {}
     paths = by_age(data, local)
     own = next((path for path in paths if path.parent == local), None)
+    live = next((path for path in paths if (path / LIVE).is_dir()), None)  # of real servers: the newest
     for path in paths:
-        if not wanted and path != own:
+        if not wanted and path not in (own, live):
             continue
         records = read_records(path)
         newest = newest or {path_from_root(path): records}
         there = set(map(run_from_record, records))
         found = [name for name, runs in wanted.items() if 2 * len(runs & there) > len(runs)]
-        if found or path == own:
+        if found or path in (own, live):
             kept[path_from_root(path)] = records
         wanted = {name: runs for name, runs in wanted.items() if name not in found}
     if not newest:

@@ -61,6 +61,11 @@ class LiveSeries:
         return sorted(found, key=lambda run: run.connections)
 
     @property
+    def largest(self) -> LiveRecord | None:
+        """The run without the meter that has most connections."""
+        return max(self.measured("rss"), key=lambda run: run.connections, default=None)
+
+    @property
     def phases(self) -> list[str]:
         """The phases that the runs have, in order."""
         return list(dict.fromkeys(phase.phase for run in self.runs for phase in run.phases))
@@ -92,6 +97,32 @@ class LiveSeries:
         )
 
 
+@dataclass(frozen=True)
+class IdleCost:
+    """What one idle connection adds, in bytes. `live`: None without the heap meter."""
+
+    series: LiveSeries
+    user: float
+    kernel: float
+    live: float | None
+
+    @property
+    def total(self) -> float:
+        return self.user + self.kernel
+
+
+def find_idle_costs(series: Iterable[LiveSeries]) -> list[IdleCost]:
+    """Return the series whose slopes are known, clients that dropped TLS left out."""
+    found = []
+    for one in series:
+        user, kernel = (one.line("idle", reading) for reading in (rss_bytes, server_kernel_bytes))
+        if one.hollow or isinstance(user, Missing) or isinstance(kernel, Missing):
+            continue
+        live = one.increments("idle", live_bytes)
+        found.append(IdleCost(one, user.slope, kernel.slope, float(live[max(live)]) if live else None))
+    return found
+
+
 def added(run: LiveRecord, phase: str, reading: Reading) -> int | None:
     """Return by how much a reading is more in a phase than without connections; None where the run lacks it."""
     by_name = {one.phase: one for one in run.phases}
@@ -103,7 +134,8 @@ def added(run: LiveRecord, phase: str, reading: Reading) -> int | None:
 
 def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
     """Return the series of live runs, the newest run of each kind, plain before TLS and narrow windows first."""
-    newest = {one.key: one for one in sorted(records, key=lambda one: one.started_at)}
+    in_order = sorted(records, key=lambda one: (one.status == "measured", one.started_at))  # measured before failed
+    newest = {one.key: one for one in in_order}
     found: dict[tuple[str, Transport, int | None, bool], list[LiveRecord]] = {}
     for one in newest.values():
         window = None if one.window == one.connections else one.window

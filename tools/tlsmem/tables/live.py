@@ -22,7 +22,7 @@ CAPTION = (
 STATES = ("connected", "half-open", "established", "one request", "full records", "idle", "collected")
 LEFT_CAPTION = (
     "What a server keeps when all connections are closed, and in waves of as many connections after that: MiB of RSS "
-    "beyond those of the server before."
+    "beyond those of the server before. Live heap left: bytes when all are closed, of the run under the heap meter."
 )
 MIB = 2**20
 
@@ -120,7 +120,9 @@ def live_table(records: Sequence[LiveRecord]) -> Table:
         for state in series.phases
         if state in STATES and series.measured("rss")
     )
-    table.without = [f"{one.server}: {one.reason}" for one in records if one.status == "failed"]
+    measured = {one.key for one in records if one.status == "measured"}
+    failed = [one for one in records if one.status == "failed" and one.key not in measured]
+    table.without = [f"{one.server}, {one.connections:,} connections: {one.reason}" for one in failed]
     return table
 
 
@@ -135,10 +137,32 @@ def describe(records: Iterable[LiveRecord]) -> str:
     return f"{'; '.join([*reported, *libraries, *kernels, numbers])}."
 
 
+def describe_live(records: Iterable[LiveRecord]) -> str:
+    """Return the servers with their library, the machine and the days, as a picture's caption has it."""
+    records = list(records)
+    what = dict.fromkeys(item for one in records for item in (short_version(one.reported), one.tls_library) if item)
+    machines = dict.fromkeys(
+        f"{one.machine.cpu}, {one.machine.cpus} CPUs, Linux {one.machine.kernel}" for one in records
+    )
+    days = sorted({one.started_at[:10] for one in records})
+    return f"{'; '.join([*what, *machines])}. Recorded {' to '.join(dict.fromkeys((days[0], days[-1])))}."
+
+
+def short_version(reported: str) -> str:
+    """Return `nginx/1.22.1` of what a server says of itself."""
+    return reported.removeprefix("nginx version: ").partition(" - ")[0]
+
+
 class LeftRow(NamedTuple):
-    """One run: what is left when its connections are closed."""
+    """One run: what is left when its connections are closed; and the one under the heap meter beside it."""
 
     run: LiveRecord
+    metered: LiveRecord | None
+
+    @property
+    def left_bytes(self) -> int | Missing:
+        found = live_costs.added(self.metered, "settled", live_costs.live_bytes) if self.metered else None
+        return Missing("no run under the heap meter") if found is None else found
 
     def added(self, phase: str, reading: Reading) -> int | Missing:
         found = live_costs.added(self.run, phase, reading)
@@ -162,6 +186,7 @@ def left_columns(records: Sequence[LiveRecord]) -> Iterator[Column]:
     yield rss_column("open_bytes", "open", "established")
     yield rss_column("closed_bytes", "closed", "closed")
     yield rss_column("settled_bytes", "later", "settled")
+    yield optional(Column("left_bytes", "live heap left", value=lambda row: row.left_bytes, form=integer_cell))
     waves = dict.fromkeys(one.phase for run in records for one in run.phases if one.phase.startswith("wave "))
     for name in waves:
         yield rss_column(f"{name.replace(' ', '_')}_bytes", name, name)
@@ -169,9 +194,12 @@ def left_columns(records: Sequence[LiveRecord]) -> Iterator[Column]:
 
 def left_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each RSS run over TLS."""
-    runs = [one for series in group_live(records) if series.transport == "tls" for one in series.measured("rss")]
+    over_tls = [one for one in group_live(records) if one.transport == "tls"]
+    runs = [one for series in over_tls for one in series.measured("rss")]
     table = Table("live-left", "What a server keeps", LEFT_CAPTION, list(left_columns(runs)))
-    table.add_rows(map(LeftRow, runs))
+    for series in over_tls:
+        metered = {run.connections: run for run in series.measured("heap")}
+        table.add_rows(LeftRow(run, metered.get(run.connections)) for run in series.measured("rss"))
     return table
 
 

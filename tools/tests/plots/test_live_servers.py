@@ -1,0 +1,64 @@
+"""Pictures of real servers: what the bars are, what is left when connections have closed, and the findings."""
+
+import pytest
+from matplotlib import pyplot
+
+from tests.support import live
+from tests.support.live import live_record
+from tlsmem.plots import live_servers, live_timeline
+from tlsmem.schema.live_records import Samples
+
+COUNTS = (1000, 3000)
+PHASES = ("started", "established", "idle", "closed", "settled")
+
+
+@pytest.fixture
+def records():
+    """Plain, one handshake at a time, and all at once, each under both meters."""
+    return [
+        live_record(count, meter, transport, window, PHASES)
+        for count in COUNTS
+        for meter in ("rss", "heap")
+        for transport, window in (("plain", None), ("tls", 1), ("tls", None))
+    ]
+
+
+def test_a_bar_is_live_heap_and_rss_beyond_it_and_the_kernel(records):
+    made, axes = pyplot.subplots(layout="constrained")
+    live_servers.draw(made, axes, records)
+    widths = [round(bar.get_width()) for bar in axes.patches]
+    assert widths == 3 * [live.HEAP, live.RSS + live.PAGE_TABLE - live.HEAP, live.SERVER_KERNEL]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "nginx, plain",
+        "nginx, TLS, 1 handshake at a time",
+        "nginx, TLS, all handshakes at once",
+    ]
+    pyplot.close(made)
+
+
+def test_the_title_compares_the_windows_of_one_server(records):
+    assert live_servers.describe_finding(live_servers.select_costs(records)) == (
+        "An idle TLS connection costs nginx 17.8 KiB with the kernel's part, "
+        "and 17.8 KiB after all handshakes came at once"
+    )
+
+
+def test_runs_with_one_number_of_connections_are_no_picture():
+    with pytest.raises(ValueError, match="no live runs with two numbers of connections"):
+        live_servers.draw(*pyplot.subplots(), [live_record(1000)])
+
+
+def test_the_timeline_shows_the_largest_run_and_what_it_keeps(records):
+    run = live_record(9900, phases=PHASES)
+    base = run.phases[0].server.rss_anon_bytes + run.phases[0].server.page_table_bytes
+    kept = base + 9900 * (live.RSS + live.PAGE_TABLE)
+    samples = Samples(elapsed_s=[5.0, 15.0, 45.0], user_bytes=[base, 2 * kept, kept], kernel_bytes=[0, 1000, 0])
+    runs = live_timeline.select_runs([*records, run.model_copy(update={"samples": samples})])
+    assert [one.connections for one in runs] == [9900]
+    assert live_timeline.describe_finding(runs) == (
+        "When 9,900 connections have closed, nginx keeps 50\N{NO-BREAK SPACE}% of its RSS"
+    )
+    made, axes = pyplot.subplots(layout="constrained")
+    live_timeline.draw(made, [axes], runs)
+    assert len(axes.lines) == 5
+    pyplot.close(made)

@@ -1,0 +1,93 @@
+"""A picture of idle connections to real servers: live heap, RSS beyond it and the kernel's bytes, stacked."""
+
+from collections.abc import Iterable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from tlsmem.plots.frame import add_frame
+from tlsmem.plots.rows import THICK, list_rows, write_beside
+from tlsmem.schema.live_records import LiveRecord
+from tlsmem.stats.live_costs import IdleCost, find_idle_costs, group_live
+from tlsmem.tables.live import describe_live
+
+LIVE, RESIDENT, KERNEL = "#1f618d", "#7fb3d5", "#aeb6bf"
+NAMES = {"nginx": "nginx", "haproxy": "HAProxy", "go": "Go net/http", "rustls": "rustls, hyper"}
+ROOM = 1.24  # of the horizontal axis, for figures beside the bars
+KIB = 1024
+
+
+def select_costs(records: Iterable[LiveRecord]) -> list[IdleCost]:
+    """Return three bars of each server: plain, over TLS with fewest handshakes at a time, and with all concurrent."""
+    found = []
+    costs = find_idle_costs(group_live(records))
+    for server in sorted({one.series.server for one in costs}, key=list(NAMES).index):
+        own = [one for one in costs if one.series.server == server]
+        over_tls = [one for one in own if one.series.transport == "tls"]
+        narrow = sorted((one for one in over_tls if one.series.window), key=lambda one: one.series.window or 0)
+        found += [one for one in own if one.series.transport == "plain"]
+        found += narrow[:1] + [one for one in over_tls if one.series.window is None]
+    return found
+
+
+def name_cost(one: IdleCost) -> str:
+    """Return `nginx, TLS, 1 handshake at a time`."""
+    name = NAMES[one.series.server]
+    if one.series.transport == "plain":
+        return f"{name}, plain"
+    window = one.series.window
+    if window is None:
+        return f"{name}, TLS, all handshakes at once"
+    return f"{name}, TLS, {window:,} handshake{'s' * (window > 1)} at a time"
+
+
+def describe_finding(costs: Sequence[IdleCost]) -> str:
+    """Return the title: what one costs in the server for which the window matters most, or else the first bar."""
+    pairs = [
+        (narrow, wide)
+        for narrow in costs
+        for wide in costs
+        if narrow.series.window and wide.series.window is None
+        if wide.series.transport == "tls" and wide.series.server == narrow.series.server
+    ]
+    if not pairs:
+        return f"An idle connection: {name_cost(costs[0])}, {costs[0].total / KIB:.1f} KiB with the kernel's part"
+    narrow, wide = max(pairs, key=lambda pair: pair[1].total / pair[0].total)
+    name, before, after = NAMES[narrow.series.server], narrow.total / KIB, wide.total / KIB
+    return (
+        f"An idle TLS connection costs {name} {before:.1f} KiB with the kernel's part, "
+        f"and {after:.1f} KiB after all handshakes came at once"
+    )
+
+
+def draw(made: Figure, axes: Axes, records: Sequence[LiveRecord]) -> None:
+    """Draw the picture into a figure with one panel. Raises ValueError where there is nothing to draw."""
+    costs = select_costs(records)
+    if not costs:
+        raise ValueError("no live runs with two numbers of connections (make live SERVER=nginx)")
+    for row, one in enumerate(costs):
+        live = min(one.live or 0.0, one.user)
+        begin = 0.0
+        for size, colour in ((live, LIVE), (one.user - live, RESIDENT), (one.kernel, KERNEL)):
+            axes.barh(row, size, left=begin, height=THICK, color=colour)
+            begin += size
+        write_beside(axes, begin, row, f"{one.total:,.0f} B")
+    list_rows(axes, [name_cost(one) for one in costs])
+    axes.set_xlim(0, ROOM * max(one.total for one in costs))
+    handles = [
+        Patch(color=LIVE, label="live heap"),
+        Patch(color=RESIDENT, label="RSS beyond it"),
+        Patch(color=KERNEL, label="kernel"),
+    ]
+    counts = sorted({run.connections for one in costs for run in one.series.measured("rss")})
+    subtitle = (
+        f"Bytes of one idle connection at the server, slopes over {', '.join(f'{one:,}' for one in counts)} of them."
+    )
+    add_frame(
+        made,
+        describe_finding(costs),
+        subtitle,
+        describe_live([run for one in costs for run in one.series.runs]),
+        handles,
+    )
