@@ -160,6 +160,7 @@ const char *stall_lacks(void)
         return "without TLS no peer stops but one that sends nothing";
     const char *needs = point->protocol && strcmp(suite->protocol, point->protocol) ? point->protocol
                         : point->auth && strcmp(suite->auth, point->auth)           ? "mutual authentication"
+                        : point->ticket && !suite->tickets                          ? "a suite with tickets"
                                                                                     : NULL;
     if (needs)
         snprintf(sentence, sizeof sentence, "the point %s is of %s", point->name, needs);

@@ -12,9 +12,11 @@ struct stall_point {
     bool large_chain;     /* the suite's own certificates may be too large for the stack */
     const char *protocol; /* that it is of, or NULL; and "mutual", or NULL */
     const char *auth;
+    bool ticket;                                              /* the suite's servers issue tickets */
     void (*prepare)(const struct stall_point *);              /* or NULL: once, before the first session */
     void (*deliver)(size_t pair, const struct stall_point *); /* or NULL: nothing is sent */
-    size_t bytes;                                             /* that are announced, or that an extension has */
+    size_t bytes; /* that are announced, or that an extension or a ticket has */
+    size_t names; /* of authorities in a certificate request */
     uint16_t extension;
 };
 

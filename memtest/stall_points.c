@@ -1,15 +1,22 @@
 /* Where a peer stops, and what it has sent: RFC 8446, 4 and 5.1. Every record that is sent is complete, for a library
  * may wait for the whole of one before it looks at what a message announces. */
 #include "hello.h"
+#include "server_flight.h"
 #include "stall.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { CLIENT_HELLO = 1, SERVER_HELLO = 2, CERTIFICATE = 11 };
 enum { SERVER_NAME_EXTENSION = 0, ALPN = 16, SESSION_TICKET = 35, UNKNOWN_EXTENSION = 0xfafa };
-enum { FLIGHT_BYTES = 256 * 1024 };
+enum { PRE_SHARED_KEY = 41, PSK_KEY_EXCHANGE_MODES = 45 };
+enum { NAMES_BYTES = 64 * 1024 };
+enum { TICKET_BYTES = UINT16_MAX - 6 }; /* its message is the largest that every library takes */
 
 static struct hello hello;
+static struct server_flight flight_of_server;
+static unsigned char names[NAMES_BYTES];
+static size_t names_size;
 
 /* A client of the pair, up to its first flight; the pair's other end has not seen it. */
 static void *client_begin(size_t pair)
@@ -90,6 +97,70 @@ static void extend(const struct stall_point *point)
     hello_extend(&hello, point->extension, body, point->bytes);
 }
 
+/* A ticket that the server has never issued, with its age, and one binder as long as the suite's hash: RFC
+ * 8446, 4.2.11. A client that offers one says how it would use it, too. */
+static void offer_ticket(const struct stall_point *point)
+{
+    static unsigned char body[UINT16_MAX];
+    const size_t binder = strstr(run.suite.cipher, "SHA384") ? 48 : 32, identity = point->bytes;
+    capture(point);
+    hello_extend(&hello, PSK_KEY_EXCHANGE_MODES, (const unsigned char[]){1, 1}, 2);
+    memset(body, 'x', sizeof body);
+    memcpy(body, (unsigned char[]){(identity + 6) >> 8, identity + 6, identity >> 8, identity}, 4);
+    memcpy(body + 4 + identity + 4, (unsigned char[]){0, binder + 1, binder}, 3);
+    hello_extend(&hello, PRE_SHARED_KEY, body, 4 + identity + 4 + 3 + binder);
+}
+
+/* Steps the server of a client that waits, and takes what it writes before the client reads it. */
+static size_t server_step(void *server, size_t pair, unsigned char *flight)
+{
+    for (int k = 0; k < MAX_STEPS && wire_unread(wire_end(pair, ROLE_SERVER)); k++)
+        frames[ROLE_SERVER].handshake(server, pair);
+    return stall_intercept(pair, flight, FLIGHT_BYTES);
+}
+
+static void *server_begin(size_t pair)
+{
+    return frames[ROLE_SERVER].session_new(stall_contexts[ROLE_SERVER], wire_end(pair, ROLE_SERVER), pair);
+}
+
+/* The file of names stands beside the certificates of all kinds. */
+static void names_read(const struct stall_point *point)
+{
+    char path[PATH_BYTES];
+    (void)point;
+    FILE *file = fopen(suite_path(path, &run.suite, "../ca-names.der"), "rb");
+    if (!file)
+        die("%s: there is no such file; memtest/certs/make_certs.sh makes it", path);
+    names_size = fread(names, 1, sizeof names, file);
+    fclose(file);
+}
+
+/* A real server's first flight, with other names in its certificate request. It is freed before the client has it. */
+static void send_request(size_t pair, const struct stall_point *point)
+{
+    static unsigned char flight[FLIGHT_BYTES];
+    void *server = server_begin(pair);
+    server_flight_capture(&flight_of_server, flight, server_step(server, pair, flight));
+    frames[ROLE_SERVER].session_free(server, pair);
+    server_flight_request(&flight_of_server, names, names_size, point->names);
+    stall_send(pair, flight_of_server.records, flight_of_server.size);
+}
+
+/* A real server goes as far as its ticket, which the client gets: its own, or one of as many bytes as the point has. */
+static void send_ticket(size_t pair, const struct stall_point *point)
+{
+    static unsigned char flight[FLIGHT_BYTES];
+    void *server = server_begin(pair);
+    const size_t first = server_step(server, pair, flight);
+    stall_send(pair, flight, first);
+    server_flight_capture(&flight_of_server, flight, server_step(server, pair, flight));
+    frames[ROLE_SERVER].session_free(server, pair);
+    if (point->bytes)
+        server_flight_ticket(&flight_of_server, point->bytes);
+    stall_send(pair, flight_of_server.records, flight_of_server.size);
+}
+
 /* Up to the first record of application data, which in TLS 1.3 begins the client's Certificate. */
 static size_t first_protected_record(const unsigned char *flight, size_t size)
 {
@@ -145,7 +216,6 @@ const struct stall_point stall_points[] = {
     {.name = "certificate-first-record",
      .role = ROLE_SERVER,
      .large_chain = true,
-
      .protocol = "TLSv1.3",
      .auth = "mutual",
      .deliver = send_first_of_certificate,
@@ -171,6 +241,20 @@ const struct stall_point stall_points[] = {
      .deliver = send_hello,
      .bytes = 258,
      .extension = SERVER_NAME_EXTENSION},
+    {.name = "hello-name-256",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 5 + 256,
+     .extension = SERVER_NAME_EXTENSION},
+    {.name = "hello-name-60k",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 5 + 60000,
+     .extension = SERVER_NAME_EXTENSION},
     {.name = "hello-ticket",
      .role = ROLE_SERVER,
      .answers = true,
@@ -179,6 +263,13 @@ const struct stall_point stall_points[] = {
      .deliver = send_hello,
      .bytes = 60000,
      .extension = SESSION_TICKET},
+    {.name = "hello-psk",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .protocol = "TLSv1.3",
+     .prepare = offer_ticket,
+     .deliver = send_hello,
+     .bytes = 60000},
     {.name = "hello-unknown",
      .role = ROLE_SERVER,
      .answers = true,
@@ -197,6 +288,46 @@ const struct stall_point stall_points[] = {
      .connected_steps = true,
      .deliver = announce_server_hello,
      .bytes = 16380},
+    {.name = "request-1",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .answers = true,
+     .protocol = "TLSv1.2",
+     .auth = "mutual",
+     .prepare = names_read,
+     .deliver = send_request,
+     .names = 1},
+    {.name = "request-10",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .answers = true,
+     .protocol = "TLSv1.2",
+     .auth = "mutual",
+     .prepare = names_read,
+     .deliver = send_request,
+     .names = 10},
+    {.name = "request-150",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .answers = true,
+     .protocol = "TLSv1.2",
+     .auth = "mutual",
+     .prepare = names_read,
+     .deliver = send_request,
+     .names = 150},
+    {.name = "ticket",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .protocol = "TLSv1.2",
+     .ticket = true,
+     .deliver = send_ticket},
+    {.name = "ticket-64k",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .protocol = "TLSv1.2",
+     .ticket = true,
+     .deliver = send_ticket,
+     .bytes = TICKET_BYTES},
     {.name = NULL},
 };
 

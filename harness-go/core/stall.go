@@ -117,6 +117,8 @@ func stallLacks() string {
 		return fmt.Sprintf("the point %s is of %s", point.name, point.protocol)
 	case point.auth != "" && suite.Auth != point.auth:
 		return fmt.Sprintf("the point %s is of mutual authentication", point.name)
+	case point.ticket && suite.Tickets == 0:
+		return fmt.Sprintf("the point %s is of a suite with tickets", point.name)
 	}
 	return ""
 }

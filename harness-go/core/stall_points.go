@@ -1,5 +1,11 @@
 package core
 
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
 // Where a peer stops, and what it has sent: RFC 8446, 4 and 5.1. Every record that is sent is complete, for a library
 // may wait for the whole of one before it looks at what a message announces. As in memtest/stall_points.c.
 
@@ -11,9 +17,11 @@ type stallPoint struct {
 	answers        bool // they have written when they are left
 	largeChain     bool // the suite's own certificates may be too large for the stack
 	protocol, auth string
+	ticket         bool                          // the suite's servers issue tickets
 	prepare        func(*stallPoint)             // or nil: once, before the first session
 	deliver        func(pair int, _ *stallPoint) // or nil: nothing is sent
-	bytes          int                           // that are announced, or that an extension has
+	bytes          int                           // that are announced, or that an extension or a ticket has
+	names          int                           // of authorities in a certificate request
 	extension      uint16
 }
 
@@ -24,6 +32,8 @@ const (
 	alpn              = 16
 	sessionTicket     = 35
 	unknownExtension  = 0xfafa
+	pskExchangeModes  = 45
+	ticketBytes       = 0xffff - 6 // its message is the largest that every library takes
 	applicationRecord = 23
 	flightBytes       = 256 * 1024
 )
@@ -32,6 +42,7 @@ var (
 	captured hello
 	flight   [flightBytes]byte
 	large    [0xffff]byte // the body of an extension
+	caNames  []byte       // of a certificate request: each behind its length
 )
 
 // beginClient makes a client of the pair, up to its first flight; the pair's other end has not seen it.
@@ -97,6 +108,69 @@ func extend(of *stallPoint) {
 	captured.extend(of.extension, body)
 }
 
+// offerTicket: a ticket that the server has never issued, with its age, and one binder as long as the suite's hash: RFC
+// 8446, 4.2.11. A client that offers one says how it would use it, too.
+func offerTicket(of *stallPoint) {
+	capture(of)
+	binder := 32
+	if strings.Contains(run.suite.Cipher, "SHA384") {
+		binder = 48
+	}
+	captured.extend(pskExchangeModes, []byte{1, 1})
+	body := large[:4+of.bytes+4+3+binder]
+	for i := range body {
+		body[i] = 'x'
+	}
+	copy(body, []byte{byte((of.bytes + 6) >> 8), byte(of.bytes + 6), byte(of.bytes >> 8), byte(of.bytes)})
+	copy(body[4+of.bytes+4:], []byte{0, byte(binder + 1), byte(binder)})
+	captured.extend(preSharedKey, body)
+}
+
+// readNames: the file stands beside the certificates of all kinds.
+func readNames(*stallPoint) {
+	path := filepath.Join(run.suite.Certs, "../ca-names.der")
+	names, err := os.ReadFile(path)
+	if err != nil {
+		Die("%s: there is no such file; memtest/certs/make_certs.sh makes it", path)
+	}
+	caNames = names
+}
+
+// serverFlight steps the server of a client that waits, and takes what it writes before the client reads it.
+func serverFlight(server *session, pair int) []byte {
+	for k := 0; k < maxSteps && server.unread(); k++ {
+		server.step()
+	}
+	return intercept(&waiting(pair).end, flight[:])
+}
+
+// sendRequest: a real server's first flight, with other names in its certificate request. It is freed before the client
+// has it.
+func sendRequest(pair int, of *stallPoint) {
+	server := newSession(contexts[Server], pair, Server)
+	messages := clearMessages(serverFlight(server, pair))
+	server.free()
+	left := server.end
+	peer = &left
+	stallSend(pair, serverRecords(withNames(messages, caNames, of.names)))
+}
+
+// sendTicket: a real server goes as far as its ticket, which the client gets: its own, or one of as many bytes as the
+// point has.
+func sendTicket(pair int, of *stallPoint) {
+	server := newSession(contexts[Server], pair, Server)
+	peer = &server.end
+	stallSend(pair, serverFlight(server, pair))
+	messages := clearMessages(serverFlight(server, pair))
+	server.free()
+	left := server.end
+	peer = &left
+	if of.bytes > 0 {
+		messages = withTicket(messages, of.bytes)
+	}
+	stallSend(pair, serverRecords(messages))
+}
+
 // firstProtectedRecord is up to the first record of application data, which in TLS 1.3 begins the client's Certificate.
 func firstProtectedRecord(flight []byte) []byte {
 	for at := 0; at+recordHeader <= len(flight); {
@@ -145,13 +219,28 @@ var stallPoints = []stallPoint{
 	{name: "hello-alpn", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 60000, extension: alpn},
 	{name: "hello-alpn-8k", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 8192, extension: alpn},
 	{name: "hello-name", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 258, extension: hostName},
+	{name: "hello-name-256", role: Server, answers: true,
+		prepare: extend, deliver: sendHello, bytes: 5 + 256, extension: hostName},
+	{name: "hello-name-60k", role: Server, answers: true,
+		prepare: extend, deliver: sendHello, bytes: 5 + 60000, extension: hostName},
 	{name: "hello-ticket", role: Server, answers: true, protocol: "TLSv1.2",
 		prepare: extend, deliver: sendHello, bytes: 60000, extension: sessionTicket},
+	{name: "hello-psk", role: Server, answers: true, protocol: "TLSv1.3",
+		prepare: offerTicket, deliver: sendHello, bytes: 60000},
 	{name: "hello-unknown", role: Server, answers: true,
 		prepare: extend, deliver: sendHello, bytes: 60000, extension: unknownExtension},
 	{name: "silent-server", role: Client, connectedSteps: true},
 	{name: "announced-server-hello", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 65607},
 	{name: "announced-server-hello-16k", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 16380},
+	{name: "request-1", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
+		prepare: readNames, deliver: sendRequest, names: 1},
+	{name: "request-10", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
+		prepare: readNames, deliver: sendRequest, names: 10},
+	{name: "request-150", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
+		prepare: readNames, deliver: sendRequest, names: 150},
+	{name: "ticket", role: Client, connectedSteps: true, protocol: "TLSv1.2", ticket: true, deliver: sendTicket},
+	{name: "ticket-64k", role: Client, connectedSteps: true, protocol: "TLSv1.2", ticket: true,
+		deliver: sendTicket, bytes: ticketBytes},
 }
 
 // stallPointNamed is nil where there is none.

@@ -152,6 +152,21 @@ make_many() {
 }
 make_many
 
+# ca-names.der: the names of the roots in rsa-2048-many, as a certificate request has them: each behind its length, in two
+# bytes. A root has its own name twice; the first is the second SEQUENCE at that depth.
+make_ca_names() {
+    local kind=$out/rsa-2048-many at
+    [ -z "$only" ] || [ "$only" = ca-names ] || return 0
+    mkdir -p "$scratch/names" && cd "$scratch/names"
+    csplit -sz -f root- -n 3 <(cat "$kind/root.pem" "$kind/other-roots.pem") '/BEGIN/' '{*}'
+    for root in root-*; do
+        at=$("$openssl" asn1parse -in "$root" | awk -F: '/d=2 .*SEQUENCE/ && ++found == 2 { print $1 + 0 }')
+        "$openssl" asn1parse -in "$root" -strparse "$at" -noout -out name.der
+        printf '%04x' "$(wc -c <name.der)" | xxd -r -p && cat name.der
+    done >"$out/ca-names.der"
+}
+make_ca_names
+
 # As large as those of the figures published in 2023, whose servers sent the root too.
 subject="/O=test key, not secret/CN="
 make rsa-4096-3072-2048 "leaf.pem intermediate.pem root.pem" "$(rsa 4096)" "$(rsa 3072)" "$(rsa 2048)"

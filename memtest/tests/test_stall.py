@@ -1,6 +1,8 @@
 """The scenario stall: exact bytes of sessions whose peers stop, and points that a stack does not reach."""
 
 import json
+import shutil
+from itertools import accumulate
 
 import pytest
 from test_core import FAULTY, NONE, ROOT, run
@@ -13,7 +15,8 @@ SERVER_ONLY = [f"certs={ROOT}/memtest/certs/rsa-2048"]
 MUTUAL = [*SERVER_ONLY, "auth=mutual"]
 LARGE_CHAIN = [f"certs={ROOT}/memtest/certs/rsa-2048-large-client", "auth=mutual"]
 SESSION_BYTES = 4072  # of the null stack, in three blocks
-NO_EXTENSIONS = {"hello-unknown", "hello-alpn", "hello-alpn-8k", "hello-name", "hello-ticket"}
+TICKETS = [*SERVER_ONLY, "tickets=1"]
+NO_EXTENSIONS = {"hello-unknown", "hello-alpn", "hello-alpn-8k", "hello-name", "hello-psk", "hello-ticket"}
 
 
 def stall(harness, point, *suite, sessions=20, heap=True, **environment):
@@ -128,3 +131,61 @@ def test_a_point_of_another_protocol_says_so(openssl):
     done, lines = stall(openssl, "announced-certificate", *TLS13, *SERVER_ONLY)
     assert done.returncode == 77
     assert "the point announced-certificate is of TLSv1.2" in lines[-1]["reason"]
+
+
+def names_of_authorities(directory):
+    """The lengths of the names in ca-names.der, each with its own length in two bytes."""
+    left, sizes = (directory / "ca-names.der").read_bytes(), []
+    while left:
+        sizes.append(2 + int.from_bytes(left[:2], "big"))
+        left = left[sizes[-1] :]
+    return sizes
+
+
+def test_a_client_gets_as_many_names_as_the_point_has(openssl, rustls):
+    """Of 150 names the message takes one record more, with its header of five bytes."""
+    sizes = list(accumulate(names_of_authorities(ROOT / "memtest/certs")))
+    assert len(sizes) == 150
+    for harness in openssl, rustls:
+        found = {n: phases(harness, f"request-{n}", *TLS12, *MUTUAL) for n in (1, 10, 150)}
+        received = {n: one["stalled"]["received_bytes"] // 10 for n, one in found.items()}
+        assert received[10] - received[1] == sizes[9] - sizes[0]
+        assert received[150] - received[1] == sizes[149] - sizes[0] + 5
+        held = {n: pinned(one, "client") for n, one in found.items()}
+        assert held[150] - held[1] == 0 if harness is rustls else held[150] - held[1] > 5 * sizes[149]
+        assert kept(found[150], "client") == 0
+
+
+def test_too_few_names_and_no_file_of_them_are_a_sentence(openssl, tmp_path):
+    shutil.copytree(ROOT / "memtest/certs/rsa-2048", tmp_path / "rsa-2048")
+    suite = [*TLS12, f"certs={tmp_path}/rsa-2048", "auth=mutual"]
+    done, _ = stall(openssl, "request-10", *suite)
+    assert done.returncode == 1
+    assert "ca-names.der: there is no such file; memtest/certs/make_certs.sh makes it" in done.stderr
+    (tmp_path / "ca-names.der").write_bytes(b"\0\2\x30\0" * 9)
+    done, _ = stall(openssl, "request-10", *suite)
+    assert done.returncode == 1
+    assert "memtest/certs/ca-names.der has fewer than 10 names" in done.stderr
+
+
+def test_a_client_keeps_the_ticket_that_it_was_sent(openssl):
+    small, large = (phases(openssl, point, *TLS12, *TICKETS) for point in ("ticket", "ticket-64k"))
+    assert large["stalled"]["received_bytes"] > 10 * 65_529 > small["stalled"]["received_bytes"]
+    assert pinned(large, "client") - pinned(small, "client") > 65_529 - 256
+    assert kept(large, "client") == 0
+
+
+def test_a_ticket_needs_a_suite_with_tickets(openssl):
+    done, lines = stall(openssl, "ticket", *TLS12, *SERVER_ONLY)
+    assert done.returncode == 77
+    assert "the point ticket is of a suite with tickets" in lines[-1]["reason"]
+
+
+@pytest.mark.parametrize("point", ["hello-name-256", "hello-name-60k"])
+def test_a_host_name_longer_than_a_library_takes_is_unsupported_with_its_words(openssl, point):
+    done, lines = stall(openssl, point, *TLS13, *SERVER_ONLY)
+    assert done.returncode == 77
+    assert (
+        f"does not reach the point {point}: handshake: " in lines[-1]["reason"]
+        and "bad extension" in lines[-1]["reason"]
+    )

@@ -23,13 +23,24 @@ STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_poin
     "hello-alpn": "a ClientHello with 60,000 bytes of ALPN names; the answer is not read",
     "hello-alpn-8k": "a ClientHello with 8,192 bytes of ALPN names; the answer is not read",
     "hello-name": "a ClientHello with a host name of 253 bytes; the answer is not read",
+    "hello-name-256": "a ClientHello with a host name of 256 bytes, one more than DNS has; the answer is not read",
+    "hello-name-60k": "a ClientHello with a host name of 60,000 bytes; the answer is not read",
     "hello-ticket": "a ClientHello with a session ticket of 60,000 bytes; the answer is not read (TLS 1.2)",
+    "hello-psk": "a ClientHello with a pre_shared_key of a ticket of 60,000 bytes; the answer is not read (TLS 1.3)",
     "hello-unknown": "a ClientHello with an unknown extension of 60,000 bytes; the answer is not read",
     "silent-server": "a client's ClientHello was sent, and its server sends nothing",
     "announced-server-hello": "a server's 11 bytes announce a ServerHello of 65,607 bytes",
     "announced-server-hello-16k": "a server's 11 bytes announce a ServerHello of 16,380 bytes",
+    "request-1": "a server's flight with 1 name in its certificate request; nothing follows (TLS 1.2)",
+    "request-10": "a server's flight with 10 names in its certificate request; nothing follows (TLS 1.2)",
+    "request-150": "a server's flight with 150 names in its certificate request; nothing follows (TLS 1.2)",
+    "ticket": "a server's flights up to its session ticket; nothing follows (TLS 1.2)",
+    "ticket-64k": "a server's flights up to a session ticket of 65,529 bytes; nothing follows (TLS 1.2)",
 }
-STALLED_CLIENTS = ("silent-server", "announced-server-hello", "announced-server-hello-16k")  # whose servers stop
+STALLED_CLIENTS = (  # whose servers stop
+    "silent-server", "announced-server-hello", "announced-server-hello-16k",
+    "request-1", "request-10", "request-150", "ticket", "ticket-64k",
+)  # fmt: skip
 Values = Mapping[str, str] | range  # names with what they mean, or numbers
 CHURN_PATTERNS = {  # which sessions end with a wave: memtest/churn.c
     "waves": "all sessions end with their wave",

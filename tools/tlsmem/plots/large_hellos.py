@@ -18,6 +18,8 @@ LEAST_SENT = 8_000  # bytes: of fewer, a byte more or less of a block counts
 WORDS = {
     "hello-alpn": "ALPN names",
     "hello-alpn-8k": "8 KiB of ALPN names",
+    "hello-name-60k": "a host name",
+    "hello-psk": "a pre_shared_key",
     "hello-unknown": "an unknown extension",
 }
 

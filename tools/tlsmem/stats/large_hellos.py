@@ -1,4 +1,5 @@
-"""What a byte of a large ClientHello makes a server hold: beyond a small one that is answered and not read either."""
+"""What a byte makes a session hold that its peer sends before it is through with the handshake: of a large ClientHello
+a server, beyond a small one that is answered and not read either; of a large message of a server's a client."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -8,30 +9,37 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import Stall, find_stalls
 
-KINDS = {  # points to what their ClientHello has
+KINDS = {  # points to what is large there
     "hello-alpn": "60,000 bytes of ALPN names",
     "hello-alpn-8k": "8,192 bytes of ALPN names",
     "hello-name": "a host name of 253 bytes",
+    "hello-name-256": "a host name of 256 bytes",
+    "hello-name-60k": "a host name of 60,000 bytes",
     "hello-ticket": "a session ticket of 60,000 bytes",
+    "hello-psk": "a pre_shared_key of 60,000 bytes",
     "hello-unknown": "an unknown extension of 60,000 bytes",
+    "request-10": "10 names of authorities in a certificate request",
+    "request-150": "150 names of authorities in a certificate request",
+    "ticket-64k": "a session ticket of 65,529 bytes",
 }
 SMALL, SILENT = "unread-flight", "silent"  # what it is held against; the second where the first was not measured
+SMALL_OF_SERVERS = {"request-10": "request-1", "request-150": "request-1", "ticket-64k": "ticket"}
 
 
 class LargeHello(NamedTuple):
-    """A stack that answered a large ClientHello, or refused it, and the same stack and suite with a small one."""
+    """A stack that took a large message, or refused it, and the same stack and suite with a small one."""
 
     stall: Stall
     small: Stall
 
     @property
     def kind(self) -> str:
-        """What the ClientHello has."""
+        """What is large."""
         return KINDS[self.stall.point]
 
     @property
     def sent_bytes(self) -> Fraction | Missing:
-        """Bytes that the client sent more than for the small one."""
+        """Bytes that the peer sent more than for the small one."""
         return subtract(self.stall.received_bytes, self.small.received_bytes)
 
     @property
@@ -71,7 +79,8 @@ def pair_with_small(stalls: Sequence[Stall]) -> list[LargeHello]:
     found = []
     for stall in stalls:
         if stall.point in KINDS:
-            places = ((stall.stack, stall.suite, point) for point in (SMALL, SILENT))
+            points = [SMALL_OF_SERVERS[stall.point]] if stall.point in SMALL_OF_SERVERS else [SMALL, SILENT]
+            places = ((stall.stack, stall.suite, point) for point in points)
             small = next((known[place] for place in places if place in known), None)
             if small:
                 found.append(LargeHello(stall, small))

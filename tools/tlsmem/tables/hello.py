@@ -1,4 +1,4 @@
-"""The table `hello`: what a byte of a large ClientHello makes a server hold."""
+"""The table `hello`: what a byte of a large ClientHello makes a server hold, or a byte of a server's a client."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,9 +11,10 @@ from tlsmem.tables.stall import describe_refusals, holder
 from tlsmem.tables.table import Cell, Column, Table, optional
 
 CAPTION = (
-    "Bytes that a client sends more than with a small ClientHello, before it is authenticated, and live heap that the "
-    "server session holds more for them until it is closed. The server has answered, and the answer is not read. "
-    "Against: the ClientHello that it is compared with; silent: none. Held by: the function whose blocks are largest."
+    "Bytes that a peer sends more than with a small message, and live heap that the session holds more for them until "
+    "it is closed. A large ClientHello: its client is not authenticated, the server has answered, and nobody reads "
+    "the answer. Held at a client: of a server whose handshake is not complete. Against: the point with the small "
+    "message; silent: none. Held by: the function whose blocks are largest."
 )
 
 
@@ -24,9 +25,10 @@ def per_byte_cell(value: Fraction) -> Cell:
 
 COLUMNS = (
     Column("point", "point", left=True, value=lambda row: row.stall.point),
-    Column("kind", "the ClientHello has", left=True, value=lambda row: row.kind, optional=True),
+    Column("kind", "what is large", left=True, value=lambda row: row.kind, optional=True),
     Column("stack", "stack", left=True, value=lambda row: row.stall.stack),
     Column("suite", "suite", left=True, value=lambda row: row.stall.suite),
+    Column("role", "held at", left=True, usual="server", value=lambda row: row.stall.role),
     Column("against", "against", left=True, usual="unread-flight", value=lambda row: row.small.point),
     Column("sent_bytes", "sent", value=lambda row: row.sent_bytes, form=fraction_cell),
     Column("held_bytes", "held", value=lambda row: row.held_bytes, form=fraction_cell),
@@ -38,9 +40,9 @@ COLUMNS = (
 
 
 def hello_table(records: Sequence[Record]) -> Table:
-    """A row a kind and stack; below them the stacks that refuse such a ClientHello, with their words."""
+    """A row a kind and stack; below them the stacks that refuse such a message, with their words."""
     found = find_large_hellos(records)
-    table = Table("hello", "Large ClientHellos", CAPTION, list(COLUMNS))
+    table = Table("hello", "Large messages of peers", CAPTION, list(COLUMNS))
     table.add_rows(one for one in found if not one.stall.refusal)
     table.without = describe_refusals(one.stall for one in found)
     return table
