@@ -9,9 +9,11 @@ OWNERS = ("client", "server", "client_context", "server_context", "harness")
 BEFORE_BYTES, BEFORE_BLOCKS = 24_184, 342  # of the server at `contexts`
 
 
-def phase(name: str, wave: int | None, entries: int, entry: tuple[int, int], table: int, tickets: int) -> dict:
-    """One line: so many entries of (bytes, blocks), and a table of the context's that has grown."""
-    size, blocks = BEFORE_BYTES + entries * entry[0], BEFORE_BLOCKS + entries * entry[1]
+def phase(
+    name: str, wave: int | None, entries: int, entry: tuple[int, int], table: int, tickets: int, own: int
+) -> dict:
+    """One line: so many entries of (bytes, blocks), a grown table of the context's, and blocks of a session's."""
+    size, blocks = BEFORE_BYTES + entries * entry[0], BEFORE_BLOCKS + entries * entry[1] + own
     counts = {owner: synthetic.heap(0, 0, 0) for owner in OWNERS}
     counts["server"] = synthetic.heap(size, blocks, size)
     counts["server_context"] = synthetic.heap(38_837 + table, 400, 38_837 + table)
@@ -29,18 +31,21 @@ def store(
     protocol: str = "TLSv1.3",
     pairs: int = PAIRS,
     waves: int = WAVES,
+    table_blocks: int = 0,
     **changes,
 ) -> Record:
-    """One heap run: after each wave as many entries as sessions put in, up to the most; one is of the warm-up."""
+    """One heap run: after each wave as many entries as sessions put in, up to the most; one is of the warm-up. The
+    table may have blocks that are a session's, which has enlarged it when the store is full."""
     each = tickets if protocol == "TLSv1.3" else 1
-    phases = [phase("contexts", None, 0, entry, 0, 0)]
+    phases = [phase("contexts", None, 0, entry, 0, 0, 0)]
     for wave in range(1, waves + 1):
         put = wave * pairs * each
         held = put if most is None else min(put, most - each)
         table = 64 * held.bit_length()  # one block, however large
+        own = table_blocks if held < put else 0
         for name in ("open", "closed"):
-            phases.append(phase(name, wave, held, entry, table, wave * pairs * tickets if each == tickets else 0))
-    phases += [phase(name, None, 0, entry, 0, 0) for name in ("drained", "trimmed", "freed")]
+            phases.append(phase(name, wave, held, entry, table, wave * pairs * tickets if each == tickets else 0, own))
+    phases += [phase(name, None, 0, entry, 0, 0, 0) for name in ("drained", "trimmed", "freed")]
     keys = ["pattern=waves", f"waves={waves}", "trim=off", "seed=1", "threads=1"]
     suite = [f"protocol={protocol}", "tickets=library", "store=on"]
     argv = [f"build/harness/{STACK}", "churn", f"sessions={2 * pairs}", *suite, *keys]

@@ -7,33 +7,39 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.releases import group_by_library
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.session_store import SessionStore, rank_stores
+from tlsmem.tables.resumption import APPLICATION_STORES, library
 
 ROOM = 1.62  # of the horizontal axis, for the texts at the lines' ends
 APART = 0.052  # of the vertical axis: texts at least
 
 
-def select_lines(stores: Sequence[SessionStore]) -> list[SessionStore]:
-    """Return one line for each stack without client certificates, the most live heap at the end first: TLS 1.3, and
-    TLS 1.2 where that is all."""
-    ranked = [one for one in rank_stores(stores) if one.auth == "server"]
+def select_lines(stores: Sequence[SessionStore], auth: str = "server") -> list[SessionStore]:
+    """Return one line for the newest release of each build of a library, the most live heap at the end first: TLS 1.3,
+    and TLS 1.2 where that is all. By default without client certificates."""
+    ranked = [one for one in rank_stores(stores) if one.auth == auth and "-dev" not in one.stack]
+    newest = {several[-1] for several in group_by_library(dict.fromkeys(one.stack for one in ranked)).values()}
     newer = {one.stack for one in ranked if one.protocol == "TLSv1.3"}
-    return [one for one in ranked if one.protocol == "TLSv1.3" or one.stack not in newer]
+    return [one for one in ranked if one.stack in newest and (one.protocol == "TLSv1.3" or one.stack not in newer)]
 
 
-def describe_finding(lines: Sequence[SessionStore]) -> str:
-    """Return the title: how much the largest full store holds, and the smallest; or one that is not full."""
-    open_ended = [one for one in lines if isinstance(one.most_entries, Missing)]
-    full = [one for one in lines if one not in open_ended]
+def describe_finding(lines: Sequence[SessionStore], mutual: Sequence[SessionStore] = ()) -> str:
+    """Return the title: how much the largest full store of a library's own holds, and the same with client
+    certificates, or the smallest; or one that is not full."""
+    full = [one for one in lines if not one.is_unbounded and library(one) not in APPLICATION_STORES]
     if not full:
         return f"No store is full after {lines[0].sessions[-1]:,} sessions"
     most, least = full[0], full[-1]
     said = f"A server's default session store: {describe_store(most)} in {library_name(most.stack)}"
+    for one in mutual:
+        if (one.stack, one.protocol) == (most.stack, most.protocol):
+            return f"{said}, {describe_store(one)} with client certificates"
     return f"{said}, {describe_store(least)} in {library_name(least.stack)}" if least != most else said
 
 
@@ -44,12 +50,14 @@ def describe_store(store: SessionStore) -> str:
 
 
 def describe_end(store: SessionStore) -> str:
-    """Return what stands at a line's end."""
+    """Return what stands at a line's end: whose store it is, where that is not the library's, and how many entries."""
     name, most, each = stack_title(store.stack), store.most_entries, store.entry_bytes
     size = "" if isinstance(each, Missing) else f" of {float(each):,.0f} B"
-    many = "grows on" if isinstance(most, Missing) else f"{most:,} entries{size}"
-    version = "" if store.protocol == "TLSv1.3" else f" ({store.protocol.replace('TLSv', 'TLS ')})"
-    return f"{name}{version}: {many}"
+    version = "" if store.protocol == "TLSv1.3" else f", {store.protocol.replace('TLSv', 'TLS ')}"
+    if library(store) in APPLICATION_STORES:
+        return f"{name}{version}: the application's{size.replace(' of', ',')} each"
+    many = "grows on" if store.is_unbounded else "" if isinstance(most, Missing) else f"{most:,} entries{size}"
+    return f"{name}{version}: {many or describe_store(store)}"
 
 
 def draw_lines(axes: Axes, lines: Sequence[SessionStore]) -> None:
@@ -57,7 +65,7 @@ def draw_lines(axes: Axes, lines: Sequence[SessionStore]) -> None:
     last = max(one.sessions[-1] for one in lines)
     top = 1.08 * max(max(one.live_bytes) for one in lines) / MIB
     axes.set(xlim=(0, ROOM * last), ylim=(0, top), xlabel="sessions served", ylabel="MiB")
-    free = 0.0
+    free = APART * top / 2  # above the axis
     for one in reversed(lines):
         colour, heights = library_colour(one.stack), [size / MIB for size in one.live_bytes]
         axes.plot(one.sessions, heights, color=colour, zorder=3)
@@ -82,4 +90,4 @@ def draw(made: Figure, axes: Axes, stores: Sequence[SessionStore]) -> None:
         f"Waves of {pairs:,} sessions; each library's own store, of its own size; in TLS 1.3 an entry for each ticket. "
         f"{describe_records([one.run for one in lines])}"
     )
-    add_frame(made, describe_finding(lines), subtitle, caption)
+    add_frame(made, describe_finding(lines, select_lines(stores, "mutual")), subtitle, caption)

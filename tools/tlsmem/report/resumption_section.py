@@ -11,7 +11,6 @@ from tlsmem.plots import session_stores
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import select
 from tlsmem.stats.session_store import SessionStore, find_stores
 from tlsmem.tables.resumption import resumed_table, store_table, ticket_table
@@ -62,7 +61,7 @@ def draw(stores: Sequence[SessionStore]) -> Figure:
 
 def sentences(stores: Sequence[SessionStore]) -> Iterator[str]:
     """Yield a warning about stores that were not full at the end."""
-    unbounded = [one for one in stores if isinstance(one.most_entries, Missing) and one.wave_of_growth]
+    unbounded = [one for one in stores if not one.refusal and one.is_unbounded]
     if unbounded:
         names = ", ".join(dict.fromkeys(f"{one.stack} ({one.protocol})" for one in unbounded))
         yield (

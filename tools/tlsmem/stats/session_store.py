@@ -5,7 +5,7 @@ Bytes of a table that doubles are the context's, and blocks of entries are count
 entries is exact."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -32,6 +32,9 @@ class SessionStore:
     suite: str
     role: Role
     run: Record = field(hash=False, compare=False)
+    finer: "SessionStore | None" = field(
+        default=None, hash=False, compare=False
+    )  # in smaller waves, which tell entries
 
     @property
     def refusal(self) -> str | None:
@@ -57,6 +60,11 @@ class SessionStore:
     def sessions(self) -> list[int]:
         """Sessions of the role that were served by then."""
         return [number * (self.run.sessions // 2) for number in range(len(self.phases))]
+
+    @property
+    def asked_sessions(self) -> int:
+        """How many sessions its waves have in all."""
+        return self.run.sessions * int(dict(settings_in_argv(SCENARIO, self.run.argv))["waves"])
 
     @property
     def blocks(self) -> list[int]:
@@ -120,12 +128,28 @@ class SessionStore:
             return Missing(self.refusal)
         if not self.wave_of_growth:
             return Missing("nothing is left on the heap when a session is closed")
+        if self.finer:
+            return self.finer.each(index)
+        if self.fills_at_once:
+            return Missing(f"full within a wave of {self.run.sessions // 2:,} sessions; smaller waves tell its entries")
         return Fraction(self.wave_of_growth[index], self.entries_each_wave)
+
+    @property
+    def fills_at_once(self) -> bool:
+        """Whether no two waves add the same: the first may then have added fewer entries than it had sessions."""
+        growth = self.wave_of_growth
+        added = [after - before for before, after in pairwise(self.blocks)]
+        return growth is not None and added.count(growth[1]) < 2
 
     @property
     def is_full(self) -> bool:
         """Whether the last waves added no entry."""
         return len(set(self.blocks[-STEADY_WAVES - 1 :])) == 1
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether it still grew when the run ended."""
+        return bool(self.wave_of_growth) and not self.is_full
 
     @property
     def most_entries(self) -> int | Missing:
@@ -135,7 +159,9 @@ class SessionStore:
             return each
         if not self.is_full:
             return Missing(f"grows still after {self.sessions[-1]:,} sessions")
-        return round(Fraction(self.blocks[-1]) / each) + self.warm_up_entries
+        if self.finer:
+            return self.finer.most_entries
+        return self.blocks[-1] // each + self.warm_up_entries  # a block of its table is less than an entry
 
     @property
     def warm_up_entries(self) -> int:
@@ -146,8 +172,8 @@ class SessionStore:
     @property
     def sessions_until_full(self) -> int | Missing:
         """Sessions that were served when the last entry was added, by wave."""
-        if isinstance(self.most_entries, Missing):
-            return self.most_entries
+        if isinstance(self.most_entries, Missing) or self.finer:
+            return self.finer.sessions_until_full if self.finer else self.most_entries
         last = self.blocks[-1]
         return next(served for served, blocks in zip(self.sessions, self.blocks, strict=True) if blocks == last)
 
@@ -166,19 +192,23 @@ def keeps_sessions(run: Record) -> Role | None:
 
 
 def find_stores(records: Iterable[Record]) -> list[SessionStore]:
-    """Return the stores and caches of a recording: of each stack and suite the run with most sessions."""
-    found: dict[tuple[str, str], tuple[int, Record]] = {}
+    """Return the stores and caches of a recording: of each stack and suite the run with most sessions. Where its waves
+    are too large to tell entries, they are those of the next run whose waves are not."""
+    found: dict[tuple[str, str], list[SessionStore]] = {}
     for run in sort_by_start(one for one in records if one.scenario == SCENARIO and one.status != "failed"):
-        settings = dict(settings_in_argv(SCENARIO, run.argv))
-        if run.meter != "heap" or settings["pattern"] != "waves" or not keeps_sessions(run):
-            continue
-        served = run.sessions * int(settings["waves"])
-        if served >= found.get((run.stack, run.suite), (0, run))[0]:
-            found[run.stack, run.suite] = served, run
-    stores = [
-        SessionStore(stack, suite, keeps_sessions(run) or "server", run) for (stack, suite), (_, run) in found.items()
-    ]
-    return sorted(stores, key=lambda one: one.role == "client")
+        pattern = dict(settings_in_argv(SCENARIO, run.argv))["pattern"]
+        if run.meter == "heap" and pattern == "waves" and (role := keeps_sessions(run)):
+            found.setdefault((run.stack, run.suite), []).append(SessionStore(run.stack, run.suite, role, run))
+    return sorted(map(choose_store, found.values()), key=lambda one: one.role == "client")
+
+
+def choose_store(runs: Sequence[SessionStore]) -> SessionStore:
+    """Return the one with most sessions, the last of equal ones; with a finer one where its waves are too large."""
+    largest = max(reversed(runs), key=lambda one: one.asked_sessions)
+    if largest.refusal or not largest.fills_at_once:
+        return largest
+    told = [one for one in runs if not one.refusal and not one.fills_at_once and one.wave_of_growth]
+    return replace(largest, finer=max(told, key=lambda one: one.asked_sessions)) if told else largest
 
 
 def rank_stores(stores: Sequence[SessionStore]) -> list[SessionStore]:

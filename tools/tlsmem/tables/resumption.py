@@ -94,6 +94,8 @@ def until(store: SessionStore) -> str:
             else "the session is closed"
         )
     most = store.most_entries
+    if isinstance(store.entry_bytes, Missing):
+        return store.entry_bytes.reason
     if isinstance(most, Missing):
         return f"unbounded within {store.sessions[-1]:,} sessions"
     return f"{most:,} newer ones"
