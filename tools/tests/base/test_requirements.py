@@ -92,6 +92,7 @@ limit = "1/s"
         ("gate", ["budget.toml", "--recording", RECORDING], 0),
         ("inspect_heaptrack", [PROFILE], 0),
         ("heap", ["--", "/bin/true"], 0),
+        ("heap", ["--listen=127.0.0.1:0", "--growth", "--", "/bin/true"], 0),
         ("plot_mem", [RECORDING, "-o", "picture"], 1),  # needs matplotlib: the packages are away indeed
     ],
 )

@@ -15,9 +15,10 @@ import rich.text
 from rich.live import Live
 
 from tlsmem.base import stdout
-from tlsmem.cli import heap_meter_report
+from tlsmem.cli import heap_growth, heap_meter_report
+from tlsmem.cli.heap_endpoint import Endpoint
 from tlsmem.cli.heap_meter_report import Listener
-from tlsmem.run import heap_process, heap_tree
+from tlsmem.run import heap_metrics, heap_process, heap_tree
 from tlsmem.run.heap_tree import ProcessTree
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
@@ -28,13 +29,25 @@ POLL_S = 0.02  # processes that come and go are seen by the pages that they leav
 class TreeWatcher:
     """Follows a tree and reports on `out` every interval, and once more at the end, while somebody listens."""
 
-    def __init__(self, tree: ProcessTree, given: argparse.Namespace, out: Listener) -> None:
-        self.tree, self.given, self.out = tree, given, out
+    def __init__(
+        self, tree: ProcessTree, given: argparse.Namespace, out: Listener, endpoint: Endpoint | None = None
+    ) -> None:
+        self.tree, self.given, self.out, self.endpoint = tree, given, out, endpoint
         self.console = rich.console.Console(file=out, width=None if out.isatty() else 120, highlight=False)
         self.began = self.said = time.monotonic()
         covered = bool(given.command) and stdout.is_terminal()  # the command's output is on this terminal too
         live = out.isatty() and not covered and not given.once and not given.json
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
+        self.growth = heap_growth.Growth() if given.growth else None
+
+    def connections(self) -> dict[int, int]:
+        """Return the number of connections by port, of those that are to be counted."""
+        pid = next(iter(self.tree.current), self.tree.root)
+        return {port: heap_metrics.count_connections(pid, port) for port in self.given.connections or ()}
+
+    def metrics(self) -> str:
+        """Return what the endpoint serves, from the thread that serves it."""
+        return heap_metrics.render(list(self.tree.programs), self.connections())
 
     def tick(self) -> None:
         self.tree.poll()
@@ -45,8 +58,11 @@ class TreeWatcher:
     def report(self) -> None:
         if self.given.json:
             self.write(heap_meter_report.ndjson(self.said - self.began, self.tree.programs))
+        elif self.growth and not self.live:
+            self.write(self.growth.line(self.said - self.began, self.tree.programs, self.connections()))
         elif self.live:
-            self.live.update(render_table(self.table(), self.console.width), refresh=True)
+            table = self.growth_table() if self.growth else self.table()
+            self.live.update(render_table(table, self.console.width), refresh=True)
         else:
             self.write(heap_meter_report.lines(self.said - self.began, self.tree.programs))
 
@@ -59,10 +75,18 @@ class TreeWatcher:
         elif self.tree.programs:
             render.terminal(self.table(), self.console)
 
-    def table(self) -> tables.Table:
+    @property
+    def what(self) -> str:
+        """What is followed, in words."""
         command = textwrap.shorten(shlex.join(self.given.command), 60, placeholder=" ...")
-        what = command or f"process {self.given.pid}"
-        return heap_meter_report.table(f"Heap of {what} after {self.said - self.began:.1f} s", self.tree.programs)
+        return command or f"process {self.given.pid}"
+
+    def table(self) -> tables.Table:
+        title = f"Heap of {self.what} after {self.said - self.began:.1f} s"
+        return heap_meter_report.table(title, self.tree.programs)
+
+    def growth_table(self) -> tables.Table:
+        return self.growth.table(self.what, self.said - self.began, self.tree.programs, self.connections())
 
     def write(self, text: str) -> None:
         self.out.write(text)
@@ -70,6 +94,9 @@ class TreeWatcher:
 
     def run(self, ended) -> None:
         """Until `ended(signal or None)` says so; signals come here and nowhere else."""
+        if self.endpoint:
+            self.endpoint.start(self.metrics)
+            tell(f"metrics are at {self.endpoint.url}")
         with self.live or nullcontext():
             while not ended(signal.sigtimedwait(heap_process.SIGNALS, min(POLL_S, self.given.interval))):
                 self.tick()
@@ -105,9 +132,9 @@ def tell(sentence: str) -> None:
     errors.flush()
 
 
-def attach(given: argparse.Namespace, out: Listener) -> int:
+def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) -> int:
     """Until the process has ended, ^C, or nobody listens."""
-    watch = TreeWatcher(heap_process.attach_tree(given.pid), given, out)
+    watch = TreeWatcher(heap_process.attach_tree(given.pid), given, out, endpoint)
     signal.pthread_sigmask(signal.SIG_BLOCK, heap_process.SIGNALS)
     watch.tree.poll()
 
@@ -125,11 +152,11 @@ def attach(given: argparse.Namespace, out: Listener) -> int:
     return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
 
 
-def follow(given: argparse.Namespace, out: Listener) -> int:
+def follow(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) -> int:
     """Until the command has ended; what it leaves running stays under the meter. The command's exit status, or UNSEEN
     where it is 0 and something was not counted."""
     command = heap_process.MeteredCommand(given.command)
-    watch = TreeWatcher(command.tree, given, out)
+    watch = TreeWatcher(command.tree, given, out, endpoint)
     watch.run(command.ended)
     command.settle()
     watch.summary()
@@ -153,6 +180,7 @@ def lost(tree: ProcessTree) -> bool:
 
 def run(given: argparse.Namespace) -> None:
     """Exits as the command did, or with 1 when something could not be followed."""
+    endpoint = Endpoint(given.listen) if given.listen else None  # before the command: the port may be taken
     with open_listener(given) as out:
-        status = (follow if given.command else attach)(given, out)
+        status = (follow if given.command else attach)(given, out, endpoint)
     sys.exit(status)

@@ -23,6 +23,7 @@ NUMBER = re.compile(r"(\d[\d,_]*(?:\.\d+)?|\.\d+)\s*([A-Za-z]*)")
 MOST = 10**15  # beyond it no plan has a meaning, and floats lose count
 MOST_COUNTED = 10**10  # of what is counted in a profile
 MOST_PAIRS = 100_000
+LAST_PORT = 65535
 
 Share = Fraction | int  # of all connections, or so many
 
@@ -73,6 +74,22 @@ def parse_positive_rate(text: str) -> float:
     if not (value := parse_rate(text)):
         raise ArgumentTypeError(f"{text!r} is no rate: it must be more than 0")
     return value
+
+
+def parse_loopback(text: str) -> str:
+    """An address on this machine to listen at: what is served there has no password."""
+    found = re.fullmatch(r"(127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|\[::1\]):([0-9]{1,5})", text)
+    if not found or int(found[2]) > LAST_PORT:
+        raise ArgumentTypeError(f"{text!r} is no port of this machine's own: write 127.0.0.1:PORT or [::1]:PORT")
+    return text
+
+
+def parse_connections(text: str) -> int:
+    """How to count connections: by the local port."""
+    found = re.fullmatch(r"port:([0-9]{1,5})", text)
+    if not found or not 0 < int(found[1]) <= LAST_PORT:
+        raise ArgumentTypeError(f"{text!r} says not what to count: write port:NUMBER, such as port:8443")
+    return int(found[1])
 
 
 def parse_scheduler(text: str) -> str:

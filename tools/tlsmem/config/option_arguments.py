@@ -221,6 +221,22 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         commands={"heap": "1"},
         metavar="S",
     ),
+    Option(
+        "--listen",
+        "serve what is live to Prometheus at http://127.0.0.1:PORT/metrics, on this machine alone; port 0: a free one",
+        Parsed(amounts.parse_loopback, "`127.0.0.1:PORT` or `[::1]:PORT`"),
+        commands={"heap": Words("off")},
+        metavar="127.0.0.1:PORT",
+    ),
+    Option(
+        "--connections",
+        "count the established TCP connections of a local port in the program's network namespace; may be repeated",
+        Parsed(amounts.parse_connections, "`port:NUMBER`"),
+        commands=each("heap"),
+        repeat=True,
+        metavar="port:NUMBER",
+    ),
+    Option("--growth", "show what grew most since the start, by program and role", Flag(), commands=each("heap")),
     Option("--once", "one report only: now, or when the command ends", Flag(), commands=each("heap")),
     Option("--json", "NDJSON: an object for each program, and one for all", Flag(), commands=each("heap")),
     Option(

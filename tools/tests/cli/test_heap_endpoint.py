@@ -1,0 +1,143 @@
+"""The endpoint of heap.py for Prometheus, its dashboard, and the view of growth: of a program that is at rest."""
+
+import contextlib
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.run import heap_metrics, heap_page
+
+HEAP = [sys.executable, str(ROOT / "tools/heap.py")]
+# Five connections to a port of its own, then a MiB for each line that it reads; it says its port and that it is done.
+PROGRAM = """
+import ctypes, os, socket, sys
+malloc = ctypes.CDLL(None).malloc
+server = socket.create_server(("127.0.0.1", 0))
+port = server.getsockname()[1]
+ends = [(socket.create_connection(("127.0.0.1", port)), server.accept()) for _ in range(5)]
+os.write(1, b"%d %d\\n" % (os.getpid(), port))
+while os.read(0, 1):
+    malloc(1 << 20)
+    os.write(1, b"done\\n")
+"""
+SAMPLE = re.compile(r"(\w+)\{(.*)\} (\d+)")
+
+
+@contextlib.contextmanager
+def metered(*words, folder):
+    """heap.py with the program, its process id and port, and what heap.py says."""
+    said = folder / "said"
+    with said.open("w") as file:
+        words = [*HEAP, *words, "--", sys.executable, "-S", "-c", PROGRAM]
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, bufsize=0)
+    try:
+        pid, port = map(int, process.stdout.readline().split())
+        yield process, pid, port, said
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def wait_for(pattern, file):
+    """What it says, once it does; the limit is only there so that a fault ends the test."""
+    for _ in range(600):
+        if found := re.search(pattern, file.read_text()):
+            return found
+        time.sleep(0.1)
+    pytest.fail(f"waited in vain for {pattern}: {file.read_text()}")
+
+
+def samples(text):
+    """Values by name and labels."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    found = [SAMPLE.fullmatch(line) for line in lines]
+    return {(one[1], one[2]): int(one[3]) for one in found}
+
+
+def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
+    """With connections of the port that is asked for, and of no other: all five, and none."""
+    with metered("--listen=127.0.0.1:0", "--connections=port:1", folder=tmp_path) as (_, pid, port, said):
+        url = wait_for(r"http://127.0.0.1:\d+/metrics", said)[0]
+        text = urllib.request.urlopen(url).read().decode()
+        page = heap_page.OpenPage(pid).read()
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(url.removesuffix("metrics"))
+        assert heap_metrics.count_connections(pid, port) == 5
+    served, program = samples(text), f'program="{page.program}",pid="{pid}"'
+    total = page.total
+    assert served == {
+        ("tls_heap_live_bytes", f'{program},role="untagged"'): total.live_bytes,
+        ("tls_heap_live_blocks", f'{program},role="untagged"'): total.live_blocks,
+        ("tls_heap_peak_bytes", program): total.peak_bytes,
+        ("tls_heap_allocated_bytes_total", program): total.cumulative_bytes,
+        ("tls_heap_allocated_blocks_total", program): total.cumulative_blocks,
+        ("tls_heap_connections", 'port="1"'): 0,
+    }
+    assert "# TYPE tls_heap_live_bytes gauge\n" in text
+    assert "# TYPE tls_heap_allocated_bytes_total counter\n" in text
+
+
+def test_the_dashboard_shows_every_metric_and_no_other():
+    panels = json.loads((ROOT / "tools/dashboards/heap.json").read_text())["panels"]
+    shown = {name for panel in panels for one in panel["targets"] for name in re.findall(r"tls_heap_\w+", one["expr"])}
+    assert shown == set(heap_metrics.METRICS)
+
+
+def next_growth(said):
+    """What the second report from now says: the first may be of a moment before."""
+    before = said.read_text().count("grew")
+    wait_for(rf"(?s)(grew.*?){{{before + 2}}}\n", said)
+    return int(re.findall(r"grew ([+-][\d,]+) B\n", said.read_text())[-1].replace(",", ""))
+
+
+def test_growth_is_told_to_the_byte(tmp_path):
+    """A MiB for each of two lines that the program reads, after one that brings it to rest."""
+    with metered("--growth", "--interval=0.1", folder=tmp_path) as (process, _, _, said):
+        grown = []
+        for lines in (1, 2):
+            for _ in range(lines):
+                process.stdin.write(b"x")
+                assert process.stdout.readline() == b"done\n"
+            grown.append(next_growth(said))
+    assert grown[1] - grown[0] == 2 << 20
+
+
+def test_a_label_is_written_as_the_format_has_it():
+    assert heap_metrics.escape('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
+
+
+def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        words = [*HEAP, f"--listen={address}", "--", "touch", str(tmp_path / "ran")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == f"memtest: --listen {address}: Address already in use; give another port, or 0 for one that is free\n"
+    )
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--listen=0.0.0.0:9464"], "no port of this machine's own: write 127.0.0.1:PORT or [::1]:PORT"),
+        (["--listen=127.0.0.1:99999"], "no port of this machine's own"),
+        (["--connections=8443"], "write port:NUMBER, such as port:8443"),
+        (["--once", "--growth"], "--once gives one report: without --listen and --growth"),
+        (["--json", "--growth"], "give either --json or --growth"),
+    ],
+)
+def test_what_cannot_be_is_refused(words, sentence):
+    done = subprocess.run([*HEAP, *words, "--", "true"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert sentence in done.stderr

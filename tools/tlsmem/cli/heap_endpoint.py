@@ -1,0 +1,51 @@
+"""The endpoint of heap.py for Prometheus: one page of text, on this machine alone."""
+
+import sys
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET, AF_INET6
+
+PATH = "/metrics"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+TIMEOUT_S = 5  # for a client to send its request
+
+
+class Endpoint:
+    """Answers GET /metrics, from its start until this process ends."""
+
+    def __init__(self, address: str) -> None:
+        """Take the address, `HOST:PORT`; exits with a sentence where it cannot be had."""
+        host, _, port = address.rpartition(":")
+        host = host.strip("[]")
+        self.render: Callable[[], str] = str
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = TIMEOUT_S
+
+            def do_GET(self) -> None:
+                body = endpoint.render().encode() if self.path == PATH else f"see {PATH}\n".encode()
+                self.send_response(200 if self.path == PATH else 404)
+                self.send_header("Content-Type", CONTENT_TYPE)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Not a line for each scrape."""
+
+        class Server(ThreadingHTTPServer):
+            address_family = AF_INET6 if ":" in host else AF_INET
+            daemon_threads = True
+
+        try:
+            self.server = Server((host, int(port)), Handler)
+        except OSError as error:
+            sys.exit(f"memtest: --listen {address}: {error.strerror}; give another port, or 0 for one that is free")
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.server.server_address[1]}{PATH}"
+
+    def start(self, render: Callable[[], str]) -> None:
+        """Begin to answer with what `render` returns. Signals that are blocked by now stay with the caller's thread."""
+        self.render = render
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
