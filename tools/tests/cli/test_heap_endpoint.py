@@ -16,16 +16,18 @@ from tlsmem.base.paths import ROOT
 from tlsmem.run import heap_metrics, heap_page
 
 HEAP = [sys.executable, str(ROOT / "tools/heap.py")]
-# Five connections to a port of its own, then a MiB for each line that it reads; it says its port and that it is done.
+# Five connections to a port of its own, then a MiB for each byte that it reads, and 64 KiB that it frees at once.
 PROGRAM = """
 import ctypes, os, socket, sys
-malloc = ctypes.CDLL(None).malloc
+malloc, free = ctypes.CDLL(None).malloc, ctypes.CDLL(None).free
+malloc.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
 server = socket.create_server(("127.0.0.1", 0))
 port = server.getsockname()[1]
 ends = [(socket.create_connection(("127.0.0.1", port)), server.accept()) for _ in range(5)]
 os.write(1, b"%d %d\\n" % (os.getpid(), port))
 while os.read(0, 1):
     malloc(1 << 20)
+    free(malloc(1 << 16))
     os.write(1, b"done\\n")
 """
 SAMPLE = re.compile(r"(\w+)\{(.*)\} (\d+)")
