@@ -61,7 +61,7 @@ class TreeWatcher:
         elif self.growth and not self.live:
             self.write(self.growth.line(self.said - self.began, self.tree.programs, self.connections()))
         elif self.live:
-            table = self.growth_table() if self.growth else self.table()
+            table = self.growth_table(self.growth) if self.growth else self.table()
             self.live.update(render_table(table, self.console.width), refresh=True)
         else:
             self.write(heap_meter_report.lines(self.said - self.began, self.tree.programs))
@@ -85,8 +85,8 @@ class TreeWatcher:
         title = f"Heap of {self.what} after {self.said - self.began:.1f} s"
         return heap_meter_report.table(title, self.tree.programs)
 
-    def growth_table(self) -> tables.Table:
-        return self.growth.table(self.what, self.said - self.began, self.tree.programs, self.connections())
+    def growth_table(self, growth: heap_growth.Growth) -> tables.Table:
+        return growth.table(self.what, self.said - self.began, self.tree.programs, self.connections())
 
     def write(self, text: str) -> None:
         self.out.write(text)
