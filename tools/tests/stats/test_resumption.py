@@ -83,3 +83,11 @@ def test_what_a_resumed_session_takes_over_is_part_of_what_it_holds(taken):
 def test_runs_that_differ_in_more_than_tickets_are_no_case():
     assert len(find_cases(RUNS)) == 1
     assert not find_cases([one.model_copy(update={"roles": "split"}) for one in RUNS])
+
+
+def test_a_run_in_which_not_all_were_resumed_is_the_reason_why_there_is_no_figure():
+    """wolfSSL's store of the default size resumes 66 of 200 sessions."""
+    few, many = both(resume="on")
+    failed = many.model_copy(update={"status": "failed", "reason": "exit 1: resumed 66 of 200 sessions", "phases": []})
+    for one in find_resumed([*both(), few, failed]):
+        assert one.resumed.live(one.role, REST) == Missing("exit 1: resumed 66 of 200 sessions")

@@ -19,6 +19,7 @@ from tlsmem.slides import (
     post_quantum,
     reconnect_storm,
     record_layer,
+    session_stores,
     stalled_peers,
     why_openssl,
 )
@@ -36,6 +37,7 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "9-post-quantum-certificates": mldsa.draw,
     "10-client-certificates": client_certificates.draw,
     "11-contexts": client_contexts.draw,
+    "12-session-stores": session_stores.draw,
     "13-churn": churn.draw,
 }
 

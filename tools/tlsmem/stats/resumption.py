@@ -56,7 +56,8 @@ class Sessions:
         """Return the runs with fewest and with most sessions."""
         measured = [self.runs[sessions] for sessions in sorted(self.runs) if self.runs[sessions].status == "measured"]
         if len(measured) < 2:
-            return Missing(self.refusal or "heap runs of two numbers of sessions are needed")
+            other = [run.reason for run in self.runs.values() if run.status != "measured" and run.reason]
+            return Missing(self.refusal or next(iter(other), "heap runs of two numbers of sessions are needed"))
         return measured[0], measured[-1]
 
     def live(self, owner: str, phase: str) -> Amount:
@@ -222,8 +223,7 @@ def is_comparable(run: Record) -> bool:
     return (
         usual
         and place == ("memory", "together", None, "all", "lab", "system")
-        and run.meter in ("heap", "sites")
-        and run.status != "failed"
+        and (run.meter == "heap" or (run.meter == "sites" and run.status != "failed"))
     )
 
 
