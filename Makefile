@@ -266,7 +266,7 @@ packages-check packages-check-nginx packages-check-pages packages-selfcheck pack
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 packages-live:
-	@tools/packages.py live-$(SERVER)
+	@tools/packages.py live-$(firstword $(subst :, ,$(SERVER)))
 
 packages-profile:
 	@tools/packages.py profile $(call flags,STACK PREFIX TOOL)
@@ -365,7 +365,7 @@ check-style:
 	@gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -O2 -Imemtest $(filter %.c,$(C_FILES))
 	@tools/dev/lint_drivers.py
 	@tools/dev/check_go.py style
-	@for manifest in harness-rust/Cargo.toml $(EVERY_RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
+	@for manifest in harness-rust/Cargo.toml harness-rust/server/Cargo.toml $(EVERY_RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust,loop -- -D warnings
 	@for manifest in $(EVERY_RUSTLS); do \

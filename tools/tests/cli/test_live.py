@@ -22,7 +22,11 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--server=apache"], "SERVER=apache must be nginx, haproxy or go"),
+        (
+            ["--server=apache"],
+            "SERVER=apache must be nginx, haproxy, go, rustls, openssl-s_server or path:CONFIGURATION",
+        ),
+        (["--server=path:/nowhere"], "SERVER=path:/nowhere: /nowhere is no file"),
         (["--server=nginx", "--n=1000,ten"], "N=ten is not a whole number"),
         (["--server=nginx", "--window=most"], "WINDOW=most is not a whole number"),
         (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),

@@ -33,7 +33,7 @@ PURPOSES = {
     "profile": BUILD_PACKAGES,  # and the tool's
     "live-nginx": [*LIVE_PACKAGES, "nginx-light"],
     "live-haproxy": [*LIVE_PACKAGES, "haproxy"],
-    "live-go": LIVE_PACKAGES,
+    **dict.fromkeys(("live-go", "live-rustls", "live-openssl-s_server", "live-path"), LIVE_PACKAGES),
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 EXAMPLES = """examples:

@@ -7,28 +7,32 @@ import sys
 import time
 from collections.abc import Collection
 from pathlib import Path
+from typing import NoReturn
 
 from tlsmem.base import repository, stdout
 from tlsmem.base.paths import shorten
 from tlsmem.build.estimate import describe_left
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config.toml_tables import split_names
-from tlsmem.live import live_run
+from tlsmem.live import live_run, own_configuration
+from tlsmem.live.ktls import require_ktls
 from tlsmem.live.live_run import LiveRun
 from tlsmem.live.provenance import LiveProvenance
-from tlsmem.live.servers import SERVERS, ServerError, find_program
+from tlsmem.live.servers import Server, ServerError, find_program
 from tlsmem.run import heap_page
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
 from tlsmem.schema.recording_files import is_recording
 
+SERIAL = "openssl-s_server"
+SERIAL_WAY_OUT = "tools/heap.py -- openssl s_server ... measures one"
 GIB = 2**30
 # Of one connection, rounded up: the server's, the kernel's for both ends, a client's with its state of TLS or without.
 SERVER_BYTES, KERNEL_BYTES, CLIENT_BYTES, HOLLOW_BYTES = 65536, 16384, 98304, 8192
 
 
-def live_runs(given: argparse.Namespace) -> list[LiveRun]:
+def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
     """Return the runs that are asked for: each number of connections plain and over TLS, under both meters."""
     runs = []
     for connections in dict.fromkeys(map(int, split_names(given.n))):
@@ -37,7 +41,7 @@ def live_runs(given: argparse.Namespace) -> list[LiveRun]:
         over += [("tls", window) for window in dict.fromkeys(windows) if window <= connections]
         runs += [
             LiveRun(
-                given.server,
+                server.name,
                 transport,
                 meter,
                 connections,
@@ -46,17 +50,18 @@ def live_runs(given: argparse.Namespace) -> list[LiveRun]:
                 idle_s=given.idle,
                 settle_s=given.settle,
                 hollow=given.hollow and transport == "tls",
+                ktls=given.ktls and transport == "tls",
             )
             for transport, window in over
-            for meter in SERVERS[given.server].meters
+            for meter in server.meters
         ]
     return runs
 
 
-def check_descriptors(runs: list[LiveRun]) -> None:
+def check_descriptors(runs: list[LiveRun], server: Server) -> None:
     """Exit with a sentence where the limit on open files is too low for the largest run."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    largest = min(SERVERS[runs[0].server].largest(hard), hard - live_run.SPARE)
+    largest = min(server.largest(hard), hard - live_run.SPARE)
     most = max(run.connections for run in runs)
     if hard != resource.RLIM_INFINITY and most > largest:
         sys.exit(
@@ -86,13 +91,39 @@ def read_available_bytes() -> int:
     return next(int(words[1]) * 1024 for words in lines if words[0] == "MemAvailable:")
 
 
+def find_server_or_exit(given: argparse.Namespace) -> Server:
+    """Return the server that is asked for. Exits with a sentence, and 77 where this machine or server cannot do it."""
+    if given.server == SERIAL:
+        refuse(f"openssl s_server serves one connection at a time: idle ones cannot be held; {SERIAL_WAY_OUT}")
+    try:
+        server = own_configuration.find_server(given.server)
+    except ServerError as error:
+        sys.exit(f"memtest: {error}")
+    if given.ktls and not server.has_ktls:
+        refuse(f"--ktls: {server.name} does not ask for kTLS as it is configured here; nginx does")
+    try:
+        if given.ktls:
+            require_ktls()
+    except ServerError as error:
+        refuse(f"--ktls: {error}")
+    return server
+
+
+def refuse(sentence: str) -> NoReturn:
+    """Exit with 77: it cannot be had here."""
+    print(f"memtest: {sentence}", file=sys.stderr)
+    sys.exit(77)
+
+
 def run(given: argparse.Namespace) -> int:
     """Return the exit status."""
-    runs, recording = live_runs(given), recording_directory(given)
+    recording = recording_directory(given)
     repository.check_recording_or_exit(recording, named=bool(given.out))
-    check_descriptors(runs)
+    server = find_server_or_exit(given)
+    runs = live_runs(given, server)
+    check_descriptors(runs, server)
     try:
-        provenance = LiveProvenance(find_program(SERVERS[given.server]))
+        provenance = LiveProvenance(server, find_program(server))
     except ServerError as error:
         sys.exit(f"memtest: {error}")
     known = {one.key for one in load_live(recording) if one.status == "measured"}
@@ -141,7 +172,7 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     timeline = live_run.Timeline()
     started_at, begin, reason, negotiated = utc_now(), time.monotonic_ns(), None, None
     try:
-        negotiated = live_run.measure(run, provenance.program, timeline)
+        negotiated = live_run.measure(run, provenance.server, provenance.program, timeline)
     except ServerError as error:
         reason = str(error)
     return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)

@@ -57,10 +57,10 @@ PROFILE_FILES = ("folded", "speedscope", "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 # Purposes of system packages
-LIVE_SERVERS = ("nginx", "haproxy", "go")  # whose configuration tlsmem/live/servers.py has
+LIVE_SERVERS = ("nginx", "haproxy", "go", "rustls")  # whose configuration tlsmem/live/servers.py has
 PURPOSES = (
     *("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile"),
-    *(f"live-{server}" for server in LIVE_SERVERS),
+    *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path")),
 )
 
 # Plans

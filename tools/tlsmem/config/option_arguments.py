@@ -155,6 +155,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option(
         "--settle", "time after the last connection was closed before `settled` is read", TIME, commands={"live": "15s"}
     ),
+    Option("--ktls", "the server asks for kernel TLS; nginx, where the kernel has it", Flag(), commands=each("live")),
     Option(
         "--hollow",
         "clients forget their state of TLS once they are connected, and ask for nothing: they need no memory for it",

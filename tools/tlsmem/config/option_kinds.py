@@ -60,6 +60,25 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
+class ServerName(Kind):
+    """A server of live runs, or `path:` and the file of its configuration."""
+
+    values: tuple[str, ...]
+
+    def check(self, option: str, value: str) -> None:
+        prefix, colon, file = value.partition(":")
+        if prefix == "path" and colon:
+            if not Path(file).is_file():
+                raise ValueError(f"{option}={value}: {file or 'nothing'} is no file")
+        elif value not in self.values:
+            near = suggest_nearest(value, self.values)
+            raise ValueError(f"{option}={value} must be {join_words((*self.values, 'path:CONFIGURATION'))}{near}")
+
+    def describe(self) -> str:
+        return join_words((*(f"`{value}`" for value in self.values), "`path:CONFIGURATION`"))
+
+
+@dataclass(frozen=True)
 class Number(Kind):
     """A whole number, or `word`."""
 

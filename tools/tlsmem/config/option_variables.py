@@ -1,7 +1,19 @@
 """The options of make, which the commands that its targets call take as flags. Standard library only."""
 
 from tlsmem.config import choices
-from tlsmem.config.option_kinds import Build, Choice, Directory, File, Flag, Library, Multiplier, Names, Number, Numbers
+from tlsmem.config.option_kinds import (
+    Build,
+    Choice,
+    Directory,
+    File,
+    Flag,
+    Library,
+    Multiplier,
+    Names,
+    Number,
+    Numbers,
+    ServerName,
+)
 from tlsmem.config.option_model import (
     BENCHES,
     CHECKS,
@@ -48,7 +60,7 @@ VARIABLES = (
     Option(
         "SERVER",
         "the server to measure",
-        Choice(choices.LIVE_SERVERS),
+        ServerName((*choices.LIVE_SERVERS, "openssl-s_server")),
         goals={"live": REQUIRED},
         example="SERVER=nginx",
     ),

@@ -105,16 +105,26 @@ class Clients:
         self.endpoint = ("127.0.0.1", 0)
         self.limit_s = 60.0
 
-    def configure(self, port: int, root: str | None, protocol: str, limit_s: float, descriptors: int) -> None:
-        """Set whom to connect to. `root`: a file of certificates, over TLS; `protocol`: TLSv1.2 or TLSv1.3."""
+    def configure(
+        self, port: int, root: str | None, protocol: str, limit_s: float, descriptors: int, pinned: bool = False
+    ) -> None:
+        """Set whom to connect to. `root`: a file of certificates, over TLS; `protocol`: TLSv1.2 or TLSv1.3.
+
+        `pinned`: over TLS of a version that the server chooses; each connection must present the certificate that the
+        first one did."""
         self.endpoint, self.limit_s = ("127.0.0.1", port), limit_s
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, hard), hard))
-        if root:
+        if root or pinned:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            version = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}[protocol]
-            self.context.minimum_version = self.context.maximum_version = version
-            self.context.load_verify_locations(root)
+            if root:
+                version = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}[protocol]
+                self.context.minimum_version = self.context.maximum_version = version
+                self.context.load_verify_locations(root)
+            else:
+                self.context.check_hostname = False
+                self.context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+                self.context.load_verify_locations(cadata=ssl.get_server_certificate(self.endpoint))
 
     def connect(self, count: int) -> None:
         """Open so many connections more; each is writable at the end, so the kernel has accepted it."""
@@ -173,8 +183,9 @@ class Clients:
         for connection in self.connections:
             connection.drop_tls()
 
-    def exchange(self, request: str, body_bytes: int, reply_bytes: int) -> None:
-        """Send a request on each connection, and read the whole reply, whose body has so many bytes.
+    def exchange(self, request: str, body_bytes: int, reply_bytes: int | None) -> None:
+        """Send a request on each connection, and read the whole reply, whose body has so many bytes; None: as many as
+        its Content-Length says, whatever the status.
 
         One connection at a time: buffers for a reply under way are not multiplied."""
         data = request.encode() + b"x" * body_bytes
@@ -185,12 +196,14 @@ class Clients:
                 for _ in self.wait([connection], select.EPOLLIN):
                     connection.pull()
 
-    def has_reply(self, connection: Connection, reply_bytes: int) -> bool:
+    def has_reply(self, connection: Connection, reply_bytes: int | None) -> bool:
         """Return whether the whole reply is there. Raises ClientFailed where it is another one."""
         head, separator, body = bytes(connection.received).partition(b"\r\n\r\n")
         if not separator:
             return False
         status = head.split(b"\r\n", 1)[0]
+        if reply_bytes is None:
+            return len(body) >= read_length(head)
         if b" 200 " not in status + b" ":
             raise ClientFailed(f"the server answered {status.decode(errors='replace')}")
         if len(body) > reply_bytes:
@@ -207,6 +220,15 @@ class Clients:
         for connection in self.connections:
             connection.socket.close()
         self.connections.clear()
+
+
+def read_length(head: bytes) -> int:
+    """Return the Content-Length of a reply. Raises ClientFailed where it has none: its end cannot be told."""
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length":
+            return int(value)
+    raise ClientFailed("the server's answer to GET / has no Content-Length")
 
 
 def main() -> None:

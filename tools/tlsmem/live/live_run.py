@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.clients import Clients
+from tlsmem.live.ktls import check_use
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import RunningServer
-from tlsmem.live.servers import CERTS, SERVERS, Program, ServerError
+from tlsmem.live.servers import CERTS, Program, Server, ServerError
 from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Samples, Transport
 
 LIMIT_S = 60.0  # for a server to answer
@@ -18,6 +19,7 @@ SAMPLE_S = 0.5  # from one reading of memory over time to the next
 WARM_UP = 20  # connections that come and go first: what a server allocates once
 SPARE = 200  # descriptors of the clients beside connections
 SMALL = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n"
+ANY = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FULL = "GET /full HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n"
 
 
@@ -34,6 +36,7 @@ class LiveRun(NamedTuple):
     idle_s: float = 30.0
     settle_s: float = 15.0
     hollow: bool = False
+    ktls: bool = False
 
     def __str__(self) -> str:
         window = "" if self.transport == "plain" else f" window {self.window:,}"
@@ -112,10 +115,12 @@ class Measuring:
     def configure(self) -> None:
         """Tell the clients whom to connect to."""
         over_tls = self.run.transport == "tls"
+        is_own = self.server.server.full_bytes is None
         self.clients.call(
             "configure",
+            pinned=over_tls and is_own,
             port=self.server.ports.tls if over_tls else self.server.ports.plain,
-            root=str(CERTS / "root.pem") if over_tls else None,
+            root=str(CERTS / "root.pem") if over_tls and not is_own else None,
             protocol=self.run.protocol,
             limit_s=LIMIT_S,
             descriptors=self.clients.share + SPARE,
@@ -141,6 +146,9 @@ class Measuring:
     def exchange(self, full: bool) -> None:
         """Let each connection ask and be answered: one byte, or a full body each way."""
         size = self.server.server.full_bytes
+        if size is None:
+            self.clients.call("exchange", request=ANY, body_bytes=0, reply_bytes=None)
+            return
         text, body, reply = (FULL.format(size), size, size) if full else (SMALL, 0, 1)
         self.clients.call("exchange", request=text, body_bytes=body, reply_bytes=reply)
 
@@ -154,6 +162,8 @@ class Measuring:
         self.connect(min(WARM_UP, self.run.connections))
         self.exchange(full=False)
         self.exchange(full=True)
+        if self.run.ktls:
+            check_use(self.server.network.statistics, min(WARM_UP, self.run.connections))
         self.close()
         self.end_phase("started")
         self.connect(self.run.connections, named=True)
@@ -163,8 +173,9 @@ class Measuring:
         if not self.run.hollow:
             self.exchange(full=False)
             self.end_phase("one request")
-            self.exchange(full=True)
-            self.end_phase("full records")
+            if self.server.server.full_bytes is not None:
+                self.exchange(full=True)
+                self.end_phase("full records")
         time.sleep(self.run.idle_s)
         self.end_phase("idle")
         if self.server.server.collects:
@@ -183,16 +194,15 @@ class Measuring:
             self.end_phase(f"wave {wave} closed")
 
 
-def measure(run: LiveRun, program: Program, timeline: Timeline) -> dict[str, str] | None:
+def measure(run: LiveRun, server: Server, program: Program, timeline: Timeline) -> dict[str, str] | None:
     """Make a run: a server and its clients, each in a memory cgroup of its own. The timeline grows as phases end.
 
     Return what was negotiated; None without TLS. Raises ServerError with a sentence."""
-    server = SERVERS[run.server]
     with (
         Network() as network,
         MemoryGroup("server") as held,
         MemoryGroup("client") as own,
-        RunningServer(server, program, run.meter, run.connections, run.protocol, network, held) as started,
+        RunningServer(server, program, run.meter, run.connections, run.protocol, network, held, run.ktls) as started,
         Clients(network, own, run.connections) as clients,
         timeline.watch(started, held),
     ):

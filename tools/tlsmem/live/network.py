@@ -46,6 +46,11 @@ class Network:
         """The words that start a command in this network."""
         return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "--"]
 
+    @property
+    def statistics(self) -> Path:
+        """The kernel's counters of kTLS in this network."""
+        return Path(f"/proc/{self.holder.pid}/net/tls_stat")
+
     def listens(self, port: int) -> bool:
         """Return whether somebody listens on the port."""
         lines = Path(f"/proc/{self.holder.pid}/net/tcp").read_text().splitlines()[1:]

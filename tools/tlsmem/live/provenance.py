@@ -9,7 +9,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.live.cgroup import FIRST
 from tlsmem.live.clients import count_processes
 from tlsmem.live.live_run import LiveRun, Timeline
-from tlsmem.live.servers import PORTS, SERVERS, Program, Setup, configuration_sha256
+from tlsmem.live.servers import Program, Server, Setup, configuration_sha256
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import checkout, sha256
 from tlsmem.schema.live_records import SCHEMA, LiveRecord, live_key
@@ -21,6 +21,7 @@ from tlsmem.schema.run_origins import Machine
 class LiveProvenance:
     """What the runs of one server share."""
 
+    server: Server
     program: Program
     machine: Machine = field(default_factory=read_machine)
 
@@ -31,15 +32,16 @@ class LiveProvenance:
             "server": run.server,
             "reported": self.program.reported,
             "program_sha256": self.program.sha256,
-            "configuration_sha256": digest_configuration(run),
+            "configuration_sha256": digest_configuration(self.server, run),
             "tls_library": self.program.tls_library,
             "transport": run.transport,
             "meter": run.meter,
             "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,
             "connections": run.connections,
             "window": run.window,
-            "full_bytes": SERVERS[run.server].full_bytes,
+            "full_bytes": self.server.full_bytes,
             "hollow": run.hollow,
+            "ktls": run.ktls,
             "client_processes": count_processes(run.connections),
             "idle_s": run.idle_s,
             "settle_s": run.settle_s,
@@ -75,8 +77,9 @@ class LiveProvenance:
         )
 
 
-def digest_configuration(run: LiveRun) -> str:
+def digest_configuration(server: Server, run: LiveRun) -> str:
     """Return the SHA-256 of the configuration that a run's server gets."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = SERVERS[run.server].configure(Setup(Path(folder), PORTS, run.connections, run.protocol))
+        setup = Setup(Path(folder), server.ports, run.connections, run.protocol, run.ktls)
+        arguments = server.configure(setup)
         return configuration_sha256(Path(folder), arguments)

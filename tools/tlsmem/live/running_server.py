@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.network import Network
-from tlsmem.live.servers import PORTS, Program, Server, ServerError, Setup, library_version
+from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
 from tlsmem.run import heap_process, heap_tree
 from tlsmem.run.process import die_with_runner
 from tlsmem.schema.live_records import LiveMeter, ServerMemory
@@ -34,7 +34,9 @@ class RunningServer:
         protocol: str,
         network: Network,
         group: MemoryGroup,
+        ktls: bool = False,
     ) -> None:
+        self.ktls = ktls
         self.server, self.meter, self.network, self.group = server, meter, network, group
         self.most, self.protocol, self.program = most, protocol, program
         self.tree: heap_tree.ProcessTree | None = None
@@ -43,14 +45,14 @@ class RunningServer:
         self.folder = tempfile.TemporaryDirectory(prefix="memtest-live-")
         folder = Path(self.folder.name)
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
-        self.ports = PORTS
-        words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol))
+        self.ports = self.server.ports
+        words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol, self.ktls))
         variables, before = dict(os.environ), heap_tree.list_pages()
         if self.meter == "heap":
             variables["LD_PRELOAD"] = heap_process.preload_value()
         self.log = open(folder / "log", "wb")
         self.process = subprocess.Popen(
-            [*self.network.prefix, self.program.path, *words],
+            [*self.network.prefix, *self.server.prefix, self.program.path, *words],
             env=variables,
             stdout=self.log,
             stderr=self.log,

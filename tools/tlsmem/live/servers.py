@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,9 @@ from tlsmem.schema.live_records import LiveMeter
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
 OWN = ROOT / "build/servers"  # the programs of servers whose source is here
+RUSTLS_MANIFEST = ROOT / "harness-rust/server/Cargo.toml"
+FULL_BYTES = 16384  # of a body each way
+HAPROXY_FULL_BYTES = 12288  # its buffers have 16 KiB with the head
 SPARE = 200  # descriptors of a server beside those of connections
 LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
@@ -46,6 +50,7 @@ class Setup(NamedTuple):
     ports: Ports
     most: int
     protocol: str
+    ktls: bool = False
 
 
 class Server(NamedTuple):
@@ -57,12 +62,15 @@ class Server(NamedTuple):
     program: str
     package: str  # that brings it; empty: its source is here, and `build` makes the program
     version: str
-    full_bytes: int
+    full_bytes: int | None  # None: it answers GET / alone, as its own configuration says
     largest: Callable[[int], int]
     configure: Callable[[Setup], list[str]]
     build: Callable[[], None] | None = None
     meters: tuple[LiveMeter, ...] = ("rss", "heap")
+    has_ktls: bool = False  # it can ask OpenSSL for kernel TLS
     collects: bool = False  # garbage, when it gets SIGUSR1
+    ports: Ports = PORTS
+    prefix: tuple[str, ...] = ()  # words before its command
 
 
 NGINX = """\
@@ -86,7 +94,7 @@ http {{
         listen 127.0.0.1:{tls} ssl backlog=4096;
         ssl_certificate {certs}/chain.pem;
         ssl_certificate_key {certs}/key.pem;
-        ssl_protocols {protocol};
+        ssl_protocols {protocol};{ktls}
         location = /small {{ return 200 "x"; }}
         location = /full {{ root {folder}; }}
     }}
@@ -113,7 +121,7 @@ frontend both
 
 def configure_nginx(setup: Setup) -> list[str]:
     """One worker, and whatever nginx does by itself: tickets, released buffers."""
-    (setup.folder / "full").write_text("x" * NGINX_SERVER.full_bytes)
+    (setup.folder / "full").write_text("x" * FULL_BYTES)
     config = setup.folder / "nginx.conf"
     config.write_text(
         NGINX.format(
@@ -122,6 +130,7 @@ def configure_nginx(setup: Setup) -> list[str]:
             protocol=setup.protocol,
             connections=2 * setup.most + 100,  # with fewer than a sixteenth left, nginx closes idle connections
             descriptors=setup.most + SPARE,
+            ktls=" ssl_conf_command Options KTLS;" if setup.ktls else "",
             **setup.ports._asdict(),
         )
     )
@@ -133,7 +142,7 @@ def configure_haproxy(setup: Setup) -> list[str]:
     folder = setup.folder
     (folder / "both.pem").write_text((CERTS / "chain.pem").read_text() + (CERTS / "key.pem").read_text())
     (folder / "small").write_text("x")
-    (folder / "full").write_text("x" * HAPROXY_SERVER.full_bytes)
+    (folder / "full").write_text("x" * HAPROXY_FULL_BYTES)
     config = folder / "haproxy.cfg"
     config.write_text(
         HAPROXY.format(
@@ -145,11 +154,11 @@ def configure_haproxy(setup: Setup) -> list[str]:
     return ["-db", "-f", str(config)]
 
 
-def configure_go(setup: Setup) -> list[str]:
-    """Whatever net/http does by itself."""
+def configure_own(setup: Setup) -> list[str]:
+    """Whatever net/http, or tokio and hyper, do by themselves: the servers of this repository take the same options."""
     ports = setup.ports
     words = ["-plain", f"127.0.0.1:{ports.plain}", "-tls", f"127.0.0.1:{ports.tls}", "-protocol", setup.protocol]
-    return [*words, "-certs", str(CERTS), "-full", str(GO_SERVER.full_bytes)]
+    return [*words, "-certs", str(CERTS), "-full", str(FULL_BYTES)]
 
 
 def build_go() -> None:
@@ -169,16 +178,57 @@ def build_go() -> None:
         raise ServerError(str(error)) from None
 
 
+def build_rustls() -> None:
+    """Compile harness-rust/server with the crates of its lock file. Raises ServerError with cargo's last words."""
+    if not shutil.which("cargo"):
+        raise ServerError("the rustls server is built by cargo, which is not installed; see https://rustup.rs")
+    OWN.mkdir(parents=True, exist_ok=True)
+    target = OWN / "cargo"
+    words = ["cargo", "build", "--release", "--locked", "--manifest-path", str(RUSTLS_MANIFEST)]
+    try:
+        commands.run(
+            [*words, "--target-dir", str(target)], OWN / "rustls.log", "rustls server: cargo build", ROOT, None
+        )
+    except BuildFailed as error:
+        raise ServerError(str(error)) from None
+    shutil.copy2(target / "release/server", OWN / "rustls")
+
+
 NGINX_SERVER = Server(
-    "nginx", "nginx", "nginx-light", "-v", 16384, lambda descriptors: descriptors - SPARE, configure_nginx
+    "nginx",
+    "nginx",
+    "nginx-light",
+    "-v",
+    FULL_BYTES,
+    lambda descriptors: descriptors - SPARE,
+    configure_nginx,
+    has_ktls=True,
 )
-HAPROXY_SERVER = Server(  # its buffers have 16 KiB with the head; it reserves two descriptors for each connection
-    "haproxy", "haproxy", "haproxy", "-v", 12288, lambda descriptors: (descriptors - 17) // 2, configure_haproxy
+HAPROXY_SERVER = Server(  # it reserves two descriptors for each connection
+    "haproxy",
+    "haproxy",
+    "haproxy",
+    "-v",
+    HAPROXY_FULL_BYTES,
+    lambda descriptors: (descriptors - 17) // 2,
+    configure_haproxy,
 )
 GO_SERVER = Server(  # a runtime of its own, whose allocations the heap meter does not see
-    "go", "go", "", "", 16384, lambda descriptors: descriptors - SPARE, configure_go, build_go, ("rss",), True
+    "go",
+    "go",
+    "",
+    "",
+    FULL_BYTES,
+    lambda descriptors: descriptors - SPARE,
+    configure_own,
+    build_go,
+    ("rss",),
+    collects=True,
 )
-SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER, GO_SERVER)}
+RUSTLS_SERVER = Server(
+    "rustls", "rustls", "", "", FULL_BYTES, lambda descriptors: descriptors - SPARE, configure_own, build_rustls
+)
+SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER, GO_SERVER, RUSTLS_SERVER)}
 
 
 class Program(NamedTuple):
@@ -210,8 +260,12 @@ def find_program(server: Server) -> Program:
 
 
 def describe_own(server: Server) -> str:
-    """Return what a server of this repository runs on: its language's version."""
-    return f"net/http of Go {go_stack.pinned_version()}" if server.build is build_go else server.name
+    """Return what a server of this repository runs on: its language's version, or those of its crates."""
+    if server.build is build_go:
+        return f"net/http of Go {go_stack.pinned_version()}"
+    crates = tomllib.loads(RUSTLS_MANIFEST.with_name("Cargo.lock").read_text())["package"]
+    versions = {one["name"]: one["version"] for one in crates}
+    return ", ".join(f"{name} {versions[name]}" for name in ("rustls", "tokio-rustls", "hyper", "tokio", "aws-lc-rs"))
 
 
 def digest(path: Path) -> str:

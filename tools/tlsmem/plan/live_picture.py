@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from tlsmem.plan.live_prediction import TOLERANCE, Prediction, percent
 from tlsmem.plots.frame import GREY, INK, add_frame
-from tlsmem.plots.live_servers import NAMES
+from tlsmem.plots.live_servers import name_server
 from tlsmem.plots.rows import list_rows, write_in_column
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.tables.live import describe_live
@@ -20,7 +20,7 @@ ROOM = 1.46
 def name_row(row: Prediction) -> str:
     """Return `nginx, 1 at a time, idle: RSS`."""
     window = "all at once" if row.window == "all" else f"{row.window} at a time"
-    return f"{NAMES[row.server]}, {window}, {row.state}: {row.quantity}"
+    return f"{name_server(row.server)}, {window}, {row.state}: {row.quantity}"
 
 
 def describe_finding(rows: Sequence[Prediction]) -> str:

@@ -24,7 +24,9 @@ STACKS = {  # packages link the system's library; Go's suite has AES-128, as its
     "nginx": ("openssl@system", "tls13-rsa-aes256"),
     "haproxy": ("openssl@system", "tls13-rsa-aes256"),
     "go": ("go@1.26.8", "tls13-rsa-aes128"),
+    "rustls": ("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"),
 }
+PROTOCOL = "TLSv1.3"  # of STACKS
 TOLERANCE = 0.05
 CAPTION = (
     "Bytes of one connection over TLS. Predicted: the server's own plain connection, and a session of {stacks} as the "
@@ -73,12 +75,17 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
     for one in series:
         if one.transport == "plain" or one.hollow:
             continue
+        negotiated = {run.negotiated["protocol"] for run in one.runs if run.negotiated}
+        if negotiated != {PROTOCOL}:
+            if negotiated:
+                found.missing.append(f"{one.server}: predictions are of {PROTOCOL}, not of {', '.join(negotiated)}")
+            continue
         if one.server not in plain:
             found.missing.append(f"{one.server}: its plain connections were not measured")
             continue
         states = COLLECTED if "collected" in one.phases else STATES
         for state, planned in states.items():
-            wanted = request(one.server, planned)
+            wanted = request(program_name(one.server), planned)
             model = find_model.find_model(wanted, among, handshakes=one.window is None and states is STATES)
             if not model:
                 found.missing.append(find_model.describe_missing(wanted, among))
@@ -88,6 +95,11 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
                 found.models.append(model)
                 found.rows.extend(compare(one, plain[one.server], state, model))
     return found
+
+
+def program_name(server: str) -> str:
+    """Return `nginx` of `nginx-edge`, which runs by a configuration of its own."""
+    return server if server in STACKS else server.partition("-")[0]
 
 
 def request(server: str, state: str) -> ModelRequest:

@@ -18,11 +18,21 @@ ROOM = 1.24  # of the horizontal axis, for figures beside the bars
 KIB = 1024
 
 
+def name_server(server: str) -> str:
+    """Return a server's name as people write it; one with a configuration of its own keeps its name."""
+    return NAMES.get(server, server)
+
+
+def rank_server(server: str) -> tuple[int, str]:
+    """Return where a server stands: those of NAMES in that order, then others."""
+    return (list(NAMES).index(server) if server in NAMES else len(NAMES)), server
+
+
 def select_costs(records: Iterable[LiveRecord]) -> list[IdleCost]:
     """Return three bars of each server: plain, over TLS with fewest handshakes at a time, and with all concurrent."""
     found = []
     costs = find_idle_costs(group_live(records))
-    for server in sorted({one.series.server for one in costs}, key=list(NAMES).index):
+    for server in sorted({one.series.server for one in costs}, key=rank_server):
         own = [one for one in costs if one.series.server == server]
         over_tls = [one for one in own if one.series.transport == "tls"]
         narrow = sorted((one for one in over_tls if one.series.window), key=lambda one: one.series.window or 0)
@@ -33,7 +43,7 @@ def select_costs(records: Iterable[LiveRecord]) -> list[IdleCost]:
 
 def name_cost(one: IdleCost) -> str:
     """Return `nginx, TLS, 1 handshake at a time`."""
-    name = NAMES[one.series.server]
+    name = name_server(one.series.server)
     if one.series.transport == "plain":
         return f"{name}, plain"
     window = one.series.window
@@ -54,7 +64,7 @@ def describe_finding(costs: Sequence[IdleCost]) -> str:
     if not pairs:
         return f"An idle connection: {name_cost(costs[0])}, {costs[0].total / KIB:.1f} KiB with the kernel's part"
     narrow, wide = max(pairs, key=lambda pair: pair[1].total / pair[0].total)
-    name, before, after = NAMES[narrow.series.server], narrow.total / KIB, wide.total / KIB
+    name, before, after = name_server(narrow.series.server), narrow.total / KIB, wide.total / KIB
     return (
         f"An idle TLS connection costs {name} {before:.1f} KiB with the kernel's part, "
         f"and {after:.1f} KiB after all handshakes came at once"

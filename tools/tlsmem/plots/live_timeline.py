@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 
 from tlsmem.plots.frame import GREY, INK, add_frame, points
 from tlsmem.plots.line_labels import HALO
-from tlsmem.plots.live_servers import KERNEL, NAMES, RESIDENT
+from tlsmem.plots.live_servers import KERNEL, RESIDENT, name_server, rank_server
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats.live_costs import group_live, rss_bytes
 from tlsmem.stats.session_cost import MIB
@@ -31,7 +31,7 @@ def select_runs(records: Iterable[LiveRecord]) -> list[LiveRecord]:
         run = series.largest
         if series.transport == "tls" and not series.hollow and run and run.samples.elapsed_s:
             found[series.server] = run  # those with all concurrent come last
-    return [found[server] for server in sorted(found, key=list(NAMES).index)]
+    return [found[server] for server in sorted(found, key=rank_server)]
 
 
 def describe_finding(runs: Sequence[LiveRecord]) -> str:
@@ -42,7 +42,7 @@ def describe_finding(runs: Sequence[LiveRecord]) -> str:
         first = zip(run.samples.elapsed_s, run.samples.user_bytes, strict=True)
         most = max((size for second, size in first if second <= ends["closed"]), default=0)
         kept = next(rss_bytes(phase) for phase in run.phases if phase.phase == "settled")
-        said.append(f"{NAMES[run.server]} keeps {kept / most:.0%} of its RSS".replace("%", "\N{NO-BREAK SPACE}%"))
+        said.append(f"{name_server(run.server)} keeps {kept / most:.0%} of its RSS".replace("%", "\N{NO-BREAK SPACE}%"))
     return f"When {runs[0].connections:,} connections have closed, {', '.join(said)}".replace(
         " of its RSS", "", len(said) - 1
     )
@@ -66,7 +66,7 @@ def draw_panel(axes: Axes, run: LiveRecord, top: float) -> None:
             style: dict = {"ha": "center", "va": "top", "color": INK, "fontsize": points(0.8), "path_effects": HALO}
             axes.text(*place, label, rotation=90, **style)
         begin = phase.ended_s
-    axes.set_title(NAMES[run.server], loc="left", fontsize=points(1), color=INK)
+    axes.set_title(name_server(run.server), loc="left", fontsize=points(1), color=INK)
 
 
 def draw(made: Figure, panels: Sequence[Axes], records: Sequence[LiveRecord]) -> None:

@@ -79,8 +79,9 @@ class LiveRecord(Model):
     meter_sha256: Sha256 | None
     connections: PositiveInt
     window: PositiveInt
-    full_bytes: PositiveInt  # of a body each way
+    full_bytes: PositiveInt | None  # of a body each way; None: the server's own configuration answered GET / alone
     hollow: bool  # clients dropped their state of TLS once connected, and asked for nothing
+    ktls: bool = False  # the kernel encrypts for the server
     client_processes: PositiveInt
     idle_s: NonNegativeFloat
     settle_s: NonNegativeFloat
@@ -121,6 +122,7 @@ KEY_FIELDS = (
 def live_key(fields: dict[str, Any]) -> str:
     """Return what identifies a run: the first 16 digits of a SHA-256 of what is declared before it."""
     declared = {name: fields[name] for name in KEY_FIELDS} | {"cpus": fields["machine"]["cpus"]}
+    declared |= {"ktls": True} if fields.get("ktls") else {}
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]
 
 
