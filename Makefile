@@ -280,6 +280,8 @@ stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake s
 	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX GIT LIKE) $(if $(filter 'all' check check-stacks,$(named) $*),|| test $$? = 77)
 
 PIP_INSTALL := .venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes # Python compiles what it imports
+# pip says the same of a package index that it cannot reach as of a version that is not there.
+pip_failed = || { echo 'memtest: $@: pip did not install the packages; "from versions: none" means that it reached no package index: see `pip config list` and the network, then run this again' >&2; false; }
 stack-profile:
 	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX GIT LIKE)
 
@@ -287,29 +289,29 @@ stack-profile:
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
 	@.venv/bin/pip uninstall -q -y setuptools # of venv; what needs it asks for a version of its own
-	@$(PIP_INSTALL) -r tools/requirements-core.txt >&2
+	@$(PIP_INSTALL) -r tools/requirements-core.txt >&2 $(pip_failed)
 	@touch $@
 
 .venv/ready: tools/requirements.txt .venv/core
 	@echo 'setup: Python packages of tables, pictures and the report into .venv'
-	@$(PIP_INSTALL) -r tools/requirements.txt >&2
+	@$(PIP_INSTALL) -r tools/requirements.txt >&2 $(pip_failed)
 	@touch $@
 
 .venv/ready-dev: tools/requirements-dev.txt .venv/ready
 	@echo 'setup-dev: Python packages of tests and linters into .venv'
-	@$(PIP_INSTALL) -r tools/requirements-dev.txt >&2
+	@$(PIP_INSTALL) -r tools/requirements-dev.txt >&2 $(pip_failed)
 	@touch $@
 
 build/docs-venv/ready: tools/requirements-docs.txt
 	@echo 'docs: Sphinx and its theme into build/docs-venv'
 	@rm -rf build/docs-venv && mkdir -p build && python3 -m venv build/docs-venv
-	@build/docs-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-docs.txt >&2
+	@build/docs-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-docs.txt >&2 $(pip_failed)
 	@touch $@
 
 build/pages-venv/ready: tools/requirements-pages.txt
 	@echo 'check-pages: what drives a browser into build/pages-venv'
 	@rm -rf build/pages-venv && mkdir -p build && python3 -m venv build/pages-venv
-	@build/pages-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-pages.txt
+	@build/pages-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-pages.txt $(pip_failed)
 	@touch $@
 
 # It sees what .venv has: who asks a cluster is tools/measure.py as always, with distributed beside its packages.
