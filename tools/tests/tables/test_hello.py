@@ -56,3 +56,30 @@ def test_bars_are_of_the_worst_kind_and_the_title_names_both_ends(hellos):
     title = "A byte of a ClientHello makes OpenSSL hold 2.0, rustls none"
     assert title in [" ".join(text.get_text().split()) for text in made.texts]
     pyplot.close(made)
+
+
+LARGE = ROOT / "data/2026-11-24-amd-epyc-p0457-hellos"
+
+
+@pytest.fixture(scope="module")
+def messages() -> list[LargeHello]:
+    return find_large_hellos(run for run in read_records.load(LARGE) if run.stack in (OPENSSL, RUSTLS))
+
+
+def test_a_large_message_of_a_server_is_held_against_its_small_one_at_the_client(messages):
+    found = {(one.stall.stack, one.stall.point): one for one in messages}
+    request = found[OPENSSL, "request-150"]
+    assert (request.stall.role, request.small.point) == ("client", "request-1")
+    assert (request.sent_bytes, request.held_bytes) == (15_689, 84_408)
+    assert found[RUSTLS, "request-150"].held_bytes == 0
+    ticket = found[OPENSSL, "ticket-64k"]
+    assert (ticket.small.point, ticket.sent_bytes, ticket.held_bytes) == ("ticket", 65_389, 130_909)
+
+
+def test_a_client_that_holds_much_and_a_refused_host_name_are_none_of_the_picture(messages):
+    """OpenSSL's client holds 5.4 bytes a byte of names; its server refuses a host name for its form, not its size."""
+    rows = large_hellos.find_worst(messages)
+    assert [(row.hello.stall.stack, row.hello.stall.point, row.refused) for row in rows] == [
+        (OPENSSL, "hello-alpn", 0),
+        (RUSTLS, "hello-alpn", 0),
+    ]

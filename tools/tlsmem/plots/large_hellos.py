@@ -24,8 +24,11 @@ WORDS = {
 }
 
 
+OF_ANY_KIND = ("hello-alpn", "hello-unknown")  # are refused for their size alone: a host name is for its form too
+
+
 class Worst(NamedTuple):
-    """The kind of which a stack holds most for each byte, and how many kinds it refuses."""
+    """The kind of which a stack holds most for each byte, and how many large kinds it refuses."""
 
     hello: LargeHello
     per_byte: float
@@ -39,6 +42,8 @@ def find_worst(hellos: Iterable[LargeHello]) -> list[Worst]:
     for one in hellos:
         stack, held, sent = one.stall.stack, one.held_per_byte, one.sent_bytes
         if one.small.point != SMALL:
+            continue
+        if one.stall.refusal and one.stall.point not in OF_ANY_KIND:
             continue
         if one.stall.refusal:
             refused[stack] = refused.get(stack, 0) + 1
