@@ -14,11 +14,12 @@ from tlsmem.base.paths import shorten
 from tlsmem.build.estimate import describe_left
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config.toml_tables import split_names
-from tlsmem.live import live_run, own_configuration
+from tlsmem.live import cgroup, live_run, own_configuration
+from tlsmem.live.clients import SHARE
 from tlsmem.live.ktls import require_ktls
 from tlsmem.live.live_run import LiveRun
 from tlsmem.live.provenance import LiveProvenance
-from tlsmem.live.servers import Server, ServerError, find_program
+from tlsmem.live.servers import MANY, Server, ServerError, find_program
 from tlsmem.run import heap_page
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
@@ -61,7 +62,8 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
 def check_descriptors(runs: list[LiveRun], server: Server) -> None:
     """Exit with a sentence where the limit on open files is too low for the largest run."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    largest = min(server.largest(hard), hard - live_run.SPARE)
+    clients = hard - live_run.SPARE if hard < SHARE + live_run.SPARE else MANY  # several processes, if need be
+    largest = min(server.largest(hard), clients)
     most = max(run.connections for run in runs)
     if hard != resource.RLIM_INFINITY and most > largest:
         sys.exit(
@@ -73,15 +75,14 @@ def check_descriptors(runs: list[LiveRun], server: Server) -> None:
 def check_memory(runs: list[LiveRun]) -> None:
     """Exit with a sentence where the largest run needs more memory than there is."""
     available = read_available_bytes()
-    each = {
-        hollow: SERVER_BYTES + KERNEL_BYTES + (HOLLOW_BYTES if hollow else CLIENT_BYTES) for hollow in (True, False)
-    }
     for one in runs:
-        need = one.connections * each[one.hollow]
+        is_small = one.hollow or one.transport == "plain"
+        each = SERVER_BYTES + KERNEL_BYTES + (HOLLOW_BYTES if is_small else CLIENT_BYTES)
+        need = one.connections * each
         if need > available:
             sys.exit(
                 f"memtest: {one} needs about {need / GIB:.1f} GiB, and {available / GIB:.1f} GiB are available; "
-                f"the largest N that fits is {available // each[one.hollow]}"
+                f"the largest N that fits is {available // each}"
             )
 
 
@@ -140,6 +141,8 @@ def run(given: argparse.Namespace) -> int:
     append_records.prepare(recording)
     append_records.refuse_sealed(recording / FOLDER)
     heap_page.remove_stale_pages()
+    cgroup.remove_stale_groups()
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # clients that have ended are a failed run, not this command's end
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no server outlives this command
     failures = measure_all(to_go, provenance, recording)
     show(recording, [provenance.declared(one)["key"] for one in runs])

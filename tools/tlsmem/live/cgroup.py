@@ -16,6 +16,15 @@ SECOND = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"))
 NO_LIMIT = 1 << 62
 
 
+def remove_stale_groups() -> None:
+    """Remove the groups of runs that were killed; those in which a process still runs stay."""
+    for parent in (FIRST, *SECOND):
+        for folder in parent.glob("memtest-*-*"):
+            if not Path("/proc", folder.name.split("-")[1]).exists():
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
 class KernelMemory(NamedTuple):
     """Bytes that the kernel holds for the processes of a group. `kernel_bytes` is all of it: sockets and their buffers,
     files, page tables, stacks; `tcp_bytes` are the buffers of TCP in it."""

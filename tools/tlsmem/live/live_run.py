@@ -15,6 +15,7 @@ from tlsmem.live.servers import CERTS, Program, Server, ServerError
 from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Samples, Transport
 
 LIMIT_S = 60.0  # for a server to answer
+END_S = 1.0  # a server that ends closes its connections before it is gone
 SAMPLE_S = 0.5  # from one reading of memory over time to the next
 WARM_UP = 20  # connections that come and go first: what a server allocates once
 SPARE = 200  # descriptors of the clients beside connections
@@ -210,6 +211,6 @@ def measure(run: LiveRun, server: Server, program: Program, timeline: Timeline) 
         try:
             measuring.measure()
         except ServerError:
-            started.check_alive()  # what clients say of a server that has ended is not why
+            started.wait_for_end(END_S)  # what clients say of a server that has ended is not why
             raise
         return measuring.negotiated

@@ -107,6 +107,12 @@ class RunningServer:
         if self.process.poll() is not None:
             raise ServerError(f"{self.server.name} ended with {self.process.returncode}: {self.last_words()}")
 
+    def wait_for_end(self, limit_s: float) -> None:
+        """Raises ServerError with its last words where it ends within the time."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(limit_s)
+        self.check_alive()
+
     def last_words(self) -> str:
         lines = Path(self.log.name).read_text(errors="replace").split("\n")
         said = [line for line in lines if line.strip()]

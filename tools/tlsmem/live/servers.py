@@ -24,6 +24,9 @@ OWN = ROOT / "build/servers"  # the programs of servers whose source is here
 RUSTLS_MANIFEST = ROOT / "harness-rust/server/Cargo.toml"
 FULL_BYTES = 16384  # of a body each way
 HAPROXY_FULL_BYTES = 12288  # its buffers have 16 KiB with the head
+WORKER_CONNECTIONS = 15_000  # of a worker of nginx, on average
+SPREAD = 3_000  # that the kernel may give one worker more than another
+MANY = 10_000_000  # connections: no limit of descriptors
 SPARE = 200  # descriptors of a server beside those of connections
 LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
@@ -75,7 +78,7 @@ class Server(NamedTuple):
 
 NGINX = """\
 daemon off;
-worker_processes 1;
+worker_processes {workers};
 worker_rlimit_nofile {descriptors};
 pid {folder}/pid;
 error_log stderr;
@@ -90,8 +93,8 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen 127.0.0.1:{plain} backlog=4096;
-        listen 127.0.0.1:{tls} ssl backlog=4096;
+        listen 127.0.0.1:{plain} backlog=4096{shared};
+        listen 127.0.0.1:{tls} ssl backlog=4096{shared};
         ssl_certificate {certs}/chain.pem;
         ssl_certificate_key {certs}/key.pem;
         ssl_protocols {protocol};{ktls}
@@ -120,7 +123,10 @@ frontend both
 
 
 def configure_nginx(setup: Setup) -> list[str]:
-    """One worker, and whatever nginx does by itself: tickets, released buffers."""
+    """A worker, or several where one has too few descriptors, each with a queue of its own; and whatever nginx does by
+    itself: tickets, released buffers."""
+    workers = -(-setup.most // WORKER_CONNECTIONS)
+    most = setup.most if workers == 1 else WORKER_CONNECTIONS + SPREAD
     (setup.folder / "full").write_text("x" * FULL_BYTES)
     config = setup.folder / "nginx.conf"
     config.write_text(
@@ -128,13 +134,20 @@ def configure_nginx(setup: Setup) -> list[str]:
             folder=setup.folder,
             certs=CERTS,
             protocol=setup.protocol,
-            connections=2 * setup.most + 100,  # with fewer than a sixteenth left, nginx closes idle connections
-            descriptors=setup.most + SPARE,
+            workers=workers,
+            shared=" reuseport" if workers > 1 else "",
+            connections=2 * most + 100,  # with fewer than a sixteenth left, nginx closes idle connections
+            descriptors=most + SPARE,
             ktls=" ssl_conf_command Options KTLS;" if setup.ktls else "",
             **setup.ports._asdict(),
         )
     )
     return ["-c", str(config), "-p", str(setup.folder), "-e", "stderr"]
+
+
+def nginx_connections(descriptors: int) -> int:
+    """Return how many connections nginx can hold: in one worker what its descriptors allow, or any in many workers."""
+    return descriptors - SPARE if descriptors < WORKER_CONNECTIONS + SPREAD + SPARE else MANY
 
 
 def configure_haproxy(setup: Setup) -> list[str]:
@@ -200,7 +213,7 @@ NGINX_SERVER = Server(
     "nginx-light",
     "-v",
     FULL_BYTES,
-    lambda descriptors: descriptors - SPARE,
+    nginx_connections,
     configure_nginx,
     has_ktls=True,
 )
@@ -282,7 +295,8 @@ def library_version(libcrypto: Path) -> str:
 
 
 def configuration_sha256(folder: Path, arguments: list[str]) -> str:
-    """Return the SHA-256 of a configuration's files and arguments, whatever the folder is called."""
+    """Return the SHA-256 of a configuration's files and arguments, whatever the folder and the clone are called."""
     files = [path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()]
     content = b"\0".join([*files, *(word.encode() for word in arguments)])
-    return hashlib.sha256(content.replace(str(folder).encode(), b"FOLDER")).hexdigest()
+    content = content.replace(str(folder).encode(), b"FOLDER").replace(str(ROOT).encode(), b"ROOT")
+    return hashlib.sha256(content).hexdigest()
