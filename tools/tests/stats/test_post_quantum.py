@@ -6,11 +6,20 @@ import re
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.stats.post_quantum import Choice, choice_of, is_of_certificates, is_of_key_exchange
+from tlsmem.schema import read_records
+from tlsmem.stats.post_quantum import (
+    Choice,
+    choice_of,
+    find_certificate_rows,
+    is_of_certificates,
+    is_of_key_exchange,
+)
+from tlsmem.stats.selection import select
 
 PUBLIC_KEY_AND_SIGNATURE = {"mldsa-44": 1312 + 2420, "mldsa-65": 1952 + 3309, "mldsa-87": 2592 + 4627}  # FIPS 204
 LEAF_BYTES = {"mldsa-44": 4195, "mldsa-65": 5724, "mldsa-87": 7682}
 SEED_BYTES = 32
+CLIENT_MLDSA65 = ("client", Choice("mldsa-65", "server", "X25519", None))
 
 
 def read_pem(path):
@@ -38,3 +47,13 @@ def test_suites_differ_in_one_choice():
     assert choice == Choice("rsa-2048", "server", "P-384", "X25519:P-384")
     assert is_of_key_exchange(choice) and not is_of_certificates(choice)
     assert choice_of("tls13-rsa-aes256-ticket") is None and choice_of("no-such-suite") is None
+
+
+def test_the_recorded_campaign_has_rows_whose_sessions_are_in_use():
+    """OpenSSL's client keeps 26,502 B more for an ML-DSA-65 chain than for one of RSA-2048, with full records."""
+    runs = read_records.load(ROOT / "data/2026-11-24-amd-epyc-p0457-post-quantum")
+    rows = find_certificate_rows(select(run for run in runs if run.stack == "openssl@3.5.5"))
+    (client,) = [row for row in rows if (row.role, row.choice) == CLIENT_MLDSA65]
+    assert (
+        client.beyond(lambda choice: client.live("blocked", choice), client.choice._replace(certs="rsa-2048")) == 26_502
+    )

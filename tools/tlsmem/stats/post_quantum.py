@@ -11,12 +11,12 @@ from typing import NamedTuple
 from tlsmem.config import definitions
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES, Role
-from tlsmem.stats.chains import Amount, difference, exact, is_comparable
+from tlsmem.stats.chains import Amount, difference, exact
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import heap_of_role
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 
 CREATED, ESTABLISHED, IN_USE = "sessions", "established", "blocked"  # phases
 RSA, ECDSA = "rsa-2048", "ecdsa-p256"
@@ -129,6 +129,13 @@ def find_settings(selection: Selection, stack: str) -> dict[Choice, Setting]:
 def is_measured(selection: Selection, stack: str, setting: Setting) -> bool:
     """Return whether the stack has a measured run in the setting."""
     return any(one.status == "measured" for one in selection.series(stack, setting, "server").records)
+
+
+def is_comparable(setting: Setting) -> bool:
+    """Return whether runs in this setting stand in a row: each role in a process, all handshakes at once, short data or
+    full records."""
+    found = (setting.allocator, setting.roles, setting.env, setting.cpu, setting.window)
+    return found == ("system", "split", "lab", "all", "all") and is_same_stack_pair(setting)
 
 
 def find_rows(selection: Selection, wanted: Callable[[Choice], bool]) -> list[CostRow]:

@@ -61,6 +61,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "key-exchange": post_quantum.exchange_table,
 }
 CLIENT_TABLES = ("chains", "chain-keys", "client-certificates")  # those of runs with client certificates
+OF_RSS = ("rss", "roles", "c10k", "waterfall", "accounts")  # tables of which every figure is of runs without a meter
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 
 
@@ -98,6 +99,8 @@ def default_tables(selection: Selection) -> list[str]:
         "bends": has_bends(selection),
     }
     where_they_tell |= dict.fromkeys(["stacks", "published", "account"], False)  # for who asks; others tell all of few
+    has_rss = any(run.meter == "rss" for run in selection.records)
+    where_they_tell |= dict.fromkeys(OF_RSS, has_rss)
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
     return [name for name in MAKERS if where_they_tell.get(name, True)]
