@@ -22,6 +22,7 @@ from tlsmem.report import (
     files,
     inventory_section,
     live_section,
+    million_section,
     page,
     phase_section,
     post_quantum_section,
@@ -54,6 +55,7 @@ MAKERS = (
     chain_section,
     resumption_section,
     live_section,
+    million_section,
     timed_section,
     inventory_section,
 )

@@ -15,6 +15,7 @@ from tlsmem.slides import (
     every_stack,
     heap_against_rss,
     large_hellos,
+    million,
     mldsa,
     post_quantum,
     reconnect_storm,
@@ -39,6 +40,7 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "11-contexts": client_contexts.draw,
     "12-session-stores": session_stores.draw,
     "13-churn": churn.draw,
+    "15-million": million.draw,
 }
 
 

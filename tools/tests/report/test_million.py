@@ -1,0 +1,75 @@
+"""The section and the picture of many sessions in one process: what bars are, and what is warned of."""
+
+import pytest
+from matplotlib import pyplot
+
+from tests.support import synthetic
+from tests.support.pictured import overlaps
+from tlsmem.plots import million
+from tlsmem.report import million_section, recordings
+from tlsmem.stats.selection import select
+from tlsmem.tables.million import find_rows
+
+GIB = 1 << 30
+OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
+
+
+def run(stack, sessions, each, more=0, suite="tls13-ecdsa-aes256"):
+    """A server's process with so many sessions of so many bytes, and `more`."""
+    one = synthetic.record(stack, suite, 2 * sessions, window=100, roles="keep-server")
+    peak = 5_000_000 + each * sessions + more
+    phases = [phase.model_copy(update={"peak_rss_bytes": peak, "wire_bytes": 0}) for phase in one.phases]
+    return one.model_copy(update={"phases": phases})
+
+
+def runs(stack, largest, each, more=0, suite="tls13-ecdsa-aes256"):
+    """Two that predict, and one that is to be as predicted, but for `more` bytes."""
+    return [run(stack, 1000, each, 0, suite), run(stack, 2000, each, 0, suite), run(stack, largest, each, more, suite)]
+
+
+@pytest.fixture
+def records():
+    low = runs(OPENSSL, 100_000, 20_000, suite="tls13-ecdsa-aes256+low-memory")
+    return [*runs(RUSTLS, 1_000_000, 8_000), *runs(OPENSSL, 200_000, 40_000, more=400_000_000), *low]
+
+
+def test_a_bar_is_what_a_million_take_measured_or_by_the_line(records):
+    rows = list(find_rows(select(records)))
+    made, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
+    million.draw(made, axes, rows)
+    widths = [bar.get_width() for bar in axes.patches]
+    assert widths == pytest.approx([size / GIB for size in (8_005_000_000, 20_005_000_000, 40_405_000_000)])
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == ["rustls 0.23.46 (aws-lc)", "OpenSSL 3.5.5, low-memory", "OpenSSL 3.5.5"]
+    assert [text.get_text() for text in axes.texts] == [
+        "7.46 GiB (+0.00 %)",
+        "≈ 18.6 GiB, from 100,000 (+0.00 %)",
+        "≈ 37.6 GiB, from 200,000 (+5.00 %)",
+    ]
+    made.draw_without_rendering()
+    assert not overlaps(made)
+    pyplot.close(made)
+
+
+def test_the_title_is_of_those_with_a_million(records):
+    rows = list(find_rows(select(records)))
+    title = "Two small runs predict within 0.01 % what a million sessions take: 7.5 GiB with rustls 0.23.46 (aws-lc)"
+    assert million.describe_finding(rows) == title
+    without = list(find_rows(select(records[3:])))
+    assert (
+        million.describe_finding(without)
+        == "Two small runs predict within 5.00 % what many sessions take in one process"
+    )
+
+
+def test_what_is_off_is_a_warning(records):
+    section = million_section.section(list(recordings.by_machine({"data/example": records})))
+    assert "2 of 3 configurations took what two runs of 10 and 20 windows predicted, within 1 %" in section.html
+    assert "with up to 1,000,000 sessions" in section.html
+    assert "Warning: OpenSSL 3.5.5 took +5.00 % of the prediction." in section.html
+    assert [table.table.name for table in section.tables] == ["c1m"]
+
+
+def test_recordings_without_many_sessions_have_no_section():
+    few = recordings.by_machine({"data/example": runs(OPENSSL, 5_000, 40_000)})
+    assert million_section.section(list(few)) is None

@@ -1,0 +1,58 @@
+"""Many sessions in one process: what they took beside what two smaller runs predicted."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from markupsafe import Markup
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from tlsmem.plots import million
+from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.rows import ROW_INCHES
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Picture, Section, ShownTable
+from tlsmem.stats.selection import select
+from tlsmem.stats.session_forecast import TOLERANCE
+from tlsmem.tables.million import MillionRow, find_rows, million_table
+
+FEWEST = 10_000  # sessions of one role in the largest run: with fewer there is nothing to plan
+
+
+def section(recordings: Sequence[Recording]) -> Section | None:
+    """Of the first recording that has such runs: the newest."""
+    for one in recordings:
+        selection = select([run for run in one.records if run.scenario == "memory"])
+        rows = [row for row in find_rows(selection) if row.check.sessions >= FEWEST]
+        if rows:
+            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(rows))
+            command = f"tools/tabulate.py {recording_arguments(one)} --table c1m"
+            shown = (ShownTable(million_table(selection), command),)
+            return Section("c1m", "A million sessions", html, pictures=[picture(one, rows)], tables=shown)
+    return None
+
+
+def picture(recording: Recording, rows: Sequence[MillionRow]) -> Picture:
+    """What a million sessions need in each stack."""
+    says = "Peak RSS of one process with a million sessions, by stack, and how far it was off the prediction."
+    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+    return Picture("million", "What a million sessions need", says, command, partial(draw, rows))
+
+
+def draw(rows: Sequence[MillionRow]) -> Figure:
+    """Draw the picture."""
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 2.2 + 1.3 * ROW_INCHES * len(rows)), layout="constrained")
+    million.draw(made, axes, rows)
+    return made
+
+
+def sentences(rows: Sequence[MillionRow]) -> Iterator[str]:
+    """Yield how far to trust a slope, and a warning where a run was not as predicted."""
+    off = [row for row in rows if abs(row.check.difference) > TOLERANCE]
+    largest = max(row.check.sessions for row in rows)
+    yield (
+        f"{len(rows) - len(off)} of {len(rows)} configurations took what two runs of 10 and 20 windows predicted, "
+        f"within 1 %, with up to {largest:,} sessions in one process."
+    )
+    for row in off:
+        yield f"Warning: {million.name_row(row)} took {million.percent_off(row)} of the prediction."
