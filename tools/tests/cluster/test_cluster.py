@@ -107,6 +107,20 @@ def test_every_run_is_recorded_once_though_a_worker_is_killed_three_times(clone)
     assert clone.processes() == []
 
 
+def test_a_harness_dies_with_its_worker(clone):
+    """One that hangs: it would be there still."""
+    (stack,) = clone.install("hang")
+    with scheduler(clone.root) as address, worker(clone, address) as victim:
+        until(lambda: count_workers(address) == 1, "the worker")
+        with run_in_background(campaign(clone, address, f"--stacks={stack}"), clone.root):
+            until(lambda: measuring_child(clone, victim.pid), "a run")
+            child = measuring_child(clone, victim.pid)
+            harnesses = {pid for pid in clone.processes() if heap_tree.parent(pid) == child}
+            os.kill(child, signal.SIGKILL)
+            until(lambda: not harnesses & set(clone.processes()), "its harness to die with it")
+    until(lambda: not clone.processes(), "the next worker's harness to die too")
+
+
 def test_a_run_goes_to_no_worker_with_another_build(clone):
     """The second of two stacks is built anew after the worker has begun: the first is measured, the second is not."""
     same, other = clone.install("obey", "obey2")
