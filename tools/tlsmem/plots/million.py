@@ -48,8 +48,13 @@ def describe_finding(rows: Sequence[MillionRow]) -> str:
     off = f"Two small runs predict within {max(worst, 0.0001):.2%}".replace("%", " %")
     if not whole:
         return f"{off} what many sessions take in one process"
-    least = min(whole, key=million_gib)
-    return f"{off} what a million sessions take: {million_gib(least):.1f} GiB with {name_row(least)}"
+    ends = dict.fromkeys(map(describe_end, (min(whole, key=million_gib), max(rows, key=million_gib))))
+    return f"{off} what a million sessions take: {', '.join(ends)}"
+
+
+def describe_end(row: MillionRow) -> str:
+    """Return what a million take, of the smallest that were run or of the largest."""
+    return f"{'' if was_whole(row) else '≈ '}{million_gib(row):.1f} GiB with {name_row(row)}"
 
 
 def describe_row(row: MillionRow) -> str:
@@ -71,7 +76,7 @@ def draw(made: Figure, axes: Axes, rows: Sequence[MillionRow]) -> None:
         )
         write_beside(axes, million_gib(row), at, describe_row(row), bold=abs(row.check.difference) > TOLERANCE)
     list_rows(axes, [name_row(row) for row in rows])
-    axes.set_xlim(0, 1.45 * max(map(million_gib, rows)))
+    axes.set_xlim(0, 1.6 * max(map(million_gib, rows)))
     legend = [Patch(color="#777777", label="a million were run")]
     if not all(map(was_whole, rows)):
         legend.append(Patch(color=lighten("#777777", PALE), label="fewer were run; the line goes on"))
