@@ -17,20 +17,29 @@ from tlsmem.tables.resumption import resumed_table, store_table, ticket_table
 from tlsmem.tables.table import Table
 
 PICTURE_INCHES = 5.2
+NAMES = ("resumption", "tickets", "resumed")  # of tables, as they are shown
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has such runs: the newest."""
+    """Each table of the first recording that has it: the newest. Stores and tickets may be recorded apart."""
+    found: dict[str, tuple[Recording, Table]] = {}
     for one in recordings:
-        stores = find_stores(one.records)
-        tables = [table for table in make_tables(one) if table.rows]
-        if not tables:
-            continue
-        html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stores))
-        command = f"tools/tabulate.py {recording_arguments(one)} --table"
-        shown = tuple(ShownTable(table, f"{command} {table.name}") for table in tables)
-        return Section("resumption", "Resumption", html, pictures=list(pictures(one, stores)), tables=shown)
-    return None
+        for table in make_tables(one):
+            if table.rows and table.name not in found:
+                found[table.name] = one, table
+    if not found:
+        return None
+    stored = found.get("resumption")
+    stores = find_stores(stored[0].records) if stored else []
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stores))
+    shown = [ShownTable(found[name][1], describe_command(found[name][0], name)) for name in NAMES if name in found]
+    drawn = list(pictures(stored[0], stores)) if stored else []
+    return Section("resumption", "Resumption", html, pictures=drawn, tables=tuple(shown))
+
+
+def describe_command(recording: Recording, name: str) -> str:
+    """Return the command that prints a table of a recording."""
+    return f"tools/tabulate.py {recording_arguments(recording)} --table {name}"
 
 
 def make_tables(recording: Recording) -> Iterator[Table]:
