@@ -20,7 +20,7 @@ def live_record(
     """Every connection of `established` costs the same; when all are closed the live heap is as before, RSS stays."""
 
     def phase(name: str) -> dict:
-        open_now = connections if name not in ("started", "closed") else 0
+        open_now = connections if name not in ("started", "closed", "settled") else 0
         resident = connections if name != "started" else 0
         server = {
             "processes": 2,

@@ -54,7 +54,9 @@ def pictures(recording: Recording, records: Sequence[LiveRecord], rows: Sequence
             "What the memory model predicts from recordings of the harness, and what was measured. The table has all."
         )
         title = "The memory model against real servers"
-        yield Picture("live-prediction", title, says, command, partial(draw_predictions, rows, records))
+        yield Picture(
+            "live-prediction", title, says, command, partial(draw_predictions, live_picture.select_rows(rows), records)
+        )
 
 
 def draw_servers(records: Sequence[LiveRecord], rows: int) -> Figure:

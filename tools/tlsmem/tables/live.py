@@ -50,9 +50,9 @@ class LiveRow(NamedTuple):
 
 
 def name_transport(series: LiveSeries) -> str:
-    """`plain`, or TLS with its version, as it was negotiated."""
+    """`plain`, or TLS with its version, as it was negotiated; `hollow` where clients dropped their state of it."""
     protocols = {run.negotiated["protocol"] for run in series.runs if run.negotiated}
-    return " ".join(sorted(protocols)) or "plain"
+    return " ".join(sorted(protocols)) + ", hollow" * series.hollow or "plain"
 
 
 def name_window(series: LiveSeries) -> str:
