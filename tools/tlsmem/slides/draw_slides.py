@@ -15,6 +15,7 @@ from tlsmem.slides import (
     every_stack,
     heap_against_rss,
     large_hellos,
+    live_servers,
     million,
     mldsa,
     post_quantum,
@@ -40,6 +41,7 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "11-contexts": client_contexts.draw,
     "12-session-stores": session_stores.draw,
     "13-churn": churn.draw,
+    "14-live-servers": live_servers.draw,
     "15-million": million.draw,
 }
 
