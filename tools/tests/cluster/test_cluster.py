@@ -82,6 +82,11 @@ def measuring_child(project, supervisor: int) -> int | None:
     return next((pid for pid in parents if heap_tree.parent(pid) == supervisor), None)
 
 
+def sleeps(pid: int) -> bool:
+    """Whether a process waits for time to go by."""
+    return "nanosleep" in Path(f"/proc/{pid}/wchan").read_text()
+
+
 def campaign(project, address: str, *words: str) -> list[str]:
     base = ("--suites=tls13-rsa-aes256", "--heap=0", "--n=20", "--out=out", f"--cluster={address}")
     return project.command(*base, *words)
@@ -116,6 +121,9 @@ def test_a_harness_dies_with_its_worker(clone):
             until(lambda: measuring_child(clone, victim.pid), "a run")
             child = measuring_child(clone, victim.pid)
             harnesses = {pid for pid in clone.processes() if heap_tree.parent(pid) == child}
+            until(
+                lambda: all(map(sleeps, harnesses)), "it to hang"
+            )  # sooner, it would end by itself: its pipes are gone
             os.kill(child, signal.SIGKILL)
             until(lambda: not harnesses & set(clone.processes()), "its harness to die with it")
     until(lambda: not clone.processes(), "the next worker's harness to die too")
