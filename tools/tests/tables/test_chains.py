@@ -6,6 +6,7 @@ from tests.support import synthetic
 from tests.support.chained import recorded
 from tlsmem.config.certificates import chain_sizes, key_kind
 from tlsmem.stats.selection import Selection, select
+from tlsmem.tables import catalogue
 from tlsmem.tables.chains import chain_table, client_table, key_table
 from tlsmem.tables.table import Table
 
@@ -109,3 +110,12 @@ def test_a_directory_s_name_tells_the_kind_of_its_keys(certs, kind):
 @pytest.mark.parametrize("certs", ["rsa-4096-3072-2048", "rsa-2048-large-client", "none"])
 def test_a_directory_of_several_kinds_is_of_none(certs):
     assert key_kind(certs) is None
+
+
+def test_one_number_of_sessions_is_too_few_and_says_so():
+    """With N=2, a fifth of N is 2 as well."""
+    runs = [*recorded(OPENSSL, SUITE, {}), *recorded(OPENSSL, f"{SUITE}-mutual", {"server": 10_000})]
+    few = min(run.sessions for run in runs)
+    words = rf"has no rows: {OPENSSL}: TLSv1.3: heap metered at N = {few} only, and a total divided by N is not a slope"
+    with pytest.raises(ValueError, match=words):
+        catalogue.build(select(run for run in runs if run.sessions == few), ["chains"])

@@ -27,7 +27,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "call-sites": SITES,
     "law": TOGETHER,
     "chains": "runs of servers with and without client certificates (tools/measure.py chains)",
-    "chain-keys": "runs with client certificates of several kinds of keys (tools/measure.py chains-keys)",
+    "chain-keys": "runs with client certificates of several kinds of keys (tools/measure.py chains)",
     "client-certificates": "runs in which each client has its own certificate (tools/measure.py chains-each)",
     "tickets": "heap runs of full records with and without tickets (tools/measure.py resumption)",
     "resumed": "heap runs of full records whose sessions are resumed (tools/measure.py resumption-resumed)",

@@ -76,7 +76,8 @@ def build(
     made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
     for table in made:
         if names and not table.rows:
-            raise ValueError(f"table {table.name} has no rows: it needs {NEEDS[table.name]}")
+            why = table.without[0] if table.without else f"it needs {NEEDS[table.name]}"
+            raise ValueError(f"table {table.name} has no rows: {why}")
     return [table for table in made if table.rows]
 
 
