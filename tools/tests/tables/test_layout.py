@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records
-from tlsmem.tables import catalogue, layout, recording_contents, render
+from tlsmem.tables import catalogue, layout, recording_contents, render, scenario_catalogue
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 from tlsmem.tables.timed import catalogue as timed_catalogue
 
@@ -143,7 +143,9 @@ def check(made: Table, width: int) -> None:
 
 
 def recorded_tables(folder) -> Iterator[Table]:
-    contents = recording_contents.select(read_records.load(folder), EVERYTHING)
+    records = list(read_records.load(folder))
+    yield from scenario_catalogue.build(scenario_catalogue.select_runs(records))
+    contents = recording_contents.select(records, EVERYTHING)
     if contents.memory:
         yield from (make(contents.memory) for make in catalogue.MAKERS.values())
     if contents.timed:
