@@ -158,14 +158,6 @@ check-slow: names packages-check setup-dev core build/core/libmarks.so stacks-ch
 check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
 	@$(PYTEST) -m slow
 
-NGINX_PLAN := data/local/check-nginx
-.PHONY: check-nginx
-check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte, and what plan says of it
-	@tools/build.py openssl@system
-	@tools/measure.py deployed-config --stacks openssl@system --suites tls13-rsa-aes256 --options low-memory --tickets library \
-		--n 2000 --out $(NGINX_PLAN) > /dev/null
-	@.venv/bin/python tools/dev/check_nginx.py --recording $(NGINX_PLAN)
-
 .PHONY: check-bisect
 check-bisect: names packages-compare setup core ## git bisect, by compare, finds 16 bytes planted in 1 of 32 commits of OpenSSL: ten minutes
 	@.venv/bin/python tools/tests/support/planted_history.py build/bisect --search
@@ -252,7 +244,7 @@ build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/op
 	@mkdir -p build
 	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
 
-.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-check-ci-page
+.PHONY: names packages-mem packages-timed packages-check packages-check-pages packages-check-ci-page
 .PHONY: packages-selfcheck packages-profile packages-compare packages-live
 .PHONY: stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake stacks-c1m
 .PHONY: stack-profile
@@ -262,7 +254,7 @@ names:
 packages-mem packages-timed:
 	@tools/packages.py $(patsubst packages-%,%,$@) $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
 
-packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare packages-check-ci-page:
+packages-check packages-check-pages packages-selfcheck packages-compare packages-check-ci-page:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 packages-live:

@@ -26,7 +26,6 @@ PURPOSES = {
     "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
     "selfcheck": SELFCHECK_PACKAGES,
     "check": [*BUILD_PACKAGES, *SELFCHECK_PACKAGES, "libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
-    "check-nginx": ["nginx-light"],
     "check-pages": ["python3-venv", "chromium"],
     "check-ci-page": ["debootstrap"],
     "compare": BUILD_PACKAGES,

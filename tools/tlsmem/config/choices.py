@@ -59,7 +59,7 @@ FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 # Purposes of system packages
 LIVE_SERVERS = ("nginx", "haproxy", "go", "rustls")  # whose configuration tlsmem/live/servers.py has
 PURPOSES = (
-    *("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile"),
+    *("mem", "timed", "selfcheck", "check", "check-pages", "check-ci-page", "compare", "profile"),
     *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path")),
 )
 
