@@ -4,6 +4,7 @@ connections in their order; commands in, answers out."""
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 from tlsmem.base.paths import ROOT
 from tlsmem.live.cgroup import MemoryGroup
+from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
 from tlsmem.live.servers import ServerError
 
@@ -23,13 +25,14 @@ class ClientProcess:
     """One process; `call("connect", count=10)`."""
 
     def __init__(self, number: int, network: Network, group: MemoryGroup) -> None:
-        self.process = subprocess.Popen(
+        self.process = start_child(
             [*network.prefix, sys.executable, "-m", "tlsmem.live.client_process", f"127.0.{1 + number}.1"],
+            signal.SIGKILL,
+            join=group.add,
             env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: group.add(os.getpid()),
         )
 
     def stop(self, kill: bool) -> None:

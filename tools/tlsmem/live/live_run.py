@@ -69,14 +69,14 @@ class Timeline:
                     self.samples.user_bytes.append(user + tables)
                     self.samples.kernel_bytes.append(max(0, kernel.kernel_bytes + kernel.tcp_bytes - tables))
 
-        thread = threading.Thread(target=sample)
-        if server.meter == "rss":
-            thread.start()
+        thread = threading.Thread(target=sample, daemon=True)  # a signal while it starts must not leave it behind
         try:
+            if server.meter == "rss":
+                thread.start()
             yield
         finally:
             stop.set()
-            if server.meter == "rss":
+            if thread.is_alive():
                 thread.join()
 
 

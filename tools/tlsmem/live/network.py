@@ -1,12 +1,12 @@
 """A network of a live run's own: a namespace with nothing but its loopback, so that no port is taken, and nobody else
 can connect."""
 
-import os
+import signal
 import subprocess
 from pathlib import Path
 
+from tlsmem.live.child import start_child
 from tlsmem.live.servers import ServerError
-from tlsmem.run.process import die_with_runner
 
 HOLD = "ip link set lo up && echo ready && exec sleep {seconds}"
 LISTEN = "0A"  # of /proc/net/tcp: the state
@@ -20,13 +20,7 @@ class Network:
 
     def __enter__(self) -> "Network":
         words = ["unshare", "--net", "sh", "-c", HOLD.format(seconds=round(self.limit_s))]
-        self.holder = subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=die_with_runner(os.getpid()),
-        )
+        self.holder = start_child(words, signal.SIGKILL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.holder.stdout and self.holder.stderr
         if self.holder.stdout.readline() != "ready\n":
             self.holder.wait()

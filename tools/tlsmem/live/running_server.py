@@ -6,14 +6,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from tlsmem.live.cgroup import MemoryGroup
+from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
 from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
 from tlsmem.run import heap_process, heap_tree
-from tlsmem.run.process import die_with_runner
 from tlsmem.schema.live_records import LiveMeter, ServerMemory
 
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
@@ -51,12 +51,13 @@ class RunningServer:
         if self.meter == "heap":
             variables["LD_PRELOAD"] = heap_process.preload_value()
         self.log = open(folder / "log", "wb")
-        self.process = subprocess.Popen(
+        self.process = start_child(
             [*self.network.prefix, *self.server.prefix, self.program.path, *words],
+            signal.SIGTERM,  # by which nginx ends its workers too
+            join=self.group.add,
             env=variables,
             stdout=self.log,
             stderr=self.log,
-            preexec_fn=self.prepare(os.getpid()),
         )
         if self.meter == "heap":
             self.tree = heap_tree.ProcessTree(self.process.pid, before)
@@ -66,16 +67,6 @@ class RunningServer:
             self.__exit__()
             raise
         return self
-
-    def prepare(self, runner: int) -> Callable[[], None]:
-        """Return what runs between fork and exec: it joins the memory cgroup, and ends with the runner."""
-        mortal = die_with_runner(runner, signal.SIGTERM)
-
-        def arrange() -> None:
-            mortal()
-            self.group.add(os.getpid())
-
-        return arrange
 
     def __exit__(self, *_: object) -> None:
         pids = self.pids()

@@ -27,6 +27,11 @@ def rss_anon_bytes(phase: LivePhase) -> int:
     return phase.server.rss_anon_bytes
 
 
+def peak_rss_bytes(phase: LivePhase) -> int:
+    """The highest RSS so far of each of the server's processes, added up."""
+    return phase.server.peak_rss_bytes
+
+
 def live_bytes(phase: LivePhase) -> int | None:
     return phase.server.live_bytes
 

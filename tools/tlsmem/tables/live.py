@@ -16,8 +16,8 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quo
 CAPTION = (
     "Bytes that one connection adds to a real server and to the kernel, on loopback sockets. Live heap: requested and "
     "not freed, by the heap meter, the same from each number of connections to the next unless a note says otherwise. "
-    "RSS: anonymous memory and page tables, the slope over numbers of connections. Kernel: what the memory cgroup of "
-    "each end is charged. Together: the server's RSS and kernel bytes."
+    "RSS: anonymous memory and page tables, the slope over numbers of connections. Peak RSS: all memory, the highest "
+    "so far. Kernel: what the memory cgroup of each end is charged. Together: the server's RSS and kernel bytes."
 )
 STATES = ("connected", "half-open", "established", "one request", "full records", "idle", "collected")
 LEFT_CAPTION = (
@@ -100,6 +100,7 @@ COLUMNS = (
     heap_column("live_bytes", "live heap", live_costs.live_bytes),
     optional(heap_column("live_blocks", "blocks", live_costs.live_blocks)),
     slope_column("rss_bytes", "RSS", live_costs.rss_bytes),
+    slope_column("peak_rss_bytes", "peak RSS", live_costs.peak_rss_bytes),
     slope_column("server_kernel_bytes", "kernel", live_costs.server_kernel_bytes),
     slope_column("client_kernel_bytes", "kernel, client", live_costs.client_kernel_bytes),
     Column(

@@ -1,0 +1,58 @@
+"""A real nginx, as the package has it: exact live heap, nothing left of it, and nothing left running. As root."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.live.cgroup import FIRST
+from tlsmem.live.servers import SEARCHED
+from tlsmem.schema.live_records import load_live
+from tlsmem.stats import live_costs
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and memory cgroups need root"),
+    pytest.mark.skipif(not shutil.which("nginx", path=SEARCHED), reason="nginx is not installed"),
+]
+
+
+def live(recording: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, ROOT / "tools/live.py", "--server=nginx", "--n=30,60", "--idle=0s", "--settle=0s"]
+    return subprocess.run([*words, f"--out={recording}", *options], capture_output=True, text=True, check=False)
+
+
+def groups() -> set[Path]:
+    return set(FIRST.glob("memtest-*"))
+
+
+def test_connections_cost_the_same_whole_number_and_leave_nothing(tmp_path):
+    before = groups()
+    done = live(tmp_path, "--window=all", "--waves=1")
+    assert done.returncode == 0, done.stderr
+    runs = load_live(tmp_path)
+    (series,) = (one for one in live_costs.group_live(runs) if one.transport == "tls")
+    (each,) = series.increments("established", live_costs.live_bytes).values()
+    assert each.denominator == 1 and each > 10_000
+    heap = series.measured("heap")
+    assert [live_costs.added(run, "wave 1 closed", live_costs.live_bytes) for run in heap] == [0, 0]
+    assert all(run.negotiated and run.negotiated["protocol"] == "TLSv1.3" for run in heap)
+    assert groups() <= before
+    again = live(tmp_path, "--window=all", "--waves=1")
+    assert "8 runs, 8 already recorded" in again.stderr
+
+
+def test_a_signal_ends_the_server_too(tmp_path):
+    words = [sys.executable, ROOT / "tools/live.py", "--server=nginx", "--n=60", "--window=1", "--idle=60s"]
+    with subprocess.Popen([*words, f"--out={tmp_path}"], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr and "to go" in process.stderr.readline()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while len(pids := children.read_text().split()) < 3:  # the network, the server, the clients
+            assert process.poll() is None
+        process.terminate()
+        assert process.wait(60) == 143
+    assert not any(Path("/proc", pid).exists() for pid in pids)

@@ -1,0 +1,35 @@
+"""Starts the processes of a live run, so that they end with it and no signal is lost meanwhile."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tlsmem.run.process import die_with_runner
+
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def start_child(
+    words: Sequence[str],
+    last_signal: signal.Signals,
+    join: Callable[[int], None] | None = None,
+    **options: Any,
+) -> "subprocess.Popen[Any]":
+    """Start a command that gets `last_signal` when this process ends; `join(pid)` runs in it before.
+
+    Python drops the exception of a signal that arrives while it forks, so those that end a run wait until it has."""
+    mortal = die_with_runner(os.getpid(), last_signal)
+
+    def arrange() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        mortal()
+        if join:
+            join(os.getpid())
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        return subprocess.Popen(words, preexec_fn=arrange, **options)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
