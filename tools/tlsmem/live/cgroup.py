@@ -6,6 +6,7 @@ it."""
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from tlsmem.live.servers import ServerError
 FIRST = Path("/sys/fs/cgroup/memory")
 SECOND = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"))
 NO_LIMIT = 1 << 62
+REMOVALS, REMOVAL_S = 50, 0.05  # how often, and how long after one another
 
 
 def remove_stale_groups() -> None:
@@ -53,8 +55,12 @@ class MemoryGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+        for _again in range(REMOVALS):
+            try:
+                self.folder.rmdir()
+                return
+            except OSError:  # its last process has ended, and the kernel has yet to let go of it
+                time.sleep(REMOVAL_S)
 
     def find_second(self) -> Path:
         """Return where version 2 is mounted with its memory controller."""

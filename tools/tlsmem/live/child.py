@@ -28,8 +28,16 @@ def start_child(
         if join:
             join(os.getpid())
 
+    process = None
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
-        return subprocess.Popen(words, preexec_fn=arrange, **options)
+        process = subprocess.Popen(words, preexec_fn=arrange, **options)
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # a signal that has waited is raised here
+        except BaseException:
+            if process:
+                process.send_signal(last_signal)
+                process.wait()
+            raise
+    return process
