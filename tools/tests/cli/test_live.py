@@ -1,12 +1,14 @@
 """Live runs of a server: what would run, and what is refused before anything runs."""
 
 import resource
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from tlsmem.base.paths import ROOT
+from tlsmem.live.servers import SEARCHED
 
 
 def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -29,6 +31,7 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
         (["--server=path:/nowhere"], "SERVER=path:/nowhere: /nowhere is no file"),
         (["--server=nginx", "--n=1000,ten"], "N=ten is not a whole number"),
         (["--server=nginx", "--window=most"], "WINDOW=most is not a whole number"),
+        (["--server=nginx", "--waves=-1", "--list"], "argument --waves: '-1' is not an amount"),
         (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),
     ],
 )
@@ -45,3 +48,15 @@ def test_more_connections_than_open_files_names_the_largest_number_that_fits(tmp
     assert refused.stderr == (
         "memtest: N=1000 is more than the limit of 600 open files allows; the largest N that fits is 400\n"
     )
+
+
+@pytest.mark.skipif(not shutil.which("nginx", path=SEARCHED), reason="nginx is not installed")
+def test_a_window_above_the_number_of_connections_is_all_of_them(tmp_path):
+    listed = live("--server=nginx", "--n=10,1000", "--window=100,all", "--list", f"--out={tmp_path}")
+    assert listed.returncode == 0, listed.stderr
+    over_tls = [line.split("tls ")[1] for line in listed.stdout.splitlines() if "tls" in line and "rss" in line]
+    assert over_tls == [
+        "10 connections window 10 rss",
+        "1,000 connections window 100 rss",
+        "1,000 connections window 1,000 rss",
+    ]

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.live.cgroup import FIRST
+from tlsmem.live.cgroup import FIRST, MemoryGroup
+from tlsmem.live.child import start_child
 from tlsmem.live.servers import SEARCHED
 from tlsmem.schema.live_records import load_live
 from tlsmem.stats import live_costs
@@ -56,3 +58,11 @@ def test_a_signal_ends_the_server_too(tmp_path):
         process.terminate()
         assert process.wait(60) == 143
     assert not any(Path("/proc", pid).exists() for pid in pids)
+
+
+def test_what_outlives_a_killed_server_is_killed_with_its_group():
+    before = groups()
+    with MemoryGroup("test") as group:
+        orphan = start_child(["sleep", "600"], signal.SIGTERM, join=group.add)
+    assert orphan.wait(10) == -signal.SIGKILL
+    assert groups() <= before

@@ -37,9 +37,9 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
     """Return the runs that are asked for: each number of connections plain and over TLS, under both meters."""
     runs = []
     for connections in dict.fromkeys(map(int, split_names(given.n))):
-        windows = [connections if one == "all" else int(one) for one in split_names(given.window)]
+        windows = [connections if one == "all" else min(int(one), connections) for one in split_names(given.window)]
         over: list[tuple[Transport, int]] = [("plain", connections)]
-        over += [("tls", window) for window in dict.fromkeys(windows) if window <= connections]
+        over += [("tls", window) for window in dict.fromkeys(windows)]
         runs += [
             LiveRun(
                 server.name,

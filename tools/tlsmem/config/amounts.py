@@ -51,7 +51,7 @@ def make_whole_number_parser(example: str, units: Mapping[str, int], least: int)
 parse_size = make_whole_number_parser("16GiB", SIZES, 1)
 parse_size_or_zero = make_whole_number_parser("4096", SIZES, 0)
 parse_count = make_whole_number_parser("10M", COUNTS, 1)
-some = make_whole_number_parser("1", COUNTS, 0)
+parse_count_or_zero = make_whole_number_parser("1", COUNTS, 0)
 
 
 def parse_seconds(text: str) -> float:
@@ -102,7 +102,7 @@ def parse_scheduler(text: str) -> str:
 def parse_share(text: str) -> Share:
     """5% of all, or 5000 of them."""
     if not text.endswith("%"):
-        return some(text)
+        return parse_count_or_zero(text)
     value = number(text.removesuffix("%"), {"": 1}, "5%") / 100
     if value > 1:
         raise ArgumentTypeError(f"{text} is more than all: a share is at most 100%")

@@ -17,6 +17,7 @@ TIME_OF_RUN = Parsed(amounts.parse_time_limit, "seconds")
 SIZE = Parsed(amounts.parse_size, "a size: `16GiB`")
 BYTES = Parsed(amounts.parse_size_or_zero, "a size, or 0")
 COUNT = Parsed(amounts.parse_count, "a number: `100000`, `10M`")
+COUNT_OR_ZERO = Parsed(amounts.parse_count_or_zero, "a number, or 0")
 POSITIVE = Parsed(amounts.parse_positive, "a whole number from 1 on")
 TIME = Parsed(amounts.parse_seconds, "a time: `200ms`, `10s`")
 DURATION = Parsed(amounts.parse_duration, "a time above 0: `10s`")
@@ -150,7 +151,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         commands=each("live"),
         nargs="?",
     ),
-    Option("--waves", "times that all connections come and go once more", WHOLE, commands={"live": "3"}),
+    Option("--waves", "times that all connections come and go once more", COUNT_OR_ZERO, commands={"live": "3"}),
     Option("--idle", "time without traffic before `idle` is read", TIME, commands={"live": "30s"}),
     Option(
         "--settle", "time after the last connection was closed before `settled` is read", TIME, commands={"live": "15s"}

@@ -6,6 +6,7 @@ it."""
 
 import contextlib
 import os
+import signal
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -56,11 +57,19 @@ class MemoryGroup:
 
     def __exit__(self, *_: object) -> None:
         for _again in range(REMOVALS):
+            self.kill()
             try:
                 self.folder.rmdir()
                 return
             except OSError:  # its last process has ended, and the kernel has yet to let go of it
                 time.sleep(REMOVAL_S)
+
+    def kill(self) -> None:
+        """Kill what is still in the group: a worker whose master was killed has no parent that would end it."""
+        for pid in map(int, (self.folder / "cgroup.procs").read_text().split()):
+            if pid != os.getpid():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def find_second(self) -> Path:
         """Return where version 2 is mounted with its memory controller."""
