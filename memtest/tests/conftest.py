@@ -1,5 +1,9 @@
 """The programs that most tests of the core run."""
 
+import os
+import socket
+from contextlib import ExitStack
+
 import pytest
 
 from tests.support import built_harness
@@ -25,3 +29,12 @@ def openssl():
 @pytest.fixture
 def rustls():
     return built_harness.find("rustls+aws-lc@0.23.46")
+
+
+@pytest.fixture
+def joined():
+    """A memfd for the wires, and both ends of a barrier, for `start`; closed at the end of a test at the latest."""
+    with ExitStack() as opened:
+        wires = opened.enter_context(os.fdopen(os.memfd_create("wires"), "rb"))
+        ends = [opened.enter_context(end) for end in socket.socketpair()]
+        yield wires.fileno(), *ends

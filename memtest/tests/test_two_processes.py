@@ -6,7 +6,7 @@ import select
 import socket
 import subprocess
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,15 +51,6 @@ def finish(process):
     out, err = process.communicate(timeout=60)
     Path(f"/dev/shm/heapmeter.{process.pid}").unlink(missing_ok=True)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-
-@pytest.fixture
-def joined():
-    """A memfd for the wires, and both ends of a barrier, for `start`; closed at the end of a test at the latest."""
-    with ExitStack() as opened:
-        wires = opened.enter_context(os.fdopen(os.memfd_create("wires"), "rb"))
-        ends = [opened.enter_context(end) for end in socket.socketpair()]
-        yield wires.fileno(), *ends
 
 
 def both(harnesses, *arguments, own=((), ()), environments=({}, {}), scenario="memory"):

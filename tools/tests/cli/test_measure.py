@@ -217,6 +217,7 @@ def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
     assert not (project.root / "data").exists()
 
 
+@pytest.mark.slow
 def test_verify_takes_stacks_shows_what_is_missing_and_counts(project, snapshot):
     project.install("obey", "refuse", "fail")
     for stack in ("refuse@1", "fail@1"):

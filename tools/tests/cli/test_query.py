@@ -61,6 +61,7 @@ def slopes() -> dict[tuple, dict[str, Fraction]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_first_is_the_live_heap_of_an_established_server_session_to_the_byte(database):
     found = {row[:3]: dict(zip(SUITES, row[3:], strict=True)) for row in database.sql(KEPT).fetchall()}
     known = {build: {suite: sizes.get(suite) for suite in SUITES} for build, sizes in slopes().items()}
@@ -69,6 +70,7 @@ def test_the_first_is_the_live_heap_of_an_established_server_session_to_the_byte
     assert [of[SUITES[1]] for of in found.values()] == sizes[:10]
 
 
+@pytest.mark.slow
 def test_the_second_is_the_largest_peak_of_each_stack_with_its_run(database):
     found = {row[0]: row[1:] for row in database.sql(PEAKS).fetchall()}
     known: dict[str, int] = {}
@@ -84,6 +86,7 @@ def test_the_second_is_the_largest_peak_of_each_stack_with_its_run(database):
     assert list(found) == sorted(found, key=lambda stack: -known[stack])
 
 
+@pytest.mark.slow
 def test_the_third_has_every_run_that_was_not_measured_with_its_reason(database):
     newest: dict[tuple, dict] = {}
     for recording, line in lines('"status":'):

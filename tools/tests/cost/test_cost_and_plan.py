@@ -45,6 +45,7 @@ def planned_bytes(stacks, suite: str, role: str, state: str) -> dict[str, str | 
     return {row["stack"].value: figure_text(row["kept_bytes"]) for row in table_rows(terms)}
 
 
+@pytest.mark.slow
 def test_a_plan_takes_the_rss_that_cost_prints():
     costs = recorded_costs(recordings.find_recordings(None))
     assert len(costs) > 100

@@ -20,6 +20,7 @@ def titles(file) -> list[str]:
     return [one.text for one in ElementTree.parse(file).iterfind(".//svg:g/svg:title", NAMES)]
 
 
+@pytest.mark.slow
 def test_a_picture_has_the_functions_and_bytes_of_its_moment(tmp_path):
     write_flamegraph.write(of_sites("openssl@3.5.5"), tmp_path / "it.svg", "established", "client")
     said = titles(tmp_path / "it.svg")

@@ -48,13 +48,13 @@ def describe_finding(rows: Sequence[MillionRow]) -> str:
     off = f"Two small runs predict within {max(worst, 0.0001):.2%}".replace("%", " %")
     if not whole:
         return f"{off} what many sessions take in one process"
-    ends = dict.fromkeys(map(describe_end, (min(whole, key=million_gib), max(rows, key=million_gib))))
+    ends = dict.fromkeys(map(describe_end, (min(whole, key=million_gib), max(whole, key=million_gib))))
     return f"{off} what a million sessions take: {', '.join(ends)}"
 
 
 def describe_end(row: MillionRow) -> str:
-    """Return what a million take, of the smallest that were run or of the largest."""
-    return f"{'' if was_whole(row) else '≈ '}{million_gib(row):.1f} GiB with {name_row(row)}"
+    """Return what a million took, of the smallest or the largest that were run."""
+    return f"{million_gib(row):.1f} GiB with {name_row(row)}"
 
 
 def describe_row(row: MillionRow) -> str:
