@@ -161,6 +161,27 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence(clone):
     assert "Traceback" not in refused.stderr
 
 
+def test_what_listens_and_says_nothing_is_no_scheduler(clone):
+    """Without a limit of its own the command waits for ever."""
+    (stack,) = clone.install("obey")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        words = campaign(clone, f"tcp://127.0.0.1:{silent.getsockname()[1]}", f"--stacks={stack}")
+        refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1
+    assert "no scheduler answers there: it said nothing" in refused.stderr
+
+
+def test_a_worker_without_a_scheduler_is_a_sentence(clone):
+    clone.install("obey")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [sys.executable, clone.root / "tools/worker.py", f"tcp://127.0.0.1:{port}"]
+    refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert f"tcp://127.0.0.1:{port}: no scheduler answers there" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_a_cluster_without_workers_is_a_sentence(clone):
     (stack,) = clone.install("obey")
     with scheduler(clone.root) as address:

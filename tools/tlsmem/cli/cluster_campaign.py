@@ -1,5 +1,6 @@
 """A campaign on the machines of a Dask cluster: who may make its runs, and what comes back."""
 
+import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -17,16 +18,20 @@ if TYPE_CHECKING:  # an environment without it imports this module
 CONNECT_S = 10
 
 
-def connect(address: str) -> "Client":
-    """Return a client of the scheduler; exits with a sentence where none answers."""
-    from distributed import Client
+def check_scheduler(address: str, option: str = "") -> None:
+    """Exit with a sentence where no scheduler answers. Dask itself waits for ever for one that says nothing."""
+    from distributed.comm import connect
+
+    async def greet() -> None:
+        async with asyncio.timeout(CONNECT_S + 1):  # connect() says by itself that nobody listens
+            await (await connect(address, timeout=CONNECT_S)).close()
 
     try:
-        return Client(address, timeout=CONNECT_S, set_as_default=False)
+        asyncio.run(greet())
     except (OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0] or f"it said nothing for {CONNECT_S} s"
         start = "start one with `build/cluster-venv/bin/dask scheduler` (docs/how-to/cluster.md)"
-        sys.exit(f"memtest: --cluster {address}: no scheduler answers there: {reason}; {start}")
+        sys.exit(f"memtest: {option}{address}: no scheduler answers there: {reason}; {start}")
 
 
 def measure(plan: Plan, address: str, limit_s: float | None) -> SpreadResult:
@@ -34,7 +39,10 @@ def measure(plan: Plan, address: str, limit_s: float | None) -> SpreadResult:
     print(f"memtest: {plan.summary()}", file=sys.stderr)
     if not plan.to_go:
         return SpreadResult(0, 0)
-    client = connect(address)
+    from distributed import Client
+
+    check_scheduler(address, "--cluster ")
+    client = Client(address, timeout=CONNECT_S, set_as_default=False)
     try:
         check_workers(client, plan.campaign.every_stack, address)
 

@@ -24,11 +24,13 @@ def parser() -> CommandParser:
 def main() -> None:
     given = parser().parse_args()
     venv.activate(cluster=True)
+    from tlsmem.cli.cluster_campaign import check_scheduler
     from tlsmem.run.remote_run import offered_builds, resource_name
 
     builds = offered_builds()
     if not builds:
         sys.exit("memtest: no stack is built here; build those of the campaign with `tools/build.py`")
+    check_scheduler(given.address)
     offers = " ".join(f"{resource_name(stack, sha256)}=1" for stack, sha256 in builds.items())
     words = ["dask", "worker", given.address, "--nworkers=1", "--nthreads=1", "--resources", offers]
     words += ["--memory-limit=0", "--no-dashboard", f"--local-directory={ROOT / 'build/cluster'}"]
