@@ -55,5 +55,10 @@ def test_without_plain_connections_nothing_is_predicted(among):
     assert (found.rows, found.missing) == ([], ["nginx: its plain connections were not measured"])
 
 
+def test_a_server_without_a_known_stack_is_a_sentence(among):
+    found = predict([one.model_copy(update={"server": "apache"}) for one in runs(20_000)], among)
+    assert (found.rows, found.missing) == ([], ["apache: predictions are of nginx, haproxy, go, rustls"])
+
+
 def test_a_collected_runtime_is_predicted_in_that_state_alone():
     assert set(live_prediction.COLLECTED) == {"collected"}

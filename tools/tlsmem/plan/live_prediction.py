@@ -80,6 +80,9 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
             if negotiated:
                 found.missing.append(f"{one.server}: predictions are of {PROTOCOL}, not of {', '.join(negotiated)}")
             continue
+        if program_name(one.server) not in STACKS:
+            found.missing.append(f"{one.server}: predictions are of {', '.join(STACKS)}")
+            continue
         if one.server not in plain:
             found.missing.append(f"{one.server}: its plain connections were not measured")
             continue
