@@ -281,6 +281,7 @@ def test_any_argv_has_the_same_status_sentence_and_lines(argv):
     check(argv)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(VALUES))
 def test_each_value_alone_has_the_same_status_sentence_and_lines(key):
     scenario = next(scenario for scenario, others in NOT_OF.items() if key not in others)

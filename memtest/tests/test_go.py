@@ -65,6 +65,7 @@ def test_a_null_session_is_its_three_blocks_and_a_goroutine(null):
     assert slope(few, many, 4000, "live_bytes", "closed") < GOROUTINE_BYTES
 
 
+@pytest.mark.slow
 def test_live_bytes_of_a_session_repeat(suite):
     """But for what the runtime has once, such as one thread more or less: some 5,000 bytes."""
     quick = [word.replace("ECDHE-RSA", "ECDHE-ECDSA").replace("rsa-2048", "ecdsa-p256") for word in suite]
@@ -138,6 +139,7 @@ def test_it_talks_with_another_stack_and_each_says_whom_it_verified(other, go_is
         assert client[field] == server[field]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", ["client", "server"])
 def test_a_kept_role_holds_what_it_holds_in_a_process_of_its_own(kept, suite):
     together = [measured(built(GO), sessions, *suite, f"keep={kept}", "cpu=0") for sessions in (100, 300)]

@@ -129,6 +129,7 @@ def test_the_run_line_says_which_clock_and_no_memory_run_does(go):
     assert not any("clock" in note for note in json.loads(done.stdout.splitlines()[0])["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(suites()))
 def test_every_suite_is_done_or_refused_with_its_reason(go, name):
     suite = suites()[name]

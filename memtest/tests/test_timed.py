@@ -112,6 +112,7 @@ def test_faults_are_counted_in_as_many_further_rounds_as_were_warmed_up(program,
     assert {part.faults_count for part in thread.parts if part.part in HANDSHAKE} == {warmed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("scenario, names", [("handshake", HANDSHAKE), ("throughput", TRANSFER)])
 def test_seconds_end_a_run_before_its_rounds_do(program, scenario, names, threads):

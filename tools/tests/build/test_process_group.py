@@ -71,6 +71,7 @@ def test_a_descriptor_that_is_passed_reaches_the_command(tmp_path):
     assert "tokens\n" in run(tmp_path, "sh", "-c", there)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP], ids=lambda one: one.name)
 def test_nothing_outlives_a_build_that_is_killed_at_a_random_moment(tmp_path, number):
     """As `timeout` does it: SIGTERM twice, a moment apart."""

@@ -84,6 +84,7 @@ def empty(folder: Path) -> bool:
 RUNS = "shift 3; exec $*"  # the harness alone: a heaptrack that writes nothing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("behaviour", "script", "words"),
     [
@@ -262,6 +263,7 @@ def taken(tmp_path_factory) -> Path:
     return folder / "profiles"
 
 
+@pytest.mark.slow
 @needs_all
 @pytest.mark.parametrize("tool", NAMES)
 def test_a_profile_lies_beside_its_record_and_is_whole(taken, tool):

@@ -60,6 +60,7 @@ def made(request):
     pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_no_text_lies_over_another(made):
     assert overlaps(made) == []
 
