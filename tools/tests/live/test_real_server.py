@@ -1,6 +1,7 @@
 """A real nginx, as the package has it: exact live heap, nothing left of it, and nothing left running. As root."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -48,15 +49,21 @@ def test_connections_cost_the_same_whole_number_and_leave_nothing(tmp_path):
     assert "8 runs, 8 already recorded" in again.stderr
 
 
-def test_a_signal_ends_the_server_too(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_too(tmp_path, number):
+    """Ctrl-C reaches all processes of a terminal."""
     words = [sys.executable, ROOT / "tools/live.py", "--server=nginx", "--n=60", "--window=1", "--idle=60s"]
-    with subprocess.Popen([*words, f"--out={tmp_path}"], stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*words, f"--out={tmp_path}"], stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         assert process.stderr and "to go" in process.stderr.readline()
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         while len(pids := children.read_text().split()) < 3:  # the network, the server, the clients
             assert process.poll() is None
-        process.terminate()
-        assert process.wait(60) == 143
+        os.killpg(process.pid, number)
+        _, messages = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert re.fullmatch(r"memtest: stopped; finished runs are kept in .*\n", messages)
     assert not any(Path("/proc", pid).exists() for pid in pids)
 
 

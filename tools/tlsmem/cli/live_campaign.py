@@ -143,10 +143,24 @@ def run(given: argparse.Namespace) -> int:
     heap_page.remove_stale_pages()
     cgroup.remove_stale_groups()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # clients that have ended are a failed run, not this command's end
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no server outlives this command
+    stop_by_signals(shorten(recording))
     failures = measure_all(to_go, provenance, recording)
     show(recording, [provenance.declared(one)["key"] for one in runs])
     return 1 if failures else 0
+
+
+def stop_by_signals(name: str) -> None:
+    """Let SIGTERM and Ctrl-C end this command by an exception, so that no server outlives it."""
+
+    def stop(number: int, _frame: object) -> NoReturn:
+        print(
+            f"memtest: stopped; finished runs are kept in {name}, and the same command goes on from there",
+            file=sys.stderr,
+        )
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
 
 
 def measure_all(runs: list[LiveRun], provenance: LiveProvenance, recording: Path) -> int:

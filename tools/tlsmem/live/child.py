@@ -23,6 +23,8 @@ def start_child(
     mortal = die_with_runner(os.getpid(), last_signal)
 
     def arrange() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too; this process ends it
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         mortal()
         if join:
