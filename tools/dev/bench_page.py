@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 REPEATS = 5
-LIMITS = {"bytes": 1_200_000, "nodes": 10_000, "interactive": 1_500, "keystroke": 50}
+LIMITS = {"bytes": 2_000_000, "nodes": 10_000, "interactive": 1_500, "keystroke": 50}
 INTERACTIVE = "performance.getEntriesByType('navigation')[0].domInteractive"
 NODES = "document.querySelectorAll('*').length"
 KEYSTROKE = """async (input, letter) => {

@@ -1,5 +1,6 @@
 """Sessions that come and go: what waves leave in live heap and RSS, and a warning where either grows."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -62,18 +63,34 @@ def sentences(found: Sequence[Churn]) -> Iterator[str]:
         trend = one.heap_trend
         if isinstance(trend, Trend) and trend.verdict == "growing":
             yield f"Warning: live heap of {name(one)} grows by {trend.slope:,.0f} B a wave."
-    growing = [one for one in found if isinstance(one.rss_trend, Trend) and one.rss_trend.verdict == "growing"]
+    judged = [one for one in found if isinstance(one.rss_trend, Trend)]
+    growing = [one for one in judged if isinstance(one.rss_trend, Trend) and one.rss_trend.verdict == "growing"]
     if growing:
-        yield f"RSS grows while live heap does not: {'; '.join(map(describe_growth, growing))}."
+        stacks = {stack: [one for one in growing if one.stack == stack] for stack in {one.stack for one in growing}}
+        ordered = sorted(stacks.values(), key=lambda some: -max(map(rss_slope, some)))
+        measured = Counter(one.stack for one in judged)
+        said = "; ".join(describe_growth(some, measured[some[0].stack]) for some in ordered)
+        yield f"RSS grows while live heap does not: {said}."
 
 
-def describe_growth(one: Churn) -> str:
-    """Name one whose RSS grows, and by how much."""
-    trend = one.rss_trend
-    assert isinstance(trend, Trend)
-    return f"{name(one)} by {trend.slope:,.0f} B a wave"
+def rss_slope(one: Churn) -> float:
+    """Return how many bytes of RSS a wave adds."""
+    assert isinstance(one.rss_trend, Trend)
+    return one.rss_trend.slope
+
+
+def describe_growth(growing: Sequence[Churn], measured: int) -> str:
+    """Name a stack whose RSS grows, in how many of its settings, and the worst of them."""
+    worst = max(growing, key=rss_slope)
+    settings = f"{len(growing)} of {measured} settings"
+    return f"{worst.stack} in {settings}, by up to {rss_slope(worst):,.0f} B a wave ({describe_setting(worst)})"
 
 
 def name(one: Churn) -> str:
     """Return the stack with role, pattern and allocator."""
-    return f"{one.stack} ({one.role}, {one.pattern}, {churn_picture.name_allocator(one)})"
+    return f"{one.stack} ({describe_setting(one)})"
+
+
+def describe_setting(one: Churn) -> str:
+    """Return role, pattern and allocator."""
+    return f"{one.role}, {one.pattern}, {churn_picture.name_allocator(one)}"

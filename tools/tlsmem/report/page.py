@@ -14,7 +14,7 @@ from tlsmem.report import embedded_pictures, table_html
 from tlsmem.report.embedded_pictures import PictureCard
 from tlsmem.report.sections import ASSETS, Section, mark_code, read_asset
 
-MOST = 1_200_000  # bytes of a page in one file
+MOST = 2_000_000  # bytes of a page in one file
 TOO_LARGE = f"it would make this page larger than {MOST / 1e6:g} MB; the command makes it"
 SCRIPTS = ("page.js", "tables.js", "pictures.js")
 STRICT = '"use strict";\n'

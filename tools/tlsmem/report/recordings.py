@@ -5,12 +5,14 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.cache_file import compute_digest, digest_files
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
+from tlsmem.config.run import Run
 from tlsmem.schema import recording_files
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
@@ -111,6 +113,8 @@ def letters(number: int) -> str:
 
 # Campaigns: of each the newest recording with more than half.
 NEEDED = ("mem", "stacks", "stall", "contexts", "churn", "throughput", "handshake")
+# With more than a quarter, at any number of sessions, which their sections tell: many stacks cannot do these.
+NEEDED_AT_ANY_N = ("post-quantum", "chains", "resumption", "resumption-stores", "c1m")
 
 
 def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]]:
@@ -118,7 +122,7 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
 
     `data` has the recordings of the repository, `local` the user's own, the newest of which is always read.
     ValueError with a sentence when there is none at all."""
-    wanted = {name: set(matrix.campaign_runs(definitions.campaigns()[name])) for name in NEEDED}
+    wanted = {name: runs_of_campaign(name) for name in (*NEEDED, *NEEDED_AT_ANY_N)}
     kept: dict[str, list[Record]] = {}
     newest: dict[str, list[Record]] = {}
     paths = by_age(data, local)
@@ -130,13 +134,30 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
         records = read_records(path)
         newest = newest or {path_from_root(path): records}
         there = set(map(run_from_record, records))
-        found = [name for name, runs in wanted.items() if 2 * len(runs & there) > len(runs)]
+        there |= set(map(without_sessions, there))
+        found = [name for name, runs in wanted.items() if least_share(name) * len(runs & there) > len(runs)]
         if found or path in (own, live):
             kept[path_from_root(path)] = records
         wanted = {name: runs for name, runs in wanted.items() if name not in found}
     if not newest:
         raise ValueError(f"{path_from_root(data)}: no recording there; make mem N=1000 makes one, or name others")
     return kept or newest
+
+
+def runs_of_campaign(name: str) -> set[Run]:
+    """Return what to look for of a campaign."""
+    runs = set(matrix.campaign_runs(definitions.campaigns()[name]))
+    return set(map(without_sessions, runs)) if name in NEEDED_AT_ANY_N else runs
+
+
+def least_share(name: str) -> int:
+    """Return which part of a campaign a recording must have more of: 2 for a half."""
+    return 4 if name in NEEDED_AT_ANY_N else 2
+
+
+def without_sessions(run: Run) -> Run:
+    """Return the run at no particular number of sessions."""
+    return replace(run, sessions=0)
 
 
 def by_age(data: Path, local: Path | None) -> list[Path]:
