@@ -13,7 +13,7 @@ def test_growing_heap_is_a_warning_and_growing_rss_is_named(tmp_path):
     leak = [64 * wave for wave in range(20)]
     section = churn_section.section(read(tmp_path, [churn(leak, STEEP, meter) for meter in ("rss", "heap")]))
     assert "Warning: live heap of openssl@3.5.5 (server, waves, glibc) grows by 64 B a wave." in section.html
-    assert "openssl@3.5.5 in 1 of 1 settings, by up to 524,288 B a wave (server, waves, glibc)" in section.html
+    assert "openssl@3.5.5 in 1 of 2 settings, by up to 524,288 B a wave (server, waves, glibc)" in section.html
     assert "waves: all sessions end with their wave" in section.html
     assert len(section.tables[0].table.rows) == 2 and not section.pictures
 
