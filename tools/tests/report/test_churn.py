@@ -26,3 +26,9 @@ def test_several_allocators_have_a_picture(tmp_path):
 
 def test_recordings_without_waves_have_no_section(tmp_path):
     assert churn_section.section(read(tmp_path, [synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 100)])) is None
+
+
+def test_what_a_store_of_sessions_keeps_is_no_leak(tmp_path):
+    run = churn([64 * wave for wave in range(20)], STEEP, "heap")
+    argv = [*(word for word in run.argv if not word.startswith("store=")), "store=on"]
+    assert churn_section.section(read(tmp_path, [run.model_copy(update={"argv": argv})])) is None

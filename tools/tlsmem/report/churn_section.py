@@ -13,15 +13,17 @@ from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
+from tlsmem.stats.session_store import keeps_sessions
 from tlsmem.tables.churn import churn_table, describe_patterns
 
 PANEL_INCHES = 4.6
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has such runs: the newest."""
+    """Of the first recording that has such runs: the newest. What stores of sessions keep is no leak, and another
+    section's."""
     for one in recordings:
-        runs = [run for run in one.records if run.scenario == SCENARIO]
+        runs = [run for run in one.records if run.scenario == SCENARIO and not keeps_sessions(run)]
         found = [churn for churn in find_churn(runs) if not churn.refusal]
         if found:
             command = f"tools/tabulate.py {recording_arguments(one)} --table churn"
