@@ -1,8 +1,9 @@
 """Every option of make and of the commands in tools/: name, meaning, values, defaults, and who takes it.
 
-The entries stand in option_variables.py (of make) and option_arguments.py (of commands alone), and nowhere else. From
-them come the check before anything is installed (option_check.py), the parsers (option_parser.py), `--help`,
-`make help`, what each target of make takes (build/options.mk) and docs/reference/options.md. Standard library only.
+The entries stand in option_variables.py (of make) and option_arguments.py (of commands alone, with its
+arguments_of_*.py), and nowhere else. From them come the check before anything is installed (option_check.py), the
+parsers (option_parser.py), `--help`, `make help`, what each target of make takes (build/options.mk) and
+docs/reference/options.md. Standard library only.
 """
 
 from tlsmem.config.option_arguments import ARGUMENTS, SHARED_ARGUMENTS

@@ -1,0 +1,255 @@
+"""The options of plan, and of programs in dev/. Standard library only."""
+
+from tlsmem.config import choices
+from tlsmem.config.argument_kinds import (
+    BYTES,
+    COUNT,
+    DURATION,
+    ONE_RECORDING,
+    PATH,
+    POSITIVE_RATE,
+    RATE,
+    SHARE,
+    SIZE,
+    TIME,
+    USUAL_SUITE,
+    WHOLE,
+)
+from tlsmem.config.option_kinds import Choice, Flag, Names
+from tlsmem.config.option_model import CROWDED, LOADED, PLANS, Option, Words, each
+
+PLANNING_ARGUMENTS = (
+    # plan
+    Option(
+        "--stack",
+        "a stack, or a library for its newest release; may be repeated",
+        commands=each(*PLANS, default=Words("openssl@3.5.5 and rustls+aws-lc@0.23.46; haproxy: three that it can use")),
+        repeat=True,
+    ),
+    Option(
+        "--suite",
+        "protocol, cipher, group and certificate (memtest/suites.toml)",
+        commands=each(*PLANS, default=USUAL_SUITE),
+    ),
+    Option(
+        "--allocator", "system (glibc malloc), jemalloc, mimalloc or tcmalloc", commands=each(*PLANS, default="system")
+    ),
+    Option(
+        "--role",
+        "which end holds the connections; both: a proxy with TLS on both sides",
+        Choice(choices.SIDES),
+        commands=each(*PLANS, default="server"),
+    ),
+    Option(
+        "--as",
+        "plan for a server of this name: its options, tickets and own memory",
+        Names("server", single="a plan is for one server"),
+        commands=each(*PLANS[:4], default=Words("the library's defaults")),
+        metavar="SERVER",
+        dest="server",
+        example="--as nginx",
+    ),
+    Option(
+        "--state",
+        "in-use: each connection has sent and received a full record; at-rest: no data yet",
+        Choice(choices.PLAN_STATES),
+        commands=each(*PLANS[:4], default=choices.PLAN_STATES[0]),
+    ),
+    Option(
+        "--recording",
+        "a recording, a directory under data/; may be repeated",
+        PATH,
+        commands=each(*PLANS, default=Words("the newest in data/ that has the stack; data/local only when named")),
+        repeat=True,
+        metavar="DIR",
+    ),
+    Option(
+        "--kernel-bytes",
+        "kernel memory per connection; assumed: 3,866 at a server, 3,903 at a client",
+        BYTES,
+        commands=each(*PLANS),
+        metavar="K",
+    ),
+    Option(
+        "--record-bytes",
+        "memory of a full record in flight; assumed: 16,406 unless the session has the buffer",
+        BYTES,
+        commands=each(*PLANS),
+        metavar="BYTES",
+    ),
+    Option("--details", "the tables behind the answer as well", Flag(), commands=each(*PLANS)),
+    Option(
+        "--table",
+        "only this table, without the answer; may be repeated",
+        Choice(choices.PLAN_TABLES),
+        commands=each(*PLANS),
+        repeat=True,
+    ),
+    Option(
+        "--connections",
+        "connections of one process",
+        COUNT,
+        commands=each("plan memory"),
+        metavar="N",
+        required=True,
+        example="--connections 100000",
+    ),
+    Option(
+        "--memory",
+        "the memory for them",
+        SIZE,
+        commands=each("plan fit"),
+        metavar="SIZE",
+        required=True,
+        example="--memory 16GiB",
+    ),
+    Option(
+        "--memory", "the memory that HAProxy gets with -m", SIZE, commands={"plan haproxy": "16GiB"}, metavar="SIZE"
+    ),
+    Option(
+        "--handshaking",
+        "concurrent handshakes: 5% of the connections, or a number",
+        SHARE,
+        commands=each(*LOADED),
+        metavar="SHARE",
+    ),
+    Option(
+        "--in-flight",
+        "connections with a full record in flight: 20%, or a number",
+        SHARE,
+        commands=each(*LOADED),
+        metavar="SHARE",
+    ),
+    Option(
+        "--rate",
+        "new connections per second; each is in the handshake for --rtt and --client-time",
+        RATE,
+        commands=each(*LOADED),
+        metavar="PER_S",
+    ),
+    Option("--rtt", "a round trip between client and server", TIME, commands=each(*LOADED), metavar="TIME"),
+    Option(
+        "--client-time",
+        "the client's own time in a handshake",
+        TIME,
+        commands=each(*LOADED),
+        metavar="TIME",
+    ),
+    Option(
+        "--stalled-rate",
+        "peers per second that begin a handshake and stop",
+        RATE,
+        commands=each(*LOADED),
+        metavar="PER_S",
+    ),
+    Option(
+        "--timeout",
+        "when the server ends a handshake that has stopped",
+        DURATION,
+        commands=each(*LOADED),
+        metavar="TIME",
+    ),
+    Option(
+        "--clients",
+        "clients that reconnect; of a fleet: of all hosts together",
+        COUNT,
+        commands=each(*CROWDED),
+        metavar="N",
+        required=True,
+    ),
+    Option(
+        "--within", "the time in which all reconnect", DURATION, commands=each(*CROWDED, default="10s"), metavar="TIME"
+    ),
+    Option(
+        "--arrivals",
+        "how they spread over that time",
+        Choice(choices.ARRIVALS),
+        commands=each(*CROWDED, default="uniform"),
+    ),
+    Option("--seed", "the seed of random arrivals", WHOLE, commands=each(*CROWDED, default="1"), metavar="N"),
+    Option(
+        "--cores",
+        "cores that do handshakes",
+        COUNT,
+        commands=each(*CROWDED, default=Words("as many as the recording's machine has")),
+        metavar="N",
+    ),
+    Option(
+        "--handshake-rate",
+        "handshakes per second of one core",
+        POSITIVE_RATE,
+        commands=each(*CROWDED, default=Words("as recorded")),
+        metavar="PER_S",
+    ),
+    Option(
+        "--rtt", "a round trip between client and server", TIME, commands=each(*CROWDED, default="50ms"), metavar="TIME"
+    ),
+    Option(
+        "--client-time",
+        "the client's own time in a handshake",
+        TIME,
+        commands=each(*CROWDED, default="5ms"),
+        metavar="TIME",
+    ),
+    Option(
+        "--limit",
+        "the most concurrent handshakes; other clients wait without a session",
+        COUNT,
+        commands=each(*CROWDED),
+        metavar="W",
+    ),
+    Option(
+        "--timeout",
+        "when clients give up and retry",
+        DURATION,
+        commands=each(*CROWDED),
+        metavar="TIME",
+    ),
+    Option(
+        "--retry",
+        "the pause before a retry, ±50 % at random; it doubles each time",
+        DURATION,
+        commands=each(*CROWDED, default="1s"),
+        metavar="TIME",
+    ),
+    Option("--attempts", "the most attempts of a client", COUNT, commands=each(*CROWDED, default="10"), metavar="N"),
+    Option(
+        "--output",
+        "a picture: FILE.png, FILE.svg, or FILE for both",
+        PATH,
+        commands=each(*CROWDED),
+        flags=("-o", "--output"),
+    ),
+    Option("--hosts", "hosts of the fleet", COUNT, commands=each("plan fleet"), metavar="N", required=True),
+    Option("--fail", "hosts that fail", COUNT, commands={"plan fleet": "1"}, metavar="N"),
+    Option(
+        "--handshaking",
+        "concurrent handshakes of a host at any time: 1%, or a number",
+        SHARE,
+        commands={"plan fleet": "0%"},
+        metavar="SHARE",
+    ),
+    Option(
+        "--in-flight",
+        "connections of a host with a full record in flight: 1%, or a number",
+        SHARE,
+        commands={"plan fleet": "0%"},
+        metavar="SHARE",
+    ),
+    # dev/
+    Option(
+        "recording",
+        ONE_RECORDING,
+        PATH,
+        commands={"dev/prove": Words("what this machine recorded today in data/local")},
+        nargs="?",
+    ),
+    Option("--quick", "DHAT, one run per phase, at two phases only", Flag(), commands=each("dev/selfcheck")),
+    Option(
+        "--leave-out",
+        "skip what cannot be checked instead of refusing it",
+        Flag(),
+        commands=each("dev/selfcheck"),
+    ),
+    Option("--meter", "another build of the heap meter", PATH, commands=each("dev/selfcheck"), metavar="LIBRARY"),
+)
