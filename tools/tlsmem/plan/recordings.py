@@ -53,6 +53,11 @@ def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
     return tuple(one for one in read_records.load(file) if one.stack == stack) if file else ()
 
 
+def load_runs(recording: Path) -> list[Record]:
+    """Return the runs of all its stacks."""
+    return [run for stack in stacks(recording) for run in load_stack(recording, stack)]
+
+
 def describe_unknown(stack: str, among: Sequence[Path]) -> str:
     """A sentence: what there is instead."""
     there = sorted({name for one in among for name in stacks(one)})

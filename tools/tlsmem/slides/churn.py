@@ -14,7 +14,7 @@ from tlsmem.stats.churn import SCENARIO, Churn, find_churn
 def find_newest(among: Sequence[Path]) -> list[Churn]:
     """Return the waves of the newest recording that has several allocators."""
     for recording in among:
-        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        runs = recordings.load_runs(recording)
         lines = picture.select_lines(find_churn(run for run in runs if run.scenario == SCENARIO))
         if len({one.allocator for one in lines}) > 1:
             return picture.compare_alike(lines)

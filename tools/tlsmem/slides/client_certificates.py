@@ -15,7 +15,7 @@ from tlsmem.stats.selection import select
 def find_newest(among: Sequence[Path]) -> list[ChainRow]:
     """Return the rows of the newest recording with any."""
     for recording in among:
-        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        runs = recordings.load_runs(recording)
         if any(run.scenario == "memory" for run in runs) and (found := list(rank_chains(select(runs)))):
             return found
     raise ValueError("no recording has servers with client certificates and without (tools/measure.py chains)")

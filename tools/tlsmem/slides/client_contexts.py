@@ -13,10 +13,7 @@ from tlsmem.stats.contexts import Contexts, find_contexts, newest_of_each_stack
 
 def load_newest(among: Sequence[Path]) -> list[Contexts]:
     """Return the newest contexts of each stack. Raises ValueError where there are none."""
-    loaded = (
-        [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
-        for recording in among
-    )
+    loaded = (recordings.load_runs(recording) for recording in among)
     found = find_contexts(newest_of_each_stack(loaded))
     if not found:
         raise ValueError("no recording has runs of the scenario contexts (tools/measure.py contexts)")

@@ -17,7 +17,7 @@ def find_largest(among: Sequence[Path]) -> list[MillionRow]:
     recording has a million sessions."""
     largest: dict[tuple[str, str], MillionRow] = {}
     for recording in among:
-        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        runs = recordings.load_runs(recording)
         for row in find_rows(select(runs)) if any(run.roles.startswith("keep") for run in runs) else ():
             key = (row.stack, row.setting.suite)
             if key not in largest or row.check.sessions > largest[key].check.sessions:

@@ -15,7 +15,7 @@ from tlsmem.stats.selection import select
 def find_newest(among: Sequence[Path]) -> list[CostRow]:
     """Return the rows of the newest recording that has any."""
     for recording in among:
-        loaded = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        loaded = recordings.load_runs(recording)
         rows = find_certificate_rows(select([run for run in loaded if run.scenario == "memory"]))
         if rows:
             return rows

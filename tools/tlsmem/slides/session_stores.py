@@ -15,7 +15,7 @@ from tlsmem.stats.session_store import SessionStore, find_stores
 def find_newest(among: Sequence[Path]) -> list[SessionStore]:
     """Return the stores of the newest recording with any."""
     for recording in among:
-        runs = [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
+        runs = recordings.load_runs(recording)
         stores = find_stores(run for run in runs if run.scenario == SCENARIO)
         if session_stores.select_lines(stores):
             return stores

@@ -13,10 +13,7 @@ from tlsmem.stats.stalls import Stall, find_stalls, newest_of_each_stack
 
 def load_newest(among: Sequence[Path]) -> list[Stall]:
     """Return the newest stalls of each stack. Raises ValueError where there are none."""
-    loaded = (
-        [run for stack in recordings.stacks(recording) for run in recordings.load_stack(recording, stack)]
-        for recording in among
-    )
+    loaded = (recordings.load_runs(recording) for recording in among)
     stalls = find_stalls(newest_of_each_stack(loaded))
     if not stalls:
         raise ValueError("no recording has runs of the scenario stall (tools/measure.py stall)")
