@@ -1,25 +1,11 @@
 /* A ClientHello taken apart and put together: RFC 8446, 4.1.2 and 5.1; its form is that of TLS 1.2 too. */
 #include "hello.h"
 #include "driver.h"
+#include "tls_bytes.h"
 
 #include <string.h>
 
-enum { RECORD_HEADER = 5, MOST_IN_RECORD = 16384, HANDSHAKE_HEADER = 4 };
-enum { HANDSHAKE_RECORD = 22, CLIENT_HELLO = 1, PRE_SHARED_KEY = 41 };
-
-static size_t number(const unsigned char *bytes, size_t width)
-{
-    size_t value = 0;
-    for (size_t i = 0; i < width; i++)
-        value = value << 8 | bytes[i];
-    return value;
-}
-
-static void number_put(unsigned char *bytes, size_t width, size_t value)
-{
-    for (size_t i = width; i-- > 0; value >>= 8)
-        bytes[i] = (unsigned char)value;
-}
+enum { CLIENT_HELLO = 1, PRE_SHARED_KEY = 41 };
 
 /* The message in these records. */
 static size_t message_of(const unsigned char *records, size_t size, unsigned char *message)
@@ -35,7 +21,7 @@ static size_t message_of(const unsigned char *records, size_t size, unsigned cha
         taken += length;
         at += RECORD_HEADER + length;
     }
-    if (taken < HANDSHAKE_HEADER || message[0] != CLIENT_HELLO || number(message + 1, 3) != taken - HANDSHAKE_HEADER)
+    if (taken < MESSAGE_HEADER || message[0] != CLIENT_HELLO || number(message + 1, 3) != taken - MESSAGE_HEADER)
         die("the client's first flight is not one ClientHello");
     return taken;
 }
@@ -53,7 +39,7 @@ void hello_capture(struct hello *hello, const unsigned char *flight, size_t size
 /* Where the extensions' length stands: behind version, random, session id, cipher suites and compression methods. */
 static size_t extensions_at(const unsigned char *message)
 {
-    size_t at = HANDSHAKE_HEADER + 2 + 32;
+    size_t at = MESSAGE_HEADER + 2 + 32;
     at += 1 + message[at];
     at += 2 + number(message + at, 2);
     return at + 1 + message[at];
@@ -112,6 +98,6 @@ void hello_extend(struct hello *hello, uint16_t type, const unsigned char *body,
     memcpy(after, before, at);
     size_t made = extensions_with(after + at + 2, before + at + 2, length - at - 2, type, body, size);
     number_put(after + at, 2, made);
-    number_put(after + 1, 3, at + 2 + made - HANDSHAKE_HEADER);
+    number_put(after + 1, 3, at + 2 + made - MESSAGE_HEADER);
     records_make(hello, after, at + 2 + made);
 }

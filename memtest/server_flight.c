@@ -1,28 +1,14 @@
 /* A server's flight of TLS 1.2 taken apart and put together: RFC 5246, 6.2.1, 7.4 and 7.4.4; RFC 5077, 3.3. */
 #include "server_flight.h"
 #include "driver.h"
+#include "tls_bytes.h"
 
 #include <stdint.h>
 #include <string.h>
 
-enum { RECORD_HEADER = 5, MOST_IN_RECORD = 16384, MESSAGE_HEADER = 4 };
-enum { HANDSHAKE_RECORD = 22, NEW_SESSION_TICKET = 4, CERTIFICATE_REQUEST = 13 };
+enum { NEW_SESSION_TICKET = 4, CERTIFICATE_REQUEST = 13 };
 
 static unsigned char messages[FLIGHT_BYTES], body[FLIGHT_BYTES / 2];
-
-static size_t number(const unsigned char *bytes, size_t width)
-{
-    size_t value = 0;
-    for (size_t i = 0; i < width; i++)
-        value = value << 8 | bytes[i];
-    return value;
-}
-
-static void number_put(unsigned char *bytes, size_t width, size_t value)
-{
-    for (size_t i = width; i-- > 0; value >>= 8)
-        bytes[i] = (unsigned char)value;
-}
 
 /* The bytes of all messages of a flight, without their records. */
 static size_t messages_take(const unsigned char *records, size_t size)
