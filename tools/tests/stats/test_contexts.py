@@ -26,7 +26,7 @@ def records():
     return [read_records.parse(line, stack) for stack, line in lines]
 
 
-def of(records, stack):
+def find_of_stack(records, stack):
     (found,) = (one for one in find_contexts(records) if one.stack == stack)
     return found
 
@@ -45,14 +45,14 @@ def changed(run: Record, owner: str, phase: str, more: int) -> Record:
     ("stack", "one", "bundle"), [(OPENSSL, 17_881, 701_803), (RUSTLS, 1_678, 88_705), (GNUTLS, 33_756, 2_860_274)]
 )
 def test_a_root_is_the_difference_of_two_stores(records, stack, one, bundle):
-    found = of(records, stack)
+    found = find_of_stack(records, stack)
     ten = found.context("client", 10).opened
     assert (found.context("client").opened, found.context("client", 150).opened) == (one, bundle)
     assert found.root().opened == (bundle - ten) / 140
 
 
 def test_a_session_with_its_own_context_is_that_context_with_what_it_gained_and_a_session(records):
-    found = of(records, OPENSSL)
+    found = find_of_stack(records, OPENSSL)
     context, shared = found.context("client"), found.session("client", "shared")
     own = found.session("client", "each-client").opened
     assert own == shared.opened + context.opened + context.used
@@ -66,26 +66,29 @@ def test_a_byte_of_each_context_more_is_a_byte_more(records):
         else run
         for run in records
     ]
-    before, after = of(records, OPENSSL).context("client", 150), of(planted, OPENSSL).context("client", 150)
+    before, after = (
+        find_of_stack(records, OPENSSL).context("client", 150),
+        find_of_stack(planted, OPENSSL).context("client", 150),
+    )
     assert (after.opened - before.opened, after.used - before.used) == (1, -1)
 
 
 def test_what_is_not_freed_is_seen(records):
     planted = [changed(run, "harness", "freed", 64) if run.meter == "heap" else run for run in records]
-    assert of(records, RUSTLS).context("client").kept == 0
-    assert of(planted, RUSTLS).context("client").kept == 64
+    assert find_of_stack(records, RUSTLS).context("client").kept == 0
+    assert find_of_stack(planted, RUSTLS).context("client").kept == 64
 
 
 def test_what_was_not_measured_says_what_is_missing(records):
     some = [run for run in records if "cas=150" not in run.argv]
-    missing = of(some, OPENSSL).root().opened
+    missing = find_of_stack(some, OPENSSL).root().opened
     assert missing == Missing("no heap run with cas=150 names=1 sharing=each-client")
     assert all(one.contexts.stack != OPENSSL for one in client_contexts.find_bundles(find_contexts(some)))
 
 
 def test_rss_needs_two_numbers_of_contexts(records):
     some = [run for run in records if run.sessions == 400 or run.meter != "rss"]
-    cost = of(some, OPENSSL).context("client")
+    cost = find_of_stack(some, OPENSSL).context("client")
     assert cost.opened == Fraction(17_881)
     assert cost.rss == Missing("RSS by context needs runs with two numbers of sessions")
 
