@@ -60,6 +60,6 @@ def draw(made: Figure, axes: Axes, rows: Sequence[Prediction], records: Sequence
         Line2D([], [], color=PREDICTED, markerfacecolor="white", label="predicted from the harness", **style),
         Line2D([], [], color=MEASURED, label="measured", **style),
     ]
-    subtitle = "Bytes of one TLS connection; on the right what was measured, and its difference from the prediction."
+    subtitle = "Bytes of one TLS connection, page tables left out; on the right the measurement and its difference."
     add_frame(made, describe_finding(rows), subtitle, describe_live(records), handles)
     axes.tick_params(axis="y", labelcolor=INK)

@@ -31,6 +31,7 @@ TOLERANCE = 0.05
 CAPTION = (
     "Bytes of one connection over TLS. Predicted: the server's own plain connection, and a session of {stacks} as the "
     "server runs it, recorded in {recordings}; with all handshakes concurrent also what glibc retains of a handshake. "
+    "RSS is anonymous memory alone here, as in the model: the other tables add page tables. "
     "Beyond it: live heap of the server's own, over TLS, that is in no prediction. Of Go once it has collected its "
     "garbage, without the goroutine's stack of the harness: the plain connection has one."
 )
