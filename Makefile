@@ -195,6 +195,10 @@ check-kills: names packages-compare setup core ## a comparison that is killed at
 check-cluster: names packages-mem setup setup-dev core build/cluster-venv/ready ## a campaign on two workers of a Dask cluster, one of which is killed three times: a minute
 	@build/cluster-venv/bin/python -m pytest tools/tests/cluster
 
+.PHONY: check-prometheus
+check-prometheus: names setup core ## a real Prometheus scrapes heap.py --listen for a minute, and each panel of the dashboard has data: Debian's prometheus and nginx-light
+	@.venv/bin/python tools/dev/check_prometheus.py
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
 	@for page in README.md $(sort $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md)); do \
