@@ -102,6 +102,7 @@ class Measuring:
         memory = self.server.settle()
         kernels = (KernelBytes(**group.read()._asdict()) for group in (self.server_group, self.client_group))
         server, client = kernels
+        malloc = self.server.read_malloc()
         self.timeline.phases.append(
             LivePhase(
                 phase=name,
@@ -110,6 +111,7 @@ class Measuring:
                 server=memory,
                 server_kernel=server,
                 client_kernel=client,
+                malloc=malloc,
             )
         )
 

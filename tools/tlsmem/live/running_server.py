@@ -11,10 +11,11 @@ from pathlib import Path
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
+from tlsmem.live.glibc_heap import read_heap, sum_heaps
 from tlsmem.live.network import Network
 from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
 from tlsmem.run import heap_process, heap_tree
-from tlsmem.schema.live_records import LiveMeter, ServerMemory
+from tlsmem.schema.live_records import LiveMeter, MallocBytes, ServerMemory
 
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
 SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
@@ -137,6 +138,15 @@ class RunningServer:
             live_bytes=live_bytes,
             live_blocks=live_blocks,
         )
+
+    def read_malloc(self) -> MallocBytes | None:
+        """Return what glibc's malloc holds in its processes; None under the heap meter, which has bytes of its own, and
+        where a process allocates in another way."""
+        if self.meter == "heap":
+            return None
+        heaps = [read_heap(pid) for pid in self.pids()]
+        found = [heap for heap in heaps if heap is not None]
+        return MallocBytes(**sum_heaps(found)._asdict()) if len(found) == len(heaps) else None
 
     def read_resident(self) -> tuple[int, int]:
         """Return the anonymous memory of its processes, and their page tables. Raises OSError where one ends."""

@@ -20,7 +20,7 @@ from tlsmem.schema.recording_files import PLAIN, list_files, read_lines
 from tlsmem.schema.run_origins import Machine, Sha256
 
 FOLDER = "live"
-SCHEMA = 1
+SCHEMA = 2
 LiveMeter = Literal["rss", "heap"]
 Transport = Literal["plain", "tls"]
 
@@ -44,8 +44,20 @@ class ServerMemory(Model):
     live_blocks: NonNegativeInt | None = None
 
 
+class MallocBytes(Model):
+    """What glibc's malloc holds in the server's processes, chunk by chunk: those in use, with what malloc adds to each;
+    how much of them, and of free ones, is resident; and how many free chunks there are of the sizes that take most."""
+
+    chunks: NonNegativeInt
+    chunk_bytes: NonNegativeInt
+    chunk_resident_bytes: NonNegativeInt
+    free_resident_bytes: NonNegativeInt
+    free_sizes: dict[PositiveInt, PositiveInt]
+
+
 class LivePhase(Model):
-    """The end of a phase, once the server is at rest."""
+    """The end of a phase, once the server is at rest. `malloc` since schema 2, of runs without the heap meter; None
+    where a process has an allocator of its own, or several arenas."""
 
     phase: str
     ended_s: NonNegativeFloat  # since the run began
@@ -53,6 +65,7 @@ class LivePhase(Model):
     server: ServerMemory
     server_kernel: KernelBytes
     client_kernel: KernelBytes
+    malloc: MallocBytes | None = None
 
 
 class Samples(Model):
@@ -67,7 +80,7 @@ class Samples(Model):
 class LiveRecord(Model):
     """One run of one server: so many connections, at most `window` of them in the handshake at a time."""
 
-    schema_: Literal[1] = Field(alias="schema")
+    schema_: Literal[1, 2] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     server: str
     reported: str  # the server's own version
