@@ -97,6 +97,8 @@ static const char *refusal(const struct driver *driver, const struct suite *suit
         lacks = stall_lacks();
     if (!lacks && run.names > 1 && !driver->name_add)
         lacks = "this driver serves one name";
+    if (!lacks && run.cas > 1 && !strcmp(suite->auth, "none"))
+        lacks = "auth=none: clients verify nobody, so they have no store of roots";
     if (!lacks && !strcmp(suite->options, "drop-peer-chain") && strcmp(suite->auth, "mutual") != 0)
         lacks = "options=drop-peer-chain: only clients that authenticate have a chain to drop";
     if (!lacks && suite->resume && !driver->resume)

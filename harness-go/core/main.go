@@ -85,6 +85,9 @@ func unsupported() string {
 	if _, names := driver.(Namer); lacks == "" && run.names > 1 && !names {
 		lacks = "this driver serves one name"
 	}
+	if lacks == "" && run.cas > 1 && run.suite.Auth == "none" {
+		lacks = "auth=none: clients verify nobody, so they have no store of roots"
+	}
 	if lacks != "" {
 		return lacking(lacks)
 	}

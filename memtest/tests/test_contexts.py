@@ -129,9 +129,11 @@ def test_what_cannot_be_is_refused_before_anything_runs(arguments, sentence):
     assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)
 
 
-@pytest.mark.parametrize(("key", "missing"), [("cas=11", "cas-11/root.pem"), ("names=101", "names/00100/chain.pem")])
-def test_a_store_or_a_name_that_is_not_there_is_named(unread, key, missing):
-    done = contexts(FAULTY, key, *NO_TLS, *unread, "auth=none", **SIZED)
+@pytest.mark.parametrize(
+    ("key", "auth", "missing"), [("cas=11", "server", "cas-11/root.pem"), ("names=101", "none", "names/00100/chain.pem")]
+)
+def test_a_store_or_a_name_that_is_not_there_is_named(unread, key, auth, missing):
+    done = contexts(FAULTY, key, *NO_TLS, *unread, f"auth={auth}", **SIZED)
     assert done.returncode == 1
     assert f"{missing}: there is no such file; memtest/certs/make_many.py makes those that there can be" in done.stderr
 
@@ -140,6 +142,12 @@ def test_a_stack_that_serves_one_name_is_unsupported(null, unread):
     done = contexts(null, "names=3", *NO_TLS, *unread, "auth=none")
     assert done.returncode == 77
     assert "this driver serves one name" in json.loads(done.stdout.splitlines()[-1])["reason"]
+
+
+def test_a_store_of_roots_is_unsupported_where_clients_verify_nobody(program):
+    done = run(program, "contexts", "sessions=20", "cas=10", *NONE)
+    assert done.returncode == 77
+    assert "clients verify nobody" in json.loads(done.stdout.splitlines()[-1])["reason"]
 
 
 def test_openssl_holds_a_whole_store_for_each_context(openssl, many):
