@@ -6,6 +6,7 @@ from tests.gate.test_budget import text_of
 from tests.gate.test_scenario_meters import gate
 from tests.support import synthetic
 from tests.support.synthetic_store import store
+from tlsmem.gate import budget
 
 __all__ = ["gate"]
 
@@ -23,3 +24,17 @@ def test_a_server_that_keeps_nothing_on_the_heap_cannot_be_judged(gate, tmp_path
     synthetic.write(tmp_path / "runs", [store(entry=(0, 0), pairs=20)])
     status, out, _ = gate(text_of(ENTRY), tmp_path / "runs")
     assert status == 3 and "nothing is left on the heap" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"pattern": "lifetimes"}, "pattern: entry cannot be of lifetimes, in which sessions outlive their wave"),
+        ({"pattern": ["waves", "sawtooth"]}, "pattern: entry cannot be of sawtooth"),
+        ({"waves": 1}, "waves: entry is what one wave adds after another"),
+    ],
+)
+def test_waves_that_tell_no_entry_are_refused_before_anything_is_measured(tmp_path, changes, why):
+    (tmp_path / "BUDGET.toml").write_text(text_of(ENTRY | changes))
+    with pytest.raises(budget.BudgetError, match=rf"BUDGET.toml: \[\[budget\]\] 1: {why}"):
+        budget.load_budgets(tmp_path / "BUDGET.toml")

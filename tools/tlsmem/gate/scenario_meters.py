@@ -32,6 +32,7 @@ class ScenarioMeter:
     runs: tuple[tuple[Meter, int], ...] = COUNTED  # meters and sessions; RSS runs are repeated as the file says
     roles: Callable[[Settings], Sequence[str]] = lambda settings: ROLES  # that a budget may be of
     owner: Callable[[str], str] = lambda role: role  # of the blocks, as call stacks have it
+    why_not: Callable[[Settings], str | None] = lambda settings: None  # half a sentence: it is never of these settings
 
 
 def stalled_roles(settings: Settings) -> Sequence[str]:
@@ -79,6 +80,14 @@ def figure_of_store(runs: Sequence[Record], role: str) -> Figure | Missing:
     return found if isinstance(found, Missing) else Figure((found,), found.denominator == 1, "B")
 
 
+def why_no_entry(settings: Settings) -> str | None:
+    """Entries can be told from open sessions only where all sessions end with their wave, and only over several waves."""
+    given = dict(settings)
+    if given["pattern"] != "waves":
+        return f'pattern: entry cannot be of {given["pattern"]}, in which sessions outlive their wave; use "waves"'
+    return "waves: entry is what one wave adds after another; use 2 or more" if int(given["waves"]) < 2 else None
+
+
 METERS: dict[str, ScenarioMeter] = {
     "amplification": ScenarioMeter(
         "stall",
@@ -103,7 +112,9 @@ METERS: dict[str, ScenarioMeter] = {
         owner=lambda role: f"{role} context",
     ),
     "growth": ScenarioMeter("churn", unit="B", phase="closed", figure=figure_of_churn, runs=(("heap", 200),)),
-    "entry": ScenarioMeter("churn", unit="B", phase="closed", figure=figure_of_store, runs=(("heap", 40),)),
+    "entry": ScenarioMeter(
+        "churn", unit="B", phase="closed", figure=figure_of_store, runs=(("heap", 40),), why_not=why_no_entry
+    ),
 }
 SETTING_KEYS = {key: one.scenario for one in METERS.values() for key in scenarios.SCENARIO_KEYS[one.scenario]}
 
@@ -126,3 +137,6 @@ def check_settings(meter: str, settings: dict[str, list[str]]) -> None:
         scenarios.check_settings(found.scenario, settings)
     except ValueError as error:
         raise ValueError(str(error).removeprefix("settings: ")) from None
+    for each in scenarios.combine_settings(found.scenario, settings):
+        if why := found.why_not(each):
+            raise ValueError(why)
