@@ -130,7 +130,8 @@ def test_what_cannot_be_is_refused_before_anything_runs(arguments, sentence):
 
 
 @pytest.mark.parametrize(
-    ("key", "auth", "missing"), [("cas=11", "server", "cas-11/root.pem"), ("names=101", "none", "names/00100/chain.pem")]
+    ("key", "auth", "missing"),
+    [("cas=11", "server", "cas-11/root.pem"), ("names=101", "none", "names/00100/chain.pem")],
 )
 def test_a_store_or_a_name_that_is_not_there_is_named(unread, key, auth, missing):
     done = contexts(FAULTY, key, *NO_TLS, *unread, f"auth={auth}", **SIZED)

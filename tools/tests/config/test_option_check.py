@@ -48,6 +48,17 @@ def definitions_once():
         yield
 
 
+@pytest.mark.parametrize(
+    ("option", "where"),
+    [
+        ("CAS", "cas is a key of settings in memtest/campaigns.toml, in campaigns of contexts"),
+        ("CERTS", "certs is a key of suites in memtest/suites.toml"),
+    ],
+)
+def test_a_key_of_a_file_that_is_no_option_is_named_with_its_file(option, where):
+    assert refusal(**{option: "0"}).endswith(f"unknown option {option}; `make help` lists options; {where}")
+
+
 @pytest.mark.usefixtures("definitions_once")
 class TestAnyValue:
     @given(st.integers(min_value=1, max_value=5 * 10**8))

@@ -50,14 +50,33 @@ def test_phases_of_churn_are_numbered_by_wave():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"settings": WAVES | {"waves": ["0"]}}, "unknown waves 0: it must be a whole number from 1 to 1000000"),
+        ({"settings": WAVES | {"waves": ["0"]}}, "waves=0: must be a whole number from 1 to 1,000,000"),
+        ({"settings": WAVES | {"waves": 0}}, "waves=0: must be a whole number from 1 to 1,000,000"),
+        ({"settings": WAVES | {"waves": ["020"]}}, "waves=020: must be a whole number"),
+        ({"settings": WAVES | {"waves": ["\u0663"]}}, "must be a whole number from 1 to 1,000,000"),
+        ({"settings": WAVES | {"seed": []}}, "seed has no values; leave it out"),
+        ({"settings": 3}, "must be a table such as"),
+        ({"scenario": "contexts", "settings": {"cas": 0}}, "settings: cas=0: must be 1, 10 or 150"),
         ({"settings": WAVES | {"pattern": ["wave"]}}, "unknown pattern wave; did you mean waves"),
         ({"settings": {"pattern": ["waves"]}}, "waves is missing; the scenario churn needs it"),
         ({"settings": WAVES | {"leak": ["64"]}}, "has no key leak; it has: pattern, waves, trim, seed, threads"),
         ({"roles": ["keep-server"]}, "the scenario churn keeps both roles: together or split"),
         ({"envs": ["deployed"]}, "peers and envs are of the scenario memory, not of churn"),
     ],
-    ids=["number", "name", "missing", "unknown key", "roles", "envs"],
+    ids=[
+        "number",
+        "one number",
+        "zero first",
+        "other digits",
+        "no values",
+        "no table",
+        "not of a list",
+        "name",
+        "missing",
+        "unknown key",
+        "roles",
+        "envs",
+    ],
 )
 def test_what_the_scenario_cannot_do_is_refused_with_a_sentence(change, why):
     with pytest.raises(ValueError) as stop:

@@ -56,7 +56,7 @@ WRONG_OF_SCENARIO = [
     ({}, "point is missing"),
     ({"point": "announced-helo"}, "unknown point"),
     ({"point": []}, "point is missing"),
-    ({"point": 7}, "point: "),
+    ({"point": 7}, "unknown point 7"),
     ({"point": "silent", "role": "client"}, "role: "),
     ({"point": "silent", "phase": "established"}, "phase: "),
     ({"point": "silent", "limit": "52 KiB"}, "limit: "),

@@ -37,8 +37,9 @@ def test_its_runs_are_of_the_scenario_and_two_values_of_a_key_are_two_budgets(tm
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"cas": "11"}, "unknown cas 11"),
-        ({"names": "100000"}, "unknown names 100000: it must be a whole number from 1 to 10000"),
+        ({"cas": 0}, "cas=0: must be 1, 10 or 150"),
+        ({"cas": "11"}, "cas=11: must be 1, 10 or 150"),
+        ({"names": "100000"}, "names=100000: must be a whole number from 1 to 10,000"),
         ({"sharing": "each-clients"}, "did you mean each-client or each-server?"),
         ({"phase": "closed"}, "phase: no phase closed"),
         ({"meter": "heap", "phase": "reply"}, "sharing: heap has no sharing; it is a key of context"),

@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from tlsmem.config.scenarios import LIKE_MEMORY, check_settings
+from tlsmem.config.scenarios import LIKE_MEMORY, check_settings, list_texts
 from tlsmem.config.suite_variants import is_ticket_count, name_variant
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Roles, Window
 
@@ -103,7 +103,12 @@ class Campaign(AnyCampaign):
     @classmethod
     def list_settings(cls, given: object) -> object:
         """One table may stand without a list."""
-        return [given] if isinstance(given, dict) else given
+        tables = [given] if isinstance(given, dict) else given
+        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+            raise ValueError(
+                'must be a table such as { pattern = ["waves"], waves = ["20"] }, or a list of such tables'
+            )
+        return list(map(list_texts, tables))
 
     @model_validator(mode="after")
     def check_scenario(self) -> Self:

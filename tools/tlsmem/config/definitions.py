@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.paths import ROOT
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
 from tlsmem.config.expectations import FULL, SWITCHES, Expectations
 from tlsmem.config.inheritance import resolve_tables
@@ -151,6 +152,18 @@ def parse_tickets(value: object) -> int | str:
 GROUPS_LIBRARY = "library"  # of client_groups: what the library offers unless it is told otherwise
 
 
+def certificates(name: str) -> str:
+    """A directory of memtest/certs."""
+    there = sorted(one.name for one in (ROOT / "memtest/certs").iterdir() if one.is_dir())
+    if name not in (NO_CERTIFICATES, *there):
+        near = suggest_nearest(name, there) or f"; there are: {NO_CERTIFICATES}, {', '.join(there)}"
+        raise ValueError(f"memtest/certs has no {name!r}{near}")
+    return name
+
+
+NO_CERTIFICATES = "none"  # of the suite without TLS
+
+
 class Suite(Definition):
     """A protocol configuration; its fields are the harness's keys."""
 
@@ -158,7 +171,7 @@ class Suite(Definition):
     cipher: str
     group: str  # the server's
     client_groups: str | None = None  # the client's, with colons between, or GROUPS_LIBRARY; None: the server's alone
-    certs: str
+    certs: Annotated[str, AfterValidator(certificates)]
     auth: Literal["server", "mutual", "none"] = "server"
     tickets: Annotated[int | str, PlainValidator(parse_tickets)] = 0  # library: as it does unless it is told otherwise
     store: Literal["off", "on"] = "off"

@@ -13,6 +13,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.option_kinds import TREE_STACK_NAME, TREES_ELSEWHERE, Names
 from tlsmem.config.option_model import REQUIRED, TIME_MULTIPLIER, TIMED, Option
 from tlsmem.config.options import OPTIONS, options_of_goal
+from tlsmem.config.scenarios import SCENARIO_KEYS
 from tlsmem.config.toml_tables import expand_stacks, read_tables, split_names
 
 TREE_GOALS = ("mem", "profile", "compare")  # which build LIBRARY@git:REVISION and LIBRARY@path:DIRECTORY
@@ -31,12 +32,21 @@ def check_options(given: Mapping[str, str], taken: Mapping[str, Option] | None =
     check_campaigns()
     for name, value in given.items():
         if name not in taken:
-            raise ValueError(f"unknown option {name}; `make help` lists options{suggest_nearest(name.upper(), taken)}")
+            near = describe_key(name.lower()) or suggest_nearest(name.upper(), taken)
+            raise ValueError(f"unknown option {name}; `make help` lists options{near}")
         taken[name].kind.check(name, value)
     stacks = read_tables("stacks")
     if "CLIENT" in taken:
         check_ends(given, {name for name, entry in stacks.items() if entry.get("tls") is False})
     check_prefix(given, named_stacks(given, taken), stacks)
+
+
+def describe_key(name: str) -> str:
+    """Return the end of a sentence: in which file a name is a key. An empty string where it is none."""
+    if whose := [scenario for scenario, keys in SCENARIO_KEYS.items() if name in keys]:
+        return f"; {name} is a key of settings in memtest/campaigns.toml, in campaigns of {' and '.join(whose)}"
+    is_suite_key = any(name in suite for suite in read_tables("suites").values())
+    return f"; {name} is a key of suites in memtest/suites.toml" if is_suite_key else ""
 
 
 def check_goal(goal: str, given: Mapping[str, str]) -> None:

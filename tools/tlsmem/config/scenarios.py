@@ -2,6 +2,7 @@
 
 The harness knows the same keys (memtest/arguments.c); a test holds both lists against each other."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 
@@ -78,14 +79,27 @@ LIKE_MEMORY = ("memory", "churn")  # scenarios that take windows, data, and role
 
 def has_value(known: Values, value: str) -> bool:
     """Whether a key takes the value."""
-    return int(value) in known if isinstance(known, range) and value.isdecimal() else value in known
-
-
-def describe_values(known: Values, value: str) -> str:
-    """Return the end of a sentence: which values there are."""
     if isinstance(known, range):
-        return f": it must be a whole number from {known.start} to {known.stop - 1}"
-    return suggest_nearest(value, known) or f"; there are: {', '.join(known)}"
+        return re.fullmatch("0|[1-9][0-9]*", value) is not None and int(value) in known
+    return value in known
+
+
+def describe_refusal(key: str, value: str, known: Values) -> str:
+    """Return a sentence: the key does not take this value, and which ones it takes."""
+    if isinstance(known, range):
+        return f"{key}={value}: must be a whole number from {known.start:,} to {known.stop - 1:,}"
+    *most, last = known
+    if last.isdecimal():
+        return f"{key}={value}: must be {', '.join(most)} or {last}"
+    near = suggest_nearest(value, known) or f"; there are: {', '.join(known)}"
+    return f"unknown {key} {value}{near}"
+
+
+def list_texts(given: Mapping[str, object]) -> dict[str, list[object]]:
+    """Return a table of settings with a list of texts for each key: one value need not stand in a list, and a number
+    need not be a text. What is neither text nor number stays as it is."""
+    lists = {key: value if isinstance(value, list) else [value] for key, value in given.items()}
+    return {key: [str(one) if type(one) is int else one for one in values] for key, values in lists.items()}
 
 
 def stalled_role(point: str) -> Role:
@@ -100,9 +114,11 @@ def check_settings(scenario: str, settings: Mapping[str, list[str]]) -> None:
         if key not in known:
             there = f"it has: {', '.join(known)}" if known else "it has none"
             raise ValueError(f"settings: the scenario {scenario} has no key {key}; {there}")
+        if not values and key in DEFAULTS.get(scenario, {}):
+            raise ValueError(f"settings: {key} has no values; leave it out, or name one")
         for value in values:
             if not has_value(known[key], value):
-                raise ValueError(f"settings: unknown {key} {value}{describe_values(known[key], value)}")
+                raise ValueError(f"settings: {describe_refusal(key, value, known[key])}")
     for key in known:
         if not settings.get(key) and key not in DEFAULTS.get(scenario, {}):
             raise ValueError(f"settings: {key} is missing; the scenario {scenario} needs it")

@@ -11,7 +11,7 @@ from tlsmem.base import nearest
 from tlsmem.compare.figure_places import Place
 from tlsmem.config import toml_tables
 from tlsmem.config.campaigns import Definition
-from tlsmem.config.scenarios import SCENARIO_KEYS, combine_settings
+from tlsmem.config.scenarios import combine_settings, list_texts
 from tlsmem.gate import budget_meters, limits, scenario_meters
 from tlsmem.gate.limits import Limit
 from tlsmem.gate.scenario_meters import SETTING_KEYS
@@ -40,8 +40,7 @@ class Entry(Definition):
         """The keys of scenarios, such as `point`, are kept together."""
         if not isinstance(given, dict) or not (own := {key: given[key] for key in SETTING_KEYS if key in given}):
             return given
-        words = {key: str(value) if is_number(key, value) else value for key, value in own.items()}
-        return {key: value for key, value in given.items() if key not in own} | {OWN_KEYS: words}
+        return {key: value for key, value in given.items() if key not in own} | {OWN_KEYS: list_texts(own)}
 
     @field_validator("meter")
     @classmethod
@@ -78,11 +77,6 @@ class Entry(Definition):
             for role in budget_meters.choose_roles(self.role, self.meter, settings)
             for phase in budget_meters.choose_phases(self.phase, self.meter)
         ]
-
-
-def is_number(key: str, value: object) -> bool:
-    """Whether it is a number of a key that takes numbers."""
-    return type(value) is int and isinstance(SCENARIO_KEYS[SETTING_KEYS[key]][key], range)
 
 
 ENTRY_KEYS = (*(key for key in Entry.model_fields if key != "settings"), *SETTING_KEYS)

@@ -81,7 +81,7 @@ def figure_of_store(runs: Sequence[Record], role: str) -> Figure | Missing:
 
 
 def why_no_entry(settings: Settings) -> str | None:
-    """Entries can be told from open sessions only where all sessions end with their wave, and only over several waves."""
+    """Entries can be told from open sessions only where all sessions end with their wave, and over several waves."""
     given = dict(settings)
     if given["pattern"] != "waves":
         return f'pattern: entry cannot be of {given["pattern"]}, in which sessions outlive their wave; use "waves"'
