@@ -18,7 +18,7 @@ EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
 METER_NAMES = {
     "blocks": "blocks",
     "allocations": "allocations",
-    "rest": "tables of the library's own",
+    "rest": "process-wide tables",
     "rss": "RSS",
     "peak-rss": "peak RSS",
     "handshakes": "handshakes a second",

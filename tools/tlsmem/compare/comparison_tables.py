@@ -25,21 +25,21 @@ SITES = 10  # rows of a role's
 TITLES = {
     "heap": "Live heap per session",
     "allocations": "Allocations per handshake",
-    "rest": "Tables of the library's own",
+    "rest": "Process-wide tables of the library",
     "rss": "RSS per session",
     "peak-rss": "Peak RSS of the process",
     "time": "Handshakes and transfer",
 }
 CAPTIONS = {
-    "heap": "Bytes asked of the allocator and not given back, that one more session of the role adds; and blocks.",
-    "allocations": "Blocks that one more session allocates up to the end of the phase, freed or not.",
-    "rest": "Bytes of the process that grow with N and stay when sessions are closed: from the smaller N to this.",
-    "rss": "The line through (sessions, RSS), the median of repeats; of a pair two sessions.",
-    "peak-rss": "At this number of sessions, of clients and servers together, the median of repeats.",
-    "time": "Of one thread's own work, the median of repeats; MiB a second where it is transfer.",
+    "heap": "Live heap per additional session of the role, in bytes and in blocks.",
+    "allocations": "Blocks that each additional session allocates up to the end of the phase, freed or not.",
+    "rest": "Live heap that grows with N and stays when all sessions are closed: growth from the smaller N to this.",
+    "rss": "Slope of RSS over the number of sessions, in bytes; median of repeats. A pair counts as two sessions.",
+    "peak-rss": "Bytes at this N, which counts clients and servers; median of repeats.",
+    "time": "Rate of one thread, as if it did nothing else; median of repeats. Transfer is in MiB/s.",
 }
-OTHERS, IN_ALL = "{} other site{}", "in all, with the sites that are alike"
-NO_SITE = "no call stack tells of it"
+OTHERS, IN_ALL = "{} other site{}", "total, unchanged sites included"
+NO_SITE = "no call stack covers it"
 SiteCells = Callable[[SiteChange], list[Cell]]
 LiveChanges = tuple[Change, Change]  # of bytes and of blocks
 
@@ -157,8 +157,8 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     figures = [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
     figures += [optional(Column("old_bytes", old)), optional(Column("new_bytes", new))]
     caption = (
-        "Where the difference of live heap per session is from, by who called the allocator, innermost first: of each "
-        "suite and role the stage that changed most. The rows of one add up to its difference, to the byte and block."
+        "Which call sites the difference of live heap per session comes from, innermost caller first. For each suite "
+        "and role: the phase that changed most. Its rows add up to its difference, to the byte and block."
     )
     made = Table("sites", "Call sites", caption, site_columns(comparison, figures), headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):
@@ -173,8 +173,8 @@ def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Ta
     figures = [Column("more_blocks", f"{new} has"), Column("bytes", "bytes")]
     figures += [optional(Column("old_blocks", old)), optional(Column("new_blocks", new))]
     caption = (
-        "Where the difference of allocations per session is from, in blocks, freed or not, by who called the "
-        "allocator, innermost first. The rows of one add up to its difference."
+        "Which call sites the difference of allocations per session comes from, in blocks, freed or not; innermost "
+        "caller first. The rows of a suite and role add up to its difference."
     )
     columns = site_columns(comparison, figures)
     made = Table("allocation-sites", "Call sites of allocations", caption, columns, headed=headed(comparison) + 2)

@@ -16,11 +16,11 @@ from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Table
 
 SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
-OTHERS = "{} rows without a change are left out; --format csv and json have them."
-REFUSED = "Not compared, since declared settings differ (`--force` compares them all the same)"
-FORCED = "Compared by force, although declared settings differ"
+OTHERS = "{} rows without a change are left out; use --format csv or json to see them."
+REFUSED = "Not compared: declared settings differ (to compare them anyway: `--force`)"
+FORCED = "Compared because of --force, although declared settings differ"
 ALONE_TITLE = "On one side only"
-NOTES = "To be known"
+NOTES = "Notes"
 LARGEST_TITLE, UNCHANGED = "Largest changes", "No change"
 
 

@@ -24,7 +24,7 @@ from tlsmem.stats import contexts, session_cost
 from tlsmem.stats.change import SAME
 
 UNEXPLAINED = "unexplained"
-UNEXPLAINED_REASON = "the sites run is of one pair, the heap's slope of all sessions"
+UNEXPLAINED_REASON = "call stacks are those of one pair, the slope is over all sessions"
 Counted = Literal["heap", "allocations"]  # what is live, or all that was allocated, freed or not
 
 

@@ -32,25 +32,25 @@ class Wording(NamedTuple):
     caption: str
 
 
-UNEXPLAINED = "Unexplained is what the call stacks of one pair do not tell of all sessions."
+UNEXPLAINED = "Unexplained: what all sessions hold and the recorded call stacks, of one pair, do not cover."
 WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whether it is what grew since the baseline
     ("heap", True): Wording(
         "call sites that grew",
-        "Bytes and blocks that a session has live more than in the baseline at the end of the phase, by call site, "
-        f"innermost caller first; what shrank is not shown. {UNEXPLAINED}",
+        "Additional live bytes and blocks per session, compared with the baseline, at the end of the phase. Innermost "
+        f"caller first; sites that shrank are not shown. {UNEXPLAINED}",
     ),
     ("heap", False): Wording(
         "call sites that hold most",
-        "Bytes and blocks live at the end of the phase, of one pair, by call site, innermost caller first.",
+        "Live bytes and blocks of one pair at the end of the phase. Innermost caller first.",
     ),
     ("allocations", True): Wording(
         "call sites that allocate more",
-        "Blocks that a session allocates more than in the baseline up to the end of the phase, freed or not, by call "
-        f"site, innermost caller first; what shrank is not shown. {UNEXPLAINED}",
+        "Additional blocks that a session allocates up to the end of the phase, freed or not, compared with the "
+        f"baseline. Innermost caller first; sites that shrank are not shown. {UNEXPLAINED}",
     ),
     ("allocations", False): Wording(
         "call sites that allocate most",
-        "Blocks allocated up to the end of the phase, freed or not, of one pair, by call site, innermost caller first.",
+        "Blocks that one pair allocates up to the end of the phase, freed or not. Innermost caller first.",
     ),
 }
 SHOWN = (*EXACT_METERS, "rss", "peak-rss", *METERS)  # of rates memory says nothing

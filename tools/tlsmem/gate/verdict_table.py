@@ -9,9 +9,9 @@ from tlsmem.gate.verdicts import HELD, Number, Ruling
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
 
 CAPTION = (
-    "Counts of the heap are exact: any more than is allowed exceeds. RSS and rates are medians of repeats, and exceed "
-    "what is allowed when they do by more than the spread of the repeats, the baseline's included. What cannot be "
-    "judged counts as exceeded."
+    "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats: they "
+    "exceed a limit if they are beyond it by more than the spread of the repeats, the baseline's included. A budget "
+    "that cannot be judged counts as exceeded."
 )
 COLUMNS = (
     Column("stack", "stack", left=True),
@@ -21,7 +21,7 @@ COLUMNS = (
     Column("meter", "meter", left=True),
     Column("settings", "settings", left=True, usual=""),
     Column("limit", "limit"),
-    optional(Column("allowed", "that is")),
+    optional(Column("allowed", "limit, absolute")),
     Column("value", "value"),
     Column("beyond", "beyond"),
     optional(Column("spread", "spread")),

@@ -17,12 +17,12 @@ from tlsmem.tables.settings import SETTING_ASPECTS
 from tlsmem.tables.table import Column, Table, text_cell
 
 CAPTIONS = {
-    "heap": "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role "
-    "adds; from heap runs, exact. A pair is a client and a server with all that the process holds for them.",
-    "rss": "Bytes that one more session of the role adds to the process's resident memory: the slope over N, ± the "
-    "wider half of its 95 % interval over repeats; peak: of the run.",
-    "books": "Bytes that one more session of the role adds to what the allocator itself says is live, with what it "
-    "rounds up to: the slope over N, from RSS runs.",
+    "heap": "Live heap per additional session of the role, in bytes (blocks); exact, from heap runs. A pair is a "
+    "client and a server, with all that the process holds for them.",
+    "rss": "Resident bytes per additional session of the role: the slope of RSS over N, ± the wider half of its 95 % "
+    "interval over repeats. Peak: the highest RSS of the run.",
+    "books": "Bytes per additional session of the role that the allocator itself reports as live, its rounding "
+    "included: the slope over N, from RSS runs.",
 }
 ORDER = ("stack", "suite", "role")
 

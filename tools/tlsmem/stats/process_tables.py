@@ -15,9 +15,7 @@ from tlsmem.stats.remainders import HeapPair, keeps_state
 from tlsmem.stats.session_cost import HeapCost, Quotient
 
 ROLES = ("client", "server")
-TABLE_NOTE = (
-    "tables of the library's own, one for the process: they grow with N, and keep their size when sessions are closed"
-)
+TABLE_NOTE = "process-wide tables of the library: they grow with N and keep their size when sessions are closed"
 
 
 class TableSize(NamedTuple):
