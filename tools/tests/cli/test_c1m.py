@@ -33,6 +33,16 @@ def test_sessions_of_the_null_stack_are_as_predicted_and_made_once(tmp_path):
     assert second.stdout == first.stdout
 
 
+def test_fresh_makes_the_largest_run_again_too(tmp_path):
+    """What the recording has of that is no reason to leave it out, once the two small runs are made again."""
+    words = ("--stack=null@c", "--window=10", "--n=3000", f"--out={tmp_path}")
+    for options in (), ("--fresh",):
+        done = c1m(*words, *options)
+        assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in (tmp_path / "null@c.jsonl").read_text().splitlines()]
+    assert [run["sessions"] for run in runs] == [200, 400, 6000] * 2
+
+
 def test_memory_that_is_left_to_others_limits_the_number(tmp_path):
     """Of 10,000 GiB nothing is left for sessions: the two small runs stay, and the sentence names what fits."""
     refused = c1m("--stack=null@c", "--window=10", "--n=3000", "--reserve=10000", f"--out={tmp_path}")

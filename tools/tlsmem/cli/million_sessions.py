@@ -71,7 +71,8 @@ class SessionRuns:
                 (self.run_of(stack, one.sessions // 2), one.elapsed_ns / 1e9) for one in self.find_records(stack)
             ]
             await self.runner.record_all(to_go, exclusive.cores_first()[:1], self.recording, earlier)
-            self.records |= {one.key: one for one in append_records.load_existing(self.recording)}
+            made = {self.runner.provenance.key(run) for run in to_go}  # with --fresh, older runs must not count
+            self.records |= {one.key: one for one in append_records.load_existing(self.recording) if one.key in made}
         return [self.records[self.runner.provenance.key(run)] for run in runs]
 
     async def measure(self, stack: str) -> bool:
