@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -94,6 +95,17 @@ def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
     assert samples(text) == expected
     assert "# TYPE tls_heap_live_bytes gauge\n" in text
     assert "# TYPE tls_heap_allocated_bytes_total counter\n" in text
+
+
+def test_a_client_that_breaks_off_leaves_no_traceback(tmp_path):
+    """By a reset in the middle of its request. The next one is answered."""
+    with metered("--listen=127.0.0.1:0", folder=tmp_path) as (_, _, _, said):
+        url, port = wait_for(r"http://127.0.0.1:(\d+)/metrics", said).group(0, 1)
+        with socket.create_connection(("127.0.0.1", int(port))) as broken:
+            broken.sendall(b"GET /metr")
+            broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert b"tls_heap_live_bytes" in urllib.request.urlopen(url).read()
+    assert "Traceback" not in said.read_text()
 
 
 def test_the_dashboard_shows_every_metric_and_no_other():

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET, AF_INET6
+from typing import Any
 
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -38,6 +39,11 @@ class Endpoint:
         class Server(ThreadingHTTPServer):
             address_family = AF_INET6 if ":" in host else AF_INET
             daemon_threads = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """Drop a connection that its client has broken off, without the traceback that other errors print."""
+                if not isinstance(sys.exception(), ConnectionError):
+                    super().handle_error(request, client_address)
 
         try:
             self.server = Server((host, int(port)), Handler)

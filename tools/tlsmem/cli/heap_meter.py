@@ -41,8 +41,10 @@ class TreeWatcher:
         self.growth = heap_growth.Growth() if given.growth else None
 
     def connections(self) -> dict[int, int]:
-        """Return the number of connections by port, of those that are to be counted."""
-        pid = next(iter(self.tree.current), self.tree.root)
+        """Return the number of connections by port, of those that are to be counted.
+
+        Two threads call it: the list is taken at once, since the other one may change the processes meanwhile."""
+        pid = next(iter(list(self.tree.current)), self.tree.root)
         return {port: heap_metrics.count_connections(pid, port) for port in self.given.connections or ()}
 
     def metrics(self) -> str:
