@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import ssl
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tlsmem.base.paths import ROOT
+from tlsmem.live.client_process import ClientFailed, Connection
 from tlsmem.live.servers import CERTS
 
 SMALL = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -133,3 +135,26 @@ def test_a_certificate_of_another_root_is_refused(clients):
 def test_nobody_who_listens_is_a_sentence(clients):
     clients("configure", port=1, root=None, protocol="TLSv1.3", limit_s=10, descriptors=100)
     assert clients("connect", count=1) == {"failed": "the server refused a connection: Connection refused"}
+
+
+def test_a_connection_that_the_kernel_refuses_at_once_is_a_sentence():
+    """As it does where no port is left. The socket itself keeps no error, and would count as connected."""
+    with pytest.raises(ClientFailed, match=r"^a connection cannot be opened: \w+"):
+        Connection(("255.255.255.255", 8080), "127.0.0.1", None)
+
+
+def test_a_request_that_does_not_fit_is_a_sentence(clients):
+    """Nobody reads at the other end, and it is more than the kernel keeps for both."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        clients("configure", port=port, root=None, protocol="", limit_s=10, descriptors=100)
+        clients("connect", count=1)
+        answer = clients("exchange", request=SMALL, body_bytes=64 << 20, reply_bytes=1)
+    assert answer == {"failed": "the server takes no more bytes: its receive buffer is full"}
+
+
+def test_an_answer_without_a_length_in_digits_is_a_sentence(clients, server):
+    connect(clients, server, 1)
+    server.reply = b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nx"
+    answer = clients("exchange", request=SMALL, body_bytes=0, reply_bytes=None)
+    assert answer == {"failed": "the server's answer to GET / has no Content-Length"}

@@ -3,6 +3,7 @@
 It reads one command a line on stdin, as JSON, and answers each with one line: {"done": ...} or {"failed": "sentence"}.
 It runs apart so that its memory, and the kernel's for its ends, are not the server's. Standard library only."""
 
+import errno
 import json
 import os
 import resource
@@ -31,7 +32,8 @@ class Connection:
         self.socket.setblocking(False)
         self.socket.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
         self.socket.bind((source, 0))
-        self.socket.connect_ex(endpoint)
+        if (error := self.socket.connect_ex(endpoint)) not in (0, errno.EINPROGRESS):  # such as no port that is left
+            raise ClientFailed(f"a connection cannot be opened: {os.strerror(error)}")
         self.received = bytearray()
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls, self.is_complete = None, False
@@ -53,8 +55,13 @@ class Connection:
         return self.is_complete
 
     def flush(self) -> None:
-        """Send what the library wants to send. A few records fit into the socket's buffer."""
-        if (data := self.outgoing.read()) and self.socket.send(data) != len(data):
+        """Send what the library wants to send."""
+        if data := self.outgoing.read():
+            self.send_bytes(data)
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send all of it: a few records fit into the socket's buffer."""
+        if self.socket.send(data) != len(data):
             raise ClientFailed("the server takes no more bytes: its receive buffer is full")
 
     def pull(self) -> None:
@@ -84,7 +91,7 @@ class Connection:
     def send(self, data: bytes) -> None:
         """Send application data."""
         if not self.tls:
-            self.socket.send(data)
+            self.send_bytes(data)
             return
         self.tls.write(data)
         self.flush()
@@ -226,7 +233,7 @@ def read_length(head: bytes) -> int:
     """Return the Content-Length of a reply. Raises ClientFailed where it has none: its end cannot be told."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length":
+        if name.strip().lower() == b"content-length" and value.strip().isdigit():
             return int(value)
     raise ClientFailed("the server's answer to GET / has no Content-Length")
 
@@ -252,7 +259,7 @@ def main() -> None:
             answer = {"done": commands[name](**arguments)}
         except ClientFailed as error:
             answer = {"failed": str(error)}
-        except (OSError, ssl.SSLError) as error:
+        except OSError as error:  # errors of TLS among them
             answer = {"failed": f"{name}: {error.strerror or error}"}
         print(json.dumps(answer), flush=True)
 
