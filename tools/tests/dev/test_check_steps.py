@@ -17,7 +17,7 @@ check-layers: other = check-types
 check-types: other = check-layers
 check-layers check-types: ; {MEET}
 check-c: ; @exec sleep 60
-check-python: ; @echo '........ [ 25%]'; echo '......F. [ 50%]'
+check-harnesses: ; @echo '........ [ 25%]'; echo '......F. [ 50%]'
 """
 
 
@@ -48,7 +48,7 @@ def test_steps_that_ask_for_one_cpu_run_side_by_side(root, capfd):
 
 def test_what_runs_beside_a_step_that_fails_is_ended(root, capfd):
     priors = tomllib.loads(check_steps.PRIORS.read_text())
-    assert priors["check-c"]["cpus"] == 1 and "cpus" not in priors["check-python"]
+    assert priors["check-c"]["cpus"] == 1 and "cpus" not in priors["check-harnesses"]
     begin = time.monotonic()
     assert check_steps.run(["check-c", "check-go"], [], root, cpus=2) == 2  # there is no rule for the second here
     assert time.monotonic() - begin < 30  # not the minute of check-c
@@ -56,11 +56,11 @@ def test_what_runs_beside_a_step_that_fails_is_ended(root, capfd):
 
 
 def test_pytest_s_own_percentage_says_how_far_it_is(root):
-    board = check_steps.StepBoard(["check-python"], root)
-    step = check_steps.start_step(check_steps.Step("check-python", 1), [], board, root)
+    board = check_steps.StepBoard(["check-harnesses"], root)
+    step = check_steps.start_step(check_steps.Step("check-harnesses", 1), [], board, root)
     step.process.wait()
     step.reader.join()
-    assert board.estimate.tasks["check-python"].told == 0.5
+    assert board.estimate.tasks["check-harnesses"].told == 0.5
 
 
 def test_what_a_step_took_here_counts_and_scales_the_others(root):
