@@ -60,3 +60,32 @@ def test_a_window_above_the_number_of_connections_is_all_of_them(tmp_path):
         "1,000 connections window 100 rss",
         "1,000 connections window 1,000 rss",
     ]
+
+
+RECORDED = "data/2026-11-24-amd-epyc-p0457-live"
+
+
+def test_a_recording_is_printed_of_one_server_alone():
+    every, one = live(RECORDED), live(RECORDED, "--server=go")
+    assert one.returncode == 0, one.stderr
+    assert "nginx" in every.stdout and "nginx" not in one.stdout
+    rows = [line for line in every.stdout.splitlines() if line.startswith("| go ")]
+    assert rows and all(line.split()[1] == "go" for line in one.stdout.splitlines() if line.startswith("| go"))
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "sentence"),
+    [
+        (["--server=apache"], 1, f"memtest: {RECORDED} has no live runs of --server=apache; it has: "),
+        (["--n=100"], 2, "error: --n is of new runs, and RECORDING prints what is recorded; --server selects from it"),
+        (
+            ["--list"],
+            2,
+            "error: --list is of new runs, and RECORDING prints what is recorded; --server selects from it",
+        ),
+    ],
+)
+def test_what_selects_nothing_of_a_recording_is_refused(options, status, sentence):
+    refused = live(RECORDED, *options)
+    assert (refused.returncode, refused.stdout) == (status, "")
+    assert sentence in refused.stderr

@@ -5,6 +5,7 @@ verified handshake, at most WINDOW of them at a time, ask once, exchange a full 
 starts the server afresh: plain and over TLS, as it is (RSS) and under the heap meter (live heap). Recorded runs are
 skipped, so the same command continues. It needs root, for network namespaces and memory cgroups."""
 
+import argparse
 import signal
 import sys
 
@@ -18,6 +19,7 @@ EXAMPLES = """examples:
   tools/live.py --server nginx --n 9900 --hollow             clients that forget TLS once they are connected
   tools/live.py --server nginx --list                        what would run, and what is recorded already
   tools/live.py data/local/2026-11-24-some-cpu               the tables of what is recorded; nothing runs
+  tools/live.py data/local/2026-11-24-some-cpu --server go   the same of one server
 
 Exit status 1: a run failed; its record says why."""
 
@@ -26,14 +28,25 @@ def parser() -> CommandParser:
     return make_parser("live", __doc__, EXAMPLES)
 
 
+def refuse_options_of_runs(words: CommandParser, given: argparse.Namespace) -> None:
+    """Exit with a sentence where a recording is to be printed and an option is given that only new runs have."""
+    usual = vars(words.parse_args([])) | {"recording": given.recording, "server": given.server}
+    for name, value in vars(given).items():
+        if value != usual[name]:
+            option = f"--{name.replace('_', '-')}"
+            words.error(f"{option} is of new runs, and RECORDING prints what is recorded; --server selects from it")
+
+
 def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    given = parser().parse_args()
+    words = parser()
+    given = words.parse_args()
     if given.recording:
+        refuse_options_of_runs(words, given)
         venv.activate()
         from tlsmem.cli import live_campaign
 
-        live_campaign.show(given.recording)
+        live_campaign.show(given.recording, server=given.server)
         return
     options = {"SERVER": given.server, "N": given.n, "WINDOW": given.window, "OUT": given.out}
     option_check.check_goal_or_exit("live", options, whole=True)

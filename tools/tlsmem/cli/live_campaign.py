@@ -195,8 +195,8 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)
 
 
-def show(recording: Path, keys: Collection[str] | None = None) -> None:
-    """Print the tables of these runs, or of all. Exits with a sentence where there is none."""
+def show(recording: Path, keys: Collection[str] | None = None, server: str | None = None) -> None:
+    """Print the tables of these runs, or of one server, or of all. Exits with a sentence where there is none."""
     from tlsmem.plan import live_prediction
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, render
@@ -204,6 +204,11 @@ def show(recording: Path, keys: Collection[str] | None = None) -> None:
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
         sys.exit(f"memtest: {shorten(recording)}: no live runs here; make live SERVER=nginx OUT={shorten(recording)}")
+    if server:
+        there = dict.fromkeys(one.server for one in records)
+        records = [one for one in records if one.server == server]
+        if not records:
+            sys.exit(f"memtest: {shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.exit_on_write_error():
         tables = [*live.build(records), live_prediction.prediction_table(records, among)]
