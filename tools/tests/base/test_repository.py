@@ -139,8 +139,6 @@ def test_whatever_records_is_held_to_it(capsys):
 @pytest.mark.parametrize(
     "command",
     [
-        ["gate.py", "docs/BUDGET.toml", "--out=data"],
-        ["gate.py", "docs/BUDGET.toml", "--new-baseline=data"],
         ["compare_builds.py", "--a=openssl@3.4.1", "--b=openssl@3.5.5", "--out=data"],
         ["compare_versions.py", "--library=openssl", "--out=data"],
     ],
@@ -150,6 +148,36 @@ def test_commands_that_build_refuse_before_they_build(command):
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"memtest: data is where recordings are, not one of them{ELSEWHERE}"
+
+
+@pytest.mark.parametrize("option", ["--out", "--new-baseline"])
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [
+        ("data", "data is where recordings are, not one of them"),
+        ("README.md", "{}=README.md: README.md is a file, and a recording is a directory"),
+        ("README.md/new", "{}=README.md/new: README.md is a file, and a recording is a directory"),
+    ],
+)
+def test_the_gate_refuses_a_place_with_its_own_option_as_the_way_out(option, place, what):
+    words = [sys.executable, "tools/gate.py", "docs/BUDGET.toml", f"{option}={place}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"memtest: {what.format(option)}; {option}=data/local/NAME records elsewhere\n"
+
+
+def test_a_file_is_no_recording_whatever_else_is_changed(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="file is a file, and a recording is a directory; OUT=data/local/NAME"):
+        repository.check_recording(tmp_path / "file/below")
+
+
+@pytest.mark.parametrize("command", ["plot_timing.py data/2026-11-22-amd-epyc --out", "plot_slides.py data --output"])
+def test_pictures_are_not_drawn_into_a_file(command):
+    words = [sys.executable, *f"tools/{command} Makefile".split()]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Makefile is a file; name a directory that is there, or a new one" in done.stderr
 
 
 def test_a_report_may_be_written_anywhere(clone):

@@ -29,6 +29,7 @@ def as_options(*words: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words)
 
 
+NEW = "name a directory that is there, or a new one"
 THREE = "null@c null@rust null@go openssl@3.5.5 rustls+aws-lc@0.23.46 go@1.26.8"
 
 
@@ -103,13 +104,13 @@ def test_the_other_options():
     )
     for option, value in {"WINDOW": "0", "HEAP": "some", "REPEATS": "0", "JOBS": "none", "FRESH": "2"}.items():
         assert f"{option}={value}" in refusal(**{option: value})
-    assert "is a file" in refusal(OUT=__file__)
+    assert refusal(OUT=__file__) == f"OUT={__file__} is a file; {NEW}"
 
 
 def test_a_directory_that_cannot_be_made_or_written_is_refused_before_anything_is_built(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     place = tmp_path / "file/below/it"
-    assert refusal(OUT=str(place)) == f"OUT={place}: {tmp_path / 'file'} is not a directory"
+    assert refusal(OUT=str(place)) == f"OUT={place}: {tmp_path / 'file'} is a file; {NEW}"
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
     assert refusal(OUT=str(tmp_path / "new")) == f"OUT={tmp_path / 'new'}: {tmp_path} is not writable"
 

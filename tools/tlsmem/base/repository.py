@@ -8,7 +8,6 @@ from pathlib import Path
 from tlsmem.base.paths import ROOT
 
 DATA, LOCAL = "data", "data/local"  # recordings of the repository, and the user's own, which git ignores
-ELSEWHERE = f"OUT={LOCAL}/NAME records elsewhere"
 MANIFEST = "manifest.json"  # beside the files of a recording that is sealed: it takes no more runs
 
 
@@ -38,33 +37,41 @@ def is_sealed(recording: Path) -> bool:
     return (recording / MANIFEST).exists()
 
 
-def check_recording(recording: Path, named: bool = True) -> None:
-    """Raise ValueError with one sentence when runs must not be added to this directory.
+def is_no_directory(place: Path) -> bool:
+    """Return whether something is there, and no directory."""
+    return os.path.exists(place) and not os.path.isdir(place)
+
+
+def check_recording(recording: Path, named: bool = True, option: str = "OUT") -> None:
+    """Raise ValueError with one sentence when runs must not be added to this directory, which the option names.
 
     Recordings of the repository take runs only when the user named them, and only from a clean tree."""
+    elsewhere = f"{option}={LOCAL}/NAME records elsewhere"
+    if file := next((one for one in (recording, *recording.parents) if is_no_directory(one)), None):
+        raise ValueError(f"{option}={recording}: {file} is a file, and a recording is a directory; {elsewhere}")
     place, data, local = map(os.path.realpath, (recording, ROOT / DATA, ROOT / LOCAL))
     if place in (data, local):
-        raise ValueError(f"{recording} is where recordings are, not one of them; {ELSEWHERE}")
+        raise ValueError(f"{recording} is where recordings are, not one of them; {elsewhere}")
     if is_sealed(recording):
-        raise ValueError(f"{recording} is sealed, so it takes no more runs; {ELSEWHERE}")
+        raise ValueError(f"{recording} is sealed, so it takes no more runs; {elsewhere}")
     outside = place.startswith(f"{local}/") or not place.startswith(f"{data}/")
     if outside and not is_committed(place):
         return
     if not named:
-        raise ValueError(f"{recording} is committed, so only OUT= by this name adds runs to it; {ELSEWHERE}")
+        raise ValueError(f"{recording} is committed, so only {option}= by this name adds runs to it; {elsewhere}")
     try:
         changed = changed_files()
     except (FileNotFoundError, subprocess.CalledProcessError):
-        raise ValueError(f"{recording} takes runs from a git clone only, and this is none; {ELSEWHERE}") from None
+        raise ValueError(f"{recording} takes runs from a git clone only, and this is none; {elsewhere}") from None
     if changed:
         files = changed[0] + (f" and {len(changed) - 1} more" if changed[1:] else "")
-        raise ValueError(f"{recording} takes runs from a clean tree only: commit or stash {files}; {ELSEWHERE}")
+        raise ValueError(f"{recording} takes runs from a clean tree only: commit or stash {files}; {elsewhere}")
 
 
-def check_recording_or_exit(recording: Path, named: bool = True) -> None:
+def check_recording_or_exit(recording: Path, named: bool = True, option: str = "OUT") -> None:
     """Call check_recording for a command: exit with status 2 and the sentence where it raises."""
     try:
-        check_recording(recording, named)
+        check_recording(recording, named, option)
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)

@@ -33,7 +33,7 @@ def main() -> None:
     given = asked.parse_args()
     option_check.check_definitions_or_exit()
     if target := given.out or given.new_baseline:
-        repository.check_recording_or_exit(target)
+        repository.check_recording_or_exit(target, option="--out" if given.out else "--new-baseline")
     venv.activate(core=True)
     from tlsmem.gate import judge
 

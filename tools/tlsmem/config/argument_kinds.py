@@ -1,12 +1,23 @@
 """Kinds and words that options of several commands share. Standard library only."""
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 
+from tlsmem.base.repository import is_no_directory
 from tlsmem.config import amounts, choices
-from tlsmem.config.option_kinds import Parsed
+from tlsmem.config.option_kinds import NAME_DIRECTORY, Parsed
 from tlsmem.config.option_model import Words
 
+
+def parse_new_directory(text: str) -> Path:
+    """A directory that is there, or can be made: the type of an argument."""
+    if file := next((one for one in (Path(text), *Path(text).parents) if is_no_directory(one)), None):
+        raise ArgumentTypeError(f"{file} is a file; {NAME_DIRECTORY}")
+    return Path(text)
+
+
 PATH = Parsed(Path, "a path")
+NEW_DIRECTORY = Parsed(parse_new_directory, "a directory")
 WHOLE = Parsed(int, "a whole number")
 TIME_OF_RUN = Parsed(amounts.parse_time_limit, "seconds")
 SIZE = Parsed(amounts.parse_size, "a size: `16GiB`")

@@ -1,7 +1,7 @@
 """The options of commands that read profiles and recordings. Standard library only."""
 
 from tlsmem.config import choices
-from tlsmem.config.argument_kinds import HOW, LOOK, PATH, POSITIVE, USUAL_SUITE, WHOLE
+from tlsmem.config.argument_kinds import HOW, LOOK, NEW_DIRECTORY, PATH, POSITIVE, USUAL_SUITE, WHOLE
 from tlsmem.config.option_kinds import Choice, Flag
 from tlsmem.config.option_model import Option, Words, each
 from tlsmem.config.table_names import TABLES
@@ -140,7 +140,7 @@ READING_ARGUMENTS = (
     Option(
         "--out",
         "directory for the pictures",
-        PATH,
+        NEW_DIRECTORY,
         commands={"plot_timing": "pictures"},
         dest="output",
         metavar="DIR",
@@ -149,7 +149,7 @@ READING_ARGUMENTS = (
     Option(
         "--output",
         "directory for the slides",
-        PATH,
+        NEW_DIRECTORY,
         commands={"plot_slides": "docs/slides"},
         flags=("-o", "--output"),
         metavar="DIR",

@@ -190,12 +190,15 @@ def usual_stacks() -> list[str]:
     return [*dict.fromkeys(named)]
 
 
+NAME_DIRECTORY = "name a directory that is there, or a new one"
+
+
 def check_can_be_written(option: str, directory: str) -> None:
     """Raise ValueError when no files can be written into the directory, or it cannot be made."""
     place = Path(directory).absolute()
     nearest = next(one for one in (place, *place.parents) if one.exists())
     if not nearest.is_dir():
-        raise ValueError(f"{option}={directory}: {nearest} is not a directory")
+        raise ValueError(f"{option}={directory}: {nearest} is a file; {NAME_DIRECTORY}")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise ValueError(f"{option}={directory}: {nearest} is not writable")
     try:
@@ -220,7 +223,8 @@ class Directory(Kind):
         except OSError as error:
             raise ValueError(f"{option}={value}: {error.strerror}") from None
         if there and not is_directory:
-            raise ValueError(f"{option}={value} is a file; it must be a directory")
+            way_out = f"it must be {self.must_exist}" if self.must_exist else NAME_DIRECTORY
+            raise ValueError(f"{option}={value} is a file; {way_out}")
         if self.must_exist and not there:
             raise ValueError(f"{option}={value} does not exist; it must be {self.must_exist}")
         if not self.must_exist:
@@ -240,6 +244,16 @@ class File(Kind):
 
     def describe(self) -> str:
         return "a file"
+
+
+def check_sources(option: str, value: str, directory: str) -> None:
+    """Raise ValueError when this is no directory that can hold a library's sources; `value` has it in it."""
+    if directory.startswith("-") or not directory.isprintable():
+        raise ValueError(f"{option}={value!r}: the directory begins with a dash or contains a line break; rename it")
+    place = os.path.expanduser(directory)
+    if not os.path.isdir(place):
+        wrong = "is a file" if os.path.exists(place) else "does not exist"
+        raise ValueError(f"{option}={value}: {directory} {wrong}; it must be the directory of a library's sources")
 
 
 @dataclass(frozen=True)
@@ -263,9 +277,7 @@ class Build(Kind):
             wanted = "a revision" if how == "git" else "a directory"
             raise ValueError(f"{option}={value}: {wanted} is missing after {how}:")
         if how == "path":
-            Directory().check(option, what)
-            if not os.path.exists(os.path.expanduser(what)):
-                raise ValueError(f"{option}={value}: {what} does not exist")
+            check_sources(option, value, what)
 
     def describe(self) -> str:
         return "a stack, `LIBRARY@git:REVISION` or `LIBRARY@path:DIRECTORY`"
