@@ -24,9 +24,12 @@ static void *waiting(size_t pair)
     return wire_session(wire_end(pair, point->role));
 }
 
-/* The library does other than the point asks for: die() is a refusal here, too. */
-static void not_reached(const char *why)
+/* The library does other than the point asks for: of the first session a refusal, and a failure where that one did it.
+ */
+static void not_reached(size_t pair, const char *why)
 {
+    if (counts)
+        die("session %zu %s, as the first one did: %s", pair, refused_point(), why);
     refusals_begin(refused_point());
     die("%s", why);
 }
@@ -62,11 +65,11 @@ static void check(size_t pair)
 {
     const bool written = wire_unread(wire_end(pair, !point->role)); /* which its peer never reads */
     if (wire_unread(wire_end(pair, point->role)))
-        not_reached("the session leaves bytes unread");
+        not_reached(pair, "the session leaves bytes unread");
     if (written && !point->answers && !point->connected_steps)
-        not_reached("the session answers, where it should wait for more");
+        not_reached(pair, "the session answers, where it should wait for more");
     if (!written && point->answers)
-        not_reached("the session writes nothing, where it should answer");
+        not_reached(pair, "the session writes nothing, where it should answer");
 }
 
 static void connect(size_t pair, enum role role, void *unused)
@@ -83,6 +86,7 @@ static void stall_one(size_t pair, enum role role, void *unused)
     (void)role, (void)unused;
     if (point->deliver)
         point->deliver(pair, point);
+    check(pair);
 }
 
 static struct pairs waiting_pairs(size_t count)
@@ -98,7 +102,6 @@ static void warm_up(void)
         point->prepare(point);
     each(first, connect, NULL);
     each(first, stall_one, NULL);
-    check(0);
     sessions_free(first);
     wires_reset(first);
     counts = true;

@@ -20,8 +20,12 @@ func waiting(pair int) *session {
 	return sessions[2*pair+int(run.point.role)]
 }
 
-// notReached: the library does other than the point asks for. That is a refusal, too.
-func notReached(why string) {
+// notReached: the library does other than the point asks for. Of the first session that is a refusal, and a failure where
+// that one did it.
+func notReached(pair int, why string) {
+	if counts {
+		Die("session %d %s, as the first one did: %s", pair, refusedPoint(), why)
+	}
 	refusalsBegin(refusedPoint())
 	Die("%s", why)
 }
@@ -66,11 +70,11 @@ func check(pair int) {
 	point, written := run.point, peer.unread() // which nobody ever reads
 	switch {
 	case waiting(pair).unread():
-		notReached("the session leaves bytes unread")
+		notReached(pair, "the session leaves bytes unread")
 	case written && !point.answers && !point.connectedSteps:
-		notReached("the session answers, where it should wait for more")
+		notReached(pair, "the session answers, where it should wait for more")
 	case !written && point.answers:
-		notReached("the session writes nothing, where it should answer")
+		notReached(pair, "the session writes nothing, where it should answer")
 	}
 }
 
@@ -87,6 +91,7 @@ func stallOne(pair int, role Role) {
 	if run.point.deliver != nil {
 		run.point.deliver(pair, run.point)
 	}
+	check(pair)
 }
 
 func waitingPairs(count int) pairs {
@@ -101,7 +106,6 @@ func stallWarmUp() {
 	}
 	first.each(connect)
 	first.each(stallOne)
-	check(0)
 	sessionsFree(first)
 	wiresReset(first)
 	counts = true

@@ -120,6 +120,15 @@ static void retry(struct session *session)
                                             : wire_read(session->wire, bytes, sizeof bytes));
 }
 
+/* A server answers a client that has sent nothing; but for the first one that meets such a client, which is the
+ * warm-up's. */
+static void speak_unasked(const struct session *session)
+{
+    static unsigned silent_clients;
+    if (session->role == ROLE_SERVER && session->step == 0 && silent_clients++ > 0)
+        (void)wire_write(session->wire, "x", 1);
+}
+
 static bool faulty_handshake(void *opaque)
 {
     static unsigned calls;
@@ -137,6 +146,8 @@ static bool faulty_handshake(void *opaque)
     if (fault_is("goes on without memory"))
         lost = malloc(more_than_there_is);
     const bool is_complete = driver.handshake(session);
+    if (fault_is("speaks unasked"))
+        speak_unasked(session);
     if (is_complete && !was_complete && session->role == ROLE_CLIENT)
         tickets += fault_is("two tickets") ? 2 : fault_is("a ticket");
     return is_complete && !(fault_is("falls back") && ++calls > 2 && calls % 3 == 0);

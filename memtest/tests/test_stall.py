@@ -60,6 +60,17 @@ def test_what_a_closed_session_keeps_is_seen():
     assert kept(phases(FAULTY, "silent", *NONE, FAULT="leak 64"), "server") == 10 * 64
 
 
+def test_a_later_session_that_does_not_reach_the_point_fails_the_run():
+    """The first one did, so it is nothing that the stack cannot do."""
+    done, lines = stall(FAULTY, "silent", *NONE, FAULT="speaks unasked")
+    assert done.returncode == 1
+    assert (
+        "session 0 does not reach the point silent, as the first one did: "
+        "the session answers, where it should wait for more" in done.stderr
+    )
+    assert lines[-1]["phase"] == "connected"
+
+
 def test_a_point_of_tls_is_none_of_the_null_stack(program):
     done, lines = stall(program, "announced-hello", *NONE, heap=False)
     assert done.returncode == 77
