@@ -49,7 +49,7 @@ _Noreturn void unsupported(const char *reason)
     _exit(77);
 }
 
-/* A driver's last words, as a reason. Tools take the suite off again (verdict.of_any_suite). */
+/* A driver's last words, as a reason. Tools take the suite off again (strip_suite). */
 static _Noreturn void refuse(const char *format, va_list arguments)
 {
     static char words[512], reason[1024];
@@ -88,7 +88,7 @@ const char *suite_path(char path[PATH_BYTES], const struct suite *suite, const c
     return path;
 }
 
-/* NULL, or why the driver cannot do the suite. Tools take the suite off again (verdict.of_any_suite). */
+/* NULL, or why the driver cannot do the suite. Tools take the suite off again (strip_suite). */
 static const char *refusal(const struct driver *driver, const struct suite *suite)
 {
     static char *sentence; /* as long as argv has it be */

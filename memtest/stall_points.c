@@ -3,6 +3,7 @@
 #include "hello.h"
 #include "server_flight.h"
 #include "stall.h"
+#include "tls_bytes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,9 +41,8 @@ static void capture(const struct stall_point *point)
 /* A record of six bytes: the header of a message of that many, and its first two. */
 static void announce(size_t pair, unsigned char type, size_t bytes, unsigned char minor)
 {
-    const unsigned char record[] = {
-        22, 3, minor, 0, 6, type, (unsigned char)(bytes >> 16), (unsigned char)(bytes >> 8), (unsigned char)bytes,
-        3,  3};
+    unsigned char record[] = {HANDSHAKE_RECORD, 3, minor, 0, 6, type, 0, 0, 0, 3, 3};
+    number_put(record + RECORD_HEADER + 1, 3, bytes);
     stall_send(pair, record, sizeof record);
 }
 
@@ -83,14 +83,15 @@ static void extend(const struct stall_point *point)
     capture(point);
     memset(body, 'x', point->bytes);
     if (point->extension == ALPN) {
-        body[0] = (unsigned char)((point->bytes - 2) >> 8);
-        body[1] = (unsigned char)(point->bytes - 2);
+        number_put(body, 2, point->bytes - 2);
         for (size_t at = 2; at < point->bytes; at += 10)
             body[at] = point->bytes - at > 19 ? 9 : (unsigned char)(point->bytes - at - 1);
     }
     if (point->extension == SERVER_NAME_EXTENSION) {
         const size_t name = point->bytes - 5;
-        memcpy(body, (unsigned char[]){(name + 3) >> 8, name + 3, 0, name >> 8, name}, 5);
+        number_put(body, 2, name + 3);
+        body[2] = 0; /* a host name */
+        number_put(body + 3, 2, name);
         for (size_t at = 5 + 63; at < point->bytes - 1; at += 64)
             body[at] = '.'; /* as no label is longer */
     }
@@ -106,8 +107,10 @@ static void offer_ticket(const struct stall_point *point)
     capture(point);
     hello_extend(&hello, PSK_KEY_EXCHANGE_MODES, (const unsigned char[]){1, 1}, 2);
     memset(body, 'x', sizeof body);
-    memcpy(body, (unsigned char[]){(identity + 6) >> 8, identity + 6, identity >> 8, identity}, 4);
-    memcpy(body + 4 + identity + 4, (unsigned char[]){0, binder + 1, binder}, 3);
+    number_put(body, 2, identity + 6);
+    number_put(body + 2, 2, identity);
+    number_put(body + 4 + identity + 4, 2, binder + 1);
+    number_put(body + 4 + identity + 4 + 2, 1, binder);
     hello_extend(&hello, PRE_SHARED_KEY, body, 4 + identity + 4 + 3 + binder);
 }
 
@@ -164,11 +167,12 @@ static void send_ticket(size_t pair, const struct stall_point *point)
 /* Up to the first record of application data, which in TLS 1.3 begins the client's Certificate. */
 static size_t first_protected_record(const unsigned char *flight, size_t size)
 {
-    for (size_t at = 0; at + 5 <= size;) {
-        const bool is_protected = flight[at] == 23;
-        at += 5 + (flight[at + 3] << 8 | flight[at + 4]);
-        if (is_protected)
-            return at;
+    for (size_t at = 0, end; at + RECORD_HEADER <= size; at = end) {
+        end = at + RECORD_HEADER + number(flight + at + 3, 2);
+        if (end > size)
+            die("the client's second flight ends within a record");
+        if (flight[at] == APPLICATION_RECORD)
+            return end;
     }
     die("the client's second flight has no protected record");
 }

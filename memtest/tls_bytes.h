@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-enum { RECORD_HEADER = 5, MOST_IN_RECORD = 16384, MESSAGE_HEADER = 4, HANDSHAKE_RECORD = 22 };
+enum { RECORD_HEADER = 5, MOST_IN_RECORD = 16384, MESSAGE_HEADER = 4 };
+enum { HANDSHAKE_RECORD = 22, APPLICATION_RECORD = 23 }; /* types */
 
 /* The number in so many bytes, the most significant first. */
 static inline size_t number(const unsigned char *bytes, size_t width)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,11 +174,13 @@ func sendTicket(pair int, of *stallPoint) {
 
 // firstProtectedRecord is up to the first record of application data, which in TLS 1.3 begins the client's Certificate.
 func firstProtectedRecord(flight []byte) []byte {
-	for at := 0; at+recordHeader <= len(flight); {
-		protected := flight[at] == applicationRecord
-		at += recordHeader + (int(flight[at+3])<<8 | int(flight[at+4]))
-		if protected {
-			return flight[:at]
+	for at, end := 0, 0; at+recordHeader <= len(flight); at = end {
+		end = at + recordHeader + int(binary.BigEndian.Uint16(flight[at+3:]))
+		if end > len(flight) {
+			Die("the client's second flight ends within a record")
+		}
+		if flight[at] == applicationRecord {
+			return flight[:end]
 		}
 	}
 	Die("the client's second flight has no protected record")
