@@ -1,10 +1,13 @@
 """Live runs are appended, read back as they were, and a line that is none is named."""
 
+import os
+
 import pytest
 from backports import zstd
 
 from tests.support.live import live_record
 from tlsmem.schema import seal_recording
+from tlsmem.schema.checksum import add_checksum, remove_checksum
 from tlsmem.schema.live_records import Samples, append_live, load_live
 from tlsmem.schema.manifest import BadRecording
 
@@ -20,9 +23,51 @@ def test_what_is_appended_is_read_back(tmp_path):
 def test_a_line_that_is_no_run_is_named_with_its_file(tmp_path):
     append_live(tmp_path, live_record(1000))
     file = tmp_path / "live/nginx.jsonl"
-    file.write_text(file.read_text() + file.read_text().replace('"window":1000', '"window":0'))
+    file.write_bytes(file.read_bytes() + add_checksum(without_checksum(file).replace(b'"window":1000', b'"window":0')))
     with pytest.raises(BadRecording, match=r"nginx\.jsonl: line 2: window"):
         load_live(tmp_path)
+
+
+def without_checksum(file):
+    """The last line of the file."""
+    return remove_checksum(file.read_bytes().splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda line: line.replace(b'"rss_bytes":6000000', b'"rss_bytes":6000001'), "its checksum does not match"),
+        (remove_checksum, "it does not end in its checksum"),
+        (lambda line: add_checksum(remove_checksum(line).replace(b'"schema":3', b'"schema":2')), "has no checksum"),
+        (lambda line: line.replace(b'"schema":3', b'"schema":2'), "its checksum does not match"),
+    ],
+)
+def test_an_edited_line_is_found_before_the_recording_is_sealed(tmp_path, change, sentence):
+    append_live(tmp_path, live_record(1000))
+    file = tmp_path / "live/nginx.jsonl"
+    line = file.read_bytes().rstrip(b"\n")
+    assert change(line) != line
+    file.write_bytes(change(line) + b"\n")
+    (failure,) = seal_recording.verify(tmp_path)
+    assert f"{file}: line 1 was changed after it was recorded: " in failure and sentence in failure
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_lines_of_schemas_without_a_checksum_are_read(tmp_path, schema):
+    run = live_record(1000).model_copy(update={"schema_": schema})
+    append_live(tmp_path, run)
+    assert b"checksum" not in (tmp_path / "live/nginx.jsonl").read_bytes()
+    assert load_live(tmp_path) == [run] and list(seal_recording.verify(tmp_path)) == []
+
+
+def test_a_line_that_was_cut_off_is_skipped_and_the_next_run_is_kept(tmp_path, capsys):
+    append_live(tmp_path, live_record(1000))
+    file = tmp_path / "live/nginx.jsonl"
+    file.write_bytes(file.read_bytes() * 2)
+    os.truncate(file, file.stat().st_size - 30)  # within the checksum of the second
+    assert load_live(tmp_path) == [live_record(1000)] and "line 2 was cut off" in capsys.readouterr().err
+    append_live(tmp_path, live_record(3000))
+    assert load_live(tmp_path) == [live_record(1000), live_record(3000)]
 
 
 def test_runs_of_other_conditions_have_other_keys():

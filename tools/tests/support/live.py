@@ -1,7 +1,7 @@
 """Live runs whose memory is known: what one connection adds is given, by phase."""
 
 from tests.support import synthetic
-from tlsmem.schema.live_records import LiveMeter, LiveRecord, Transport, live_key
+from tlsmem.schema.live_records import SCHEMA, LiveMeter, LiveRecord, Transport, live_key
 
 PAGE = 4096
 FIXED = {"rss": 5_000_000, "heap": 700_000, "kernel": 300_000}
@@ -42,7 +42,7 @@ def live_record(
         }
 
     fields = {
-        "schema": 1,
+        "schema": SCHEMA,
         "server": "nginx",
         "reported": "nginx version: nginx/1.22.1",
         "program_sha256": "0" * 64,

@@ -13,6 +13,11 @@ def add_checksum(line: bytes) -> bytes:
     return line[:-1] + b',"checksum":"%b"}' % checksum(line)
 
 
+def remove_checksum(line: bytes) -> bytes:
+    """Return a line that ends in its checksum without it."""
+    return line[:-ENDING_BYTES] + b"}"
+
+
 def checksum(line: bytes) -> bytes:
     """Return the first 16 hexadecimal digits of the SHA-256 of the line."""
     return hashlib.sha256(line).hexdigest()[:DIGITS].encode()

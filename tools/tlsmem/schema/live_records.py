@@ -14,13 +14,15 @@ from typing import Any, Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
 from tlsmem.schema import append_records
+from tlsmem.schema.checksum import add_checksum, matches_checksum, remove_checksum
 from tlsmem.schema.harness_output import Model, describe_error
 from tlsmem.schema.manifest import BadRecording
-from tlsmem.schema.recording_files import PLAIN, list_files, read_lines
+from tlsmem.schema.recording_files import PLAIN, RESTORE, list_files, read_lines
 from tlsmem.schema.run_origins import Machine, Sha256
 
 FOLDER = "live"
-SCHEMA = 2
+SCHEMA = 3
+CHECKSUMS_SINCE = 3  # the schema from which on a line ends in its checksum
 LiveMeter = Literal["rss", "heap"]
 Transport = Literal["plain", "tls"]
 
@@ -80,7 +82,7 @@ class Samples(Model):
 class LiveRecord(Model):
     """One run of one server: so many connections, at most `window` of them in the handshake at a time."""
 
-    schema_: Literal[1, 2] = Field(alias="schema")
+    schema_: Literal[1, 2, 3] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     server: str
     reported: str  # the server's own version
@@ -115,6 +117,11 @@ class LiveRecord(Model):
         """What a manifest counts the run as."""
         return FOLDER
 
+    def to_json_line(self) -> bytes:
+        """Return the line of a recording: JSON with its checksum, from schema 3 on, and a newline."""
+        text = self.model_dump_json(by_alias=True).encode()
+        return (add_checksum(text) if self.schema_ >= CHECKSUMS_SINCE else text) + b"\n"
+
 
 KEY_FIELDS = (
     "server",
@@ -143,7 +150,7 @@ def append_live(recording: Path, record: LiveRecord) -> None:
     """Append one run and wait until it is on the disk. Exits with a sentence when the line cannot be written."""
     folder = recording / FOLDER
     file = folder / f"{record.server}{PLAIN}"
-    line = record.model_dump_json(by_alias=True).encode() + b"\n"
+    line = record.to_json_line()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         append_records.refuse_sealed(folder, file)
@@ -167,14 +174,24 @@ def load_live(recording: Path) -> list[LiveRecord]:
 
 def load_live_file(file: Path) -> list[LiveRecord]:
     """Return the runs of one file. Raises BadRecording as `load_live` does."""
-    found = []
-    for number, line in read_lines(file):
-        try:
-            found.append(LiveRecord.model_validate_json(line))
-        except ValidationError as error:
-            raise BadRecording(f"{file}: line {number}: {describe_error(error)}") from None
-        check_phases(found[-1], f"{file}: line {number}")
-    return found
+    return [parse_live(line, f"{file}: line {number}") for number, line in read_lines(file)]
+
+
+def parse_live(line: bytes, where: str) -> LiveRecord:
+    """Return the run of a line without its newline. Raises BadRecording, with a sentence that begins with `where`."""
+    unchanged = matches_checksum(line)
+    if unchanged is False:
+        raise BadRecording(f"{where} was changed after it was recorded: its checksum does not match; {RESTORE}")
+    try:
+        run = LiveRecord.model_validate_json(remove_checksum(line) if unchanged else line)
+    except ValidationError as error:
+        raise BadRecording(f"{where}: {describe_error(error)}") from None
+    if unchanged is None and run.schema_ >= CHECKSUMS_SINCE:
+        raise BadRecording(f"{where} was changed after it was recorded: it does not end in its checksum; {RESTORE}")
+    if unchanged and run.schema_ < CHECKSUMS_SINCE:
+        raise BadRecording(f"{where} was changed after it was recorded: its schema has no checksum; {RESTORE}")
+    check_phases(run, where)
+    return run
 
 
 def check_phases(run: LiveRecord, where: str) -> None:
