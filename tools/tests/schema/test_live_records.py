@@ -1,10 +1,13 @@
 """Live runs are appended, read back as they were, and a line that is none is named."""
 
+import json
 import os
+import shutil
 
 import pytest
 from backports import zstd
 
+from tests.support import synthetic
 from tests.support.live import live_record
 from tlsmem.schema import seal_recording
 from tlsmem.schema.checksum import add_checksum, remove_checksum
@@ -87,6 +90,42 @@ def test_live_runs_are_sealed_and_verified_with_their_recording(tmp_path):
     assert list(seal_recording.verify(tmp_path)) == []
     with pytest.raises(SystemExit, match="sealed and takes no more runs"):
         append_live(tmp_path, live_record(9900))
+
+
+@pytest.fixture
+def sealed_with_live_runs(tmp_path):
+    """A sealed recording with runs of a harness and live runs."""
+    synthetic.write(tmp_path / "runs", [synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 2)])
+    append_live(tmp_path / "runs", live_record(1000))
+    seal_recording.seal(tmp_path / "runs")
+    assert list(seal_recording.verify(tmp_path / "runs")) == []
+    return tmp_path / "runs"
+
+
+@pytest.mark.parametrize(
+    ("removed", "sentence"),
+    [
+        ("live", "live: missing: manifest.json of the recording has it; restore the directory from git or a copy"),
+        ("live/manifest.json", "live: missing: manifest.json of the recording has it"),
+        ("live/nginx.jsonl.zst", "live/nginx.jsonl.zst: missing: manifest.json has it; restore the file from git"),
+        ("openssl@3.5.5.jsonl.zst", "openssl@3.5.5.jsonl.zst: missing: manifest.json has it; restore the file"),
+    ],
+)
+def test_whatever_is_missing_of_a_sealed_recording_is_one_sentence(sealed_with_live_runs, removed, sentence):
+    place = sealed_with_live_runs / removed
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    (failure,) = seal_recording.verify(sealed_with_live_runs)
+    assert failure.startswith(f"{sealed_with_live_runs}/{sentence}")
+
+
+def test_sealing_again_names_live_runs_that_were_sealed_before_manifests_named_them(sealed_with_live_runs):
+    file = sealed_with_live_runs / "manifest.json"
+    named = file.read_bytes()
+    older = {name: value for name, value in json.loads(named).items() if name != "directories"}
+    file.write_text(json.dumps(older, indent=1) + "\n")
+    assert list(seal_recording.verify(sealed_with_live_runs)) == []
+    seal_recording.seal(sealed_with_live_runs)
+    assert file.read_bytes() == named
 
 
 def test_a_sealed_file_that_was_changed_is_named(tmp_path):

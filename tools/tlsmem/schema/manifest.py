@@ -51,10 +51,11 @@ class Manifest(Model):
     first_started_at: str | None
     last_started_at: str | None
     files: dict[str, SealedFile] = Field(min_length=1)  # by the sealed file's name
+    directories: list[str] = Field(default=[])  # below it, sealed with manifests of their own: of live runs
 
     def text(self) -> str:
         """Return the content of manifest.json."""
-        return self.model_dump_json(indent=1) + "\n"
+        return self.model_dump_json(indent=1, exclude=set() if self.directories else {"directories"}) + "\n"
 
 
 def load_manifest(directory: Path) -> Manifest | None:

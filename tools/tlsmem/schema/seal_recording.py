@@ -24,31 +24,36 @@ from tlsmem.schema.recording_files import PLAIN, RESTORE, SEALED, list_files, re
 from tlsmem.schema.records import Record
 
 Run = Record | LiveRecord
+RESTORE_DIRECTORY = "restore the directory from git or a copy"
 LEVEL = 12  # 57 MB in about a second, to 2.4 %; level 19 takes minutes, to 2.1 %
 OPTIONS: dict[int, int] = {CompressionParameter.compression_level: LEVEL, CompressionParameter.checksum_flag: 1}
 
 
 def seal(recording: Path) -> dict[Path, Manifest]:
     """Seal a recording and return its manifest; where it has live runs, theirs too, by directory. What is sealed
-    already does not change.
+    already does not change, but that its manifest names what was sealed below it since.
 
     Raises BadRecording when it cannot be sealed, and OSError when it cannot be written; its runs are then where they
     were."""
     with hold(recording):
-        return {directory: seal_directory(directory) for directory in list_directories(recording)}
+        directories = list_directories(recording)
+        below = [one.name for one in directories if one != recording]
+        # Those below first: the recording's manifest names them, so that it is found when one goes missing.
+        made = {one: seal_directory(one, below if one == recording else []) for one in reversed(directories)}
+        return {one: made[one] for one in directories}
 
 
 def list_directories(recording: Path) -> list[Path]:
-    """Return the directories of a recording that have files of runs: itself, and that of live runs. Raises BadRecording
-    where there is none."""
-    found = [one for one in (recording, recording / LIVE) if one.is_dir() and list_files(one)]
+    """Return the directories of a recording that have files of runs, or a manifest of them: itself, and that of live
+    runs. Raises BadRecording where there is none."""
+    found = [one for one in (recording, recording / LIVE) if one.is_dir() and (list_files(one) or load_manifest(one))]
     if not found:
         raise BadRecording(f"{recording}: no recording here (no {PLAIN} file)")
     return found
 
 
-def seal_directory(directory: Path) -> Manifest:
-    """Seal the files of one directory. Raises as `seal` does."""
+def seal_directory(directory: Path, below: list[str]) -> Manifest:
+    """Seal the files of one directory; `below` are sealed directories in it. Raises as `seal` does."""
     files = list_files(directory)
     if there := load_manifest(directory):
         if failures := list(verify_files(directory, there)):
@@ -56,9 +61,10 @@ def seal_directory(directory: Path) -> Manifest:
     else:
         refuse_packed(files)
         there = describe(files)
+    there = there.model_copy(update={"directories": sorted({*there.directories, *below})})
     plain = [file for file in files if file.name.endswith(PLAIN)]
     packed = {file: write_temporary(sealed_path(file), pack(read_content(file), file)) for file in plain}
-    if not (directory / MANIFEST).exists():
+    if load_manifest(directory) != there:
         write_temporary(directory / MANIFEST, there.text().encode()).rename(directory / MANIFEST)
         sync(directory)
     for file, temporary in packed.items():
@@ -117,8 +123,8 @@ def load_complete(file: Path) -> Sequence[Run]:
     return found
 
 
-def summarise(runs: Sequence[Run], files: dict[str, SealedFile]) -> Manifest:
-    """Return the manifest of a recording with these runs and files (by the sealed file's name)."""
+def summarise(runs: Sequence[Run], files: dict[str, SealedFile], directories: Sequence[str] = ()) -> Manifest:
+    """Return the manifest of a recording with these runs, files (by the sealed file's name) and directories below."""
     started = sorted(run.started_at for run in runs)
     return Manifest(
         records=len(runs),
@@ -129,6 +135,7 @@ def summarise(runs: Sequence[Run], files: dict[str, SealedFile]) -> Manifest:
         first_started_at=started[0] if started else None,
         last_started_at=started[-1] if started else None,
         files=files,
+        directories=[*directories],
     )
 
 
@@ -201,6 +208,9 @@ def verify_files(directory: Path, manifest: Manifest) -> Iterator[str]:
     there = {sealed_path(file).name: file for file in list_files(directory)}
     for name in sorted(manifest.files.keys() - there.keys()):
         yield f"{directory / name}: missing: {MANIFEST} has it; {RESTORE}"
+    for name in manifest.directories:
+        if not (directory / name / MANIFEST).exists():
+            yield f"{directory / name}: missing: {MANIFEST} of the recording has it; {RESTORE_DIRECTORY}"
     for name in sorted(there.keys() - manifest.files.keys()):
         yield f"{there[name]}: {MANIFEST} does not have it; move it into a directory of its own"
     runs, failed = list[Run](), there.keys() != manifest.files.keys()
@@ -214,7 +224,7 @@ def verify_files(directory: Path, manifest: Manifest) -> Iterator[str]:
         if len(found) != manifest.files[name].records:
             yield f"{there[name]}: has {len(found)} records, {manifest.files[name].records} by {MANIFEST}; {RESTORE}"
         runs += found
-    if not failed and (differs := first_difference(manifest, summarise(runs, manifest.files))):
+    if not failed and (differs := first_difference(manifest, summarise(runs, manifest.files, manifest.directories))):
         yield f"{directory / MANIFEST}: {differs} is not that of the records; {RESTORE}"
 
 
