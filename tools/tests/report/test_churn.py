@@ -18,6 +18,13 @@ def test_growing_heap_is_a_warning_and_growing_rss_is_named(tmp_path):
     assert len(section.tables[0].table.rows) == 2 and not section.pictures
 
 
+def test_rss_that_grows_by_no_more_than_live_heap_is_not_named(tmp_path):
+    """The warning of live heap says it all: each byte that is resident is one of a block that is live."""
+    section = churn_section.section(read(tmp_path, [churn(STEEP, STEEP, meter) for meter in ("rss", "heap")]))
+    assert "grows by 524,288 B a wave" in section.html
+    assert "RSS grows" not in section.html
+
+
 def test_several_allocators_have_a_picture(tmp_path):
     runs = [churn([0] * 20, STEEP, "rss", pattern="lifetimes", allocator=name) for name in ("system", "mimalloc")]
     section = churn_section.section(read(tmp_path, runs))

@@ -13,6 +13,7 @@ from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_store import keeps_sessions
 from tlsmem.tables.churn import churn_table, describe_patterns
 
@@ -66,13 +67,22 @@ def sentences(found: Sequence[Churn]) -> Iterator[str]:
         if isinstance(trend, Trend) and trend.verdict == "growing":
             yield f"Warning: live heap of {name(one)} grows by {trend.slope:,.0f} B a wave."
     judged = [one for one in found if isinstance(one.rss_trend, Trend)]
-    growing = [one for one in judged if isinstance(one.rss_trend, Trend) and one.rss_trend.verdict == "growing"]
+    growing = [one for one in judged if is_growing_beyond_heap(one)]
     if growing:
-        stacks = {stack: [one for one in growing if one.stack == stack] for stack in {one.stack for one in growing}}
+        names = dict.fromkeys(one.stack for one in growing)
+        stacks = {stack: [one for one in growing if one.stack == stack] for stack in names}
         ordered = sorted(stacks.values(), key=lambda some: -max(map(rss_slope, some)))
         measured = Counter(one.stack for one in judged)
         said = "; ".join(describe_growth(some, measured[some[0].stack]) for some in ordered)
-        yield f"RSS grows while live heap does not: {said}."
+        yield f"RSS grows faster than live heap: {said}."
+
+
+def is_growing_beyond_heap(one: Churn) -> bool:
+    """Return whether RSS grows, and by more than live heap does."""
+    resident, live = one.rss_trend, one.heap_trend
+    if isinstance(resident, Missing) or isinstance(live, Missing):
+        return False
+    return resident.verdict == "growing" and resident.slope > live.slope
 
 
 def rss_slope(one: Churn) -> float:

@@ -1,6 +1,7 @@
 """Peers that stop on the way: what a server holds for each, and a warning where a few bytes make it hold much."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import chain
 
@@ -85,20 +86,30 @@ def sentences(stalls: Sequence[Stall]) -> Iterator[str]:
     """Yield the warning first: the stacks in which a peer's byte pins more than AMPLIFICATION_WARNING bytes."""
     worst = [one for one in stalled_peers.find_worst(stalls) if one.amplification > AMPLIFICATION_WARNING]
     if worst:
-        first = worst[0]
-        many = f"{len(worst) - 1} other stacks hold more than {AMPLIFICATION_WARNING} for each byte. "
+        first, others = worst[0], len(worst) - 1
+        also = "1 other stack holds" if others == 1 else f"{others} other stacks hold"
+        many = f"{also} more than {AMPLIFICATION_WARNING} for each byte. They hold" if others else "It holds"
         yield (
             f"Warning: {first.stall.stack} holds {first.pinned:,.0f} B for a peer that has sent "
-            f"{received(first.stall)} B: {first.amplification:,.0f} bytes for each byte. {many if worst[1:] else ''}"
-            "They hold them until the connection is closed, so limit the time of handshakes."
+            f"{received(first.stall)} B: {first.amplification:,.0f} bytes for each byte. "
+            f"{many} them until the connection is closed, so limit the time of handshakes."
         )
-    kept = {stall.stack: stall.kept_bytes for stall in stalls if not isinstance(stall.kept_bytes, Missing)}
-    much = [f"{stack} keeps {float(size):,.0f} B of each" for stack, size in kept.items() if size]
+    much = [f"{stack} keeps up to {float(size):,.0f} B of each" for stack, size in find_most_kept(stalls).items()]
     yield (
         "Closing the session gives all of it back in every stack."
         if not much
         else f"Not all of it is given back when the session is closed: {', '.join(much)}."
     )
+
+
+def find_most_kept(stalls: Sequence[Stall]) -> dict[str, Fraction]:
+    """Return what a closed session leaves of each stack that keeps any, at the point where it leaves most."""
+    most: dict[str, Fraction] = {}
+    for stall in stalls:
+        kept = stall.kept_bytes
+        if not isinstance(kept, Missing) and kept > most.get(stall.stack, 0):
+            most[stall.stack] = kept
+    return most
 
 
 def received(stall: Stall) -> str:
