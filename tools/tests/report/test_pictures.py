@@ -3,8 +3,10 @@
 import shlex
 
 from tests.support import synthetic, synthetic_timed
+from tests.support.live import live_record
 from tests.tables.test_accounts import heap_runs, rss_runs
 from tlsmem.report import build_report, files, recordings, residuals_section, waterfall_section
+from tlsmem.schema.live_records import append_live
 from tlsmem.stats.session_cost import KIB, MIB
 
 
@@ -12,6 +14,17 @@ def read(tmp_path, *several, name="2026-01-3{}-example"):
     """Recordings of these runs."""
     paths = [synthetic.write(tmp_path / name.format(at), runs) for at, runs in enumerate(several)]
     return list(recordings.by_machine(recordings.load_recordings(paths)))
+
+
+def test_pictures_are_drawn_again_when_a_recording_has_more_runs(tmp_path):
+    """Of harnesses or of real servers."""
+    path = synthetic.write(tmp_path / "recording", [synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 100)])
+    found = [recordings.digest([str(path)])]
+    append_live(path, live_record(100))
+    found.append(recordings.digest([str(path)]))
+    synthetic.write(path, [synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 200)])
+    found.append(recordings.digest([str(path)]))
+    assert len(set(found)) == 3
 
 
 def test_bars_of_requested_to_resident_are_the_data_of_the_page(tmp_path):

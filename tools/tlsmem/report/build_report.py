@@ -81,7 +81,8 @@ def run(given: argparse.Namespace) -> None:
     read = list(recordings.by_machine(loaded))
     among = None if named else find_committed()
     made = sections(read, among)
-    source = recordings.digest(dict.fromkeys([*loaded, *map(recordings.path_from_root, among or ())]))
+    committed = map(recordings.path_from_root, find_committed() or ())  # predictions are of these, whatever is named
+    source = recordings.digest(dict.fromkeys([*loaded, *committed]))
     if given.format == DIRECTORY:
         with stdout.exit_on_write_error():
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")

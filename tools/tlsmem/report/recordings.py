@@ -50,8 +50,14 @@ def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
 def digest(paths: Iterable[str]) -> str:
     """Return a digest of these recordings: their paths, which pictures may name, and all their files, in order."""
     paths = list(paths)
-    files = [file for path in paths for file in recording_files.list_files(ROOT / path)]
+    files = [file for path in paths for file in list_every_file(ROOT / path)]
     return compute_digest(repr(paths).encode(), digest_files(files)).hex()
+
+
+def list_every_file(recording: Path) -> list[Path]:
+    """Return the files of a recording, those of its live runs among them."""
+    live = recording / LIVE
+    return [*recording_files.list_files(recording), *(recording_files.list_files(live) if live.is_dir() else ())]
 
 
 def path_from_root(path: Path) -> str:
