@@ -58,7 +58,7 @@ def test_bars_are_what_sessions_keep_the_smallest_first(made):
     texts = [text.get_text() for text in axes.texts]
     assert f"{kept[OPENSSL][at]:,} B" in texts and f"{peaks[OPENSSL][at]:,} B" in texts
     assert "by its runtime" in texts
-    assert "– the heap meter cannot see what jemalloc-rust gives out" in texts
+    assert "– the heap meter does not see what jemalloc-rust allocates" in texts
     title, _, caption = (text.get_text().replace("\n", " ") for text in figure.texts)
     assert (
         title == f"An established {role} session: {kept[RUSTLS][at]:,} B (rustls) to {kept[OPENSSL][at]:,} B (OpenSSL)"

@@ -64,7 +64,7 @@ def test_the_vocabulary_the_machines_and_a_warning_stand_there(tmp_path, in_use)
     there = [one.model_copy(update={"machine": one.machine.model_copy(update=MACHINE)}) for one in here]
     text = words(answer_section.section(read_runs(tmp_path / "mixed", here, there), [in_use]))
     assert VOCABULARY in text
-    assert re.search(r"Measured on A: .* B: Another CPU, .*Recordings of 2 machines, A, B", text)
+    assert re.search(r"Measured on A: .* B: Another CPU, .*Measured on 2 machines, A, B", text)
 
 
 def test_without_sessions_in_use_the_command_is_named(tmp_path):

@@ -67,7 +67,7 @@ def test_what_is_off_is_a_warning(records):
     section = million_section.section(list(recordings.by_machine({"data/example": records})))
     assert "2 of 3 configurations took what two runs of 10 and 20 windows predicted, within 1 %" in section.html
     assert "with up to 1,000,000 sessions" in section.html
-    assert "Warning: OpenSSL 3.5.5 took +5.00 % of the prediction." in section.html
+    assert "Warning: OpenSSL 3.5.5 differs from the prediction by +5.00 %." in section.html
     assert [table.table.name for table in section.tables] == ["c1m"]
 
 

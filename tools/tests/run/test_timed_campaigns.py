@@ -189,7 +189,7 @@ def test_warnings_end_with_what_is_to_be_done_where_there_was_noise():
     noise, odd, advice = warnings.describe_noise(loud)
     assert noise.startswith("noise: preemption, in 1 of 5 runs") and odd.startswith("odd: ")
     assert noise.endswith(f"interrupted {1e9 * 1000 / quiet[0].timings[0].elapsed_ns:,.0f} times a second")
-    assert advice == "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
+    assert advice == "noise makes runs slower: measure again with FRESH=1 while nothing else runs here"
 
 
 def test_an_odd_repeat_is_far_from_the_median():

@@ -62,7 +62,7 @@ def test_tables_are_a_row_of_the_table_and_named():
     shown |= {"established": "25,088 (3)", "reply": "25,088 (3)"}
     assert {key: row[key].text for key in shown} == shown
     assert row["established"].value == {"bytes": 25_088, "blocks": 3, "over_sessions": 1}
-    assert row["established"].note == f"in all, of N = 1,000 less N = 100: {process_tables.TABLE_NOTE}"
+    assert row["established"].note == f"in total, N = 1,000 minus N = 100: {process_tables.TABLE_NOTE}"
     plain = heap.heap_costs(select([record(STACK, SUITE, sessions, "heap") for sessions in SIZES])).rows
     assert [[cell.text for cell in row] for row in rows[:-1]] == [[cell.text for cell in row] for row in plain]
 

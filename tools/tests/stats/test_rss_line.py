@@ -67,7 +67,7 @@ def test_repeats_that_differ_have_an_interval_around_the_slope():
 
 def test_one_n_has_no_line_and_no_c10k_figure():
     few = clients((100,))
-    assert fit_rss(few, None) == Missing("N = 100 only, and a total divided by N is not a slope")
+    assert fit_rss(few, None) == Missing("only N = 100, and a slope needs two")
     assert find_c10k(few) == Missing("N = 100 only, not enough for a line")
 
 

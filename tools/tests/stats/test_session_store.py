@@ -1,4 +1,4 @@
-"""What a server keeps of sessions that are gone: entries whose size and number are known."""
+"""What a server keeps of closed sessions: entries whose size and number are known."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_a_full_store_has_as_many_entries_as_it_holds(most, waves):
     made = found(most=most, waves=waves, pairs=pairs)
     assert (made.entry_bytes, made.entry_blocks, made.entries_each_session) == (952, 2, 2)
     if made.sessions[-1] * 2 < most:  # the waves end before it is full
-        assert made.most_entries == Missing(f"grows still after {made.sessions[-1]:,} sessions")
+        assert made.most_entries == Missing(f"still growing after {made.sessions[-1]:,} sessions")
         return
     assert made.most_entries == most
     assert 2 * made.sessions_until_full >= most - 2 > 2 * (made.sessions_until_full - pairs)
@@ -27,14 +27,14 @@ def test_a_full_store_has_as_many_entries_as_it_holds(most, waves):
 
 def test_without_an_end_it_is_said_after_how_many_sessions():
     made = found()
-    assert made.most_entries == Missing(f"grows still after {PAIRS * WAVES} sessions")
+    assert made.most_entries == Missing(f"still growing after {PAIRS * WAVES} sessions")
     assert made.entry_bytes == 952 and not made.is_full
 
 
 def test_a_table_that_doubles_is_no_entry_and_counts_at_the_end():
     made = found(entry=(192, 3), most=256)
     assert (
-        made.most_entries == found(entry=(192, 3), most=256).most_entries == Missing("grows still after 120 sessions")
+        made.most_entries == found(entry=(192, 3), most=256).most_entries == Missing("still growing after 120 sessions")
     )
     made = found(entry=(192, 3), most=100)
     assert (made.entry_bytes, made.most_entries) == (192, 100)
@@ -66,7 +66,7 @@ def test_a_store_that_is_full_within_a_wave_tells_its_entries_in_smaller_waves()
     """Counted by sessions of the first wave, 50 entries would be 60, of fewer bytes each."""
     large = store(most=50, pairs=60, protocol="TLSv1.2")
     (alone,) = find_stores([large])
-    words = "full within a wave of 60 sessions; smaller waves tell its entries"
+    words = "full within a wave of 60 sessions; smaller waves show its entries"
     assert alone.entry_bytes == alone.most_entries == alone.sessions_until_full == Missing(words)
     (both,) = find_stores([large, store(most=50, pairs=4, waves=20, protocol="TLSv1.2")])
     assert (both.entry_bytes, both.entry_blocks, both.most_entries, both.sessions_until_full) == (952, 2, 50, 52)

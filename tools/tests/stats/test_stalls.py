@@ -69,7 +69,7 @@ def test_a_runtime_that_was_left_alone_tells_rss_only():
     books = {name: {"heap_alloc_bytes": 1, "rss_bytes": rss} for name, (_, _, rss) in GO.items()}
     (one,) = find_stalls([stalled("go+left-alone@1.27.4", phases=phases(books))])
     assert isinstance(one.pinned_bytes, Missing) and isinstance(one.stack_bytes, Missing)
-    assert one.pinned_bytes.reason == "the heap meter cannot see what go gives out"
+    assert one.pinned_bytes.reason == "the heap meter does not see what go allocates"
     assert one.pinned_rss_bytes == 18_000
 
 

@@ -138,7 +138,7 @@ def test_only_neighbours_are_held_against_each_other():
     assert later.gap == Gap(0, 3, pytest.approx(239.5))
     assert later.interval == bootstrap.ratio_interval(first.values, later.after.values), "not of pairs"
     note = cells.ratio_cell(later).note
-    assert note.startswith("not made side by side, but 4 min apart: the quotient of the medians")
+    assert note.startswith("not back to back but 4 min apart: ratio of the medians")
 
 
 def test_a_factor_that_is_not_the_quotient_of_its_neighbours_in_the_table_says_so():
@@ -146,7 +146,8 @@ def test_a_factor_that_is_not_the_quotient_of_its_neighbours_in_the_table_says_s
     factor = Ratio(before, after)
     assert (factor.value, after.median / before.median) == (pytest.approx(1.4), pytest.approx(1.733, abs=1e-3))
     assert (
-        cells.ratio_cell(factor).note == "more than 5 % off the quotient of the medians, which are of different repeats"
+        cells.ratio_cell(factor).note
+        == "more than 5 % from the ratio of the medians, which come from different repeats"
     )
 
 
@@ -163,7 +164,7 @@ def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are
     factor = Ratio(first, made_at((120.0, 120.0, 120.0, 120.0), (1, 3 + day, 5 + day, 7 + day)))
     assert (factor.paired, factor.value) == ([1, 3, 4], pytest.approx(1.2))
     assert (factor.gap.paired, factor.gap.shared) == (3, 4)
-    assert cells.describe_gap(factor.gap) == "of 3 of 4 repeats: the others’ runs were made 24 h apart"
+    assert cells.describe_gap(factor.gap) == "from 3 of 4 repeats; the runs of the others were 24 h apart"
     long = made_at((100.0,), (0,), length_s=6), made_at((120.0,), (180,), length_s=6)
     assert cells.ratio_cell(Ratio(*long)).note == "fewer than 3 repeats: no interval", "29 runs may lie between"
 

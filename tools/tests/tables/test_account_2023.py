@@ -74,7 +74,7 @@ def test_a_line_that_is_not_measured_is_a_hole_and_so_are_those_that_need_it():
 
 def test_a_stack_with_jemalloc_has_no_live_heap_and_says_why():
     table = account_2023_table(select(ladder(RUSTLS, meters=("rss",))))
-    assert {row[-1].note for row in table.rows[1:3]} == {"no heap runs: its jemalloc is none that the heap meter sees"}
+    assert {row[-1].note for row in table.rows[1:3]} == {"no heap runs: the heap meter does not see its jemalloc"}
     assert column(table, "added_bytes")[1:3] == [-70, 200]
 
 

@@ -148,7 +148,7 @@ def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason(snapshot):
 def test_a_single_n_is_a_hole_with_the_reason(snapshot):
     table = rss_accounts.accounts(select([run(100, straight(50)), *heap_runs()]))
     cell = row_of(table, stack=STACK)["rss_bytes"]
-    assert cell.text == "–" and "N = 100 " in cell.note
+    assert cell.text == "–" and "N = 100," in cell.note
     assert cell.note == snapshot
 
 

@@ -116,6 +116,6 @@ def test_one_number_of_sessions_is_too_few_and_says_so():
     """With N=2, a fifth of N is 2 as well."""
     runs = [*recorded(OPENSSL, SUITE, {}), *recorded(OPENSSL, f"{SUITE}-mutual", {"server": 10_000})]
     few = min(run.sessions for run in runs)
-    words = rf"has no rows: {OPENSSL}: TLSv1.3: heap metered at N = {few} only, and a total divided by N is not a slope"
+    words = rf"has no rows: {OPENSSL}: TLSv1.3: heap metered only at N = {few}, and a slope needs two"
     with pytest.raises(ValueError, match=words):
         catalogue.build(select(run for run in runs if run.sessions == few), ["chains"])

@@ -64,7 +64,7 @@ def test_no_difference_inside_the_spread_is_called_one(alone, mixed, said):
     found = table([*repeated(alone), *repeated(mixed, client=B)])
     server = dict(texts(found, "process", "rss_change"))["server"]
     assert server == said
-    once = "measured once, so a spread of 3 % is assumed, the largest known of repeats" in found.notes()
+    once = "measured once; a spread of 3 % is assumed, the largest that repeats have" in found.notes()
     assert once == (len(alone) == 1)
 
 

@@ -11,7 +11,7 @@ from tlsmem.tables.timed import published
 from tlsmem.tables.timed.published import FULL_AMONG_RESUMED
 
 EPYC, ARM = "AMD EPYC", "aarch64"
-XEON = "published 2024-10-18, of another machine (Xeon E-2386G)"
+XEON = "published 2024-10-18, on another machine (Xeon E-2386G)"
 
 
 def beside(stack, suite, part, cpu=EPYC):
@@ -52,7 +52,7 @@ def test_the_very_version_has_the_published_rate(stack, suite, part, rate):
     assert cell.value["rate"] == rate
     assert cell.text == f"{rate:,.0f}"
     assert cell.value["version"] == stack.partition("@")[2]
-    assert cell.note.startswith("published 20") and "of another machine (" in cell.note
+    assert cell.note.startswith("published 20") and "on another machine (" in cell.note
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_very_version_has_the_published_rate(stack, suite, part, rate):
             "rustls+aws-lc@0.23.15",
             "tls12-rsa-aes256-id",
             "server",
-            f"{XEON}; with jemalloc; construction is timed too; which of id and ticket is not said",
+            f"{XEON}; with jemalloc; construction is timed too; not stated whether by id or by ticket",
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_what_is_not_alike_is_said(stack, suite, part, note):
             "tls13-rsa-aes256-pq",
             "server",
             "(3.5.1: 1,714)",
-            "of 3.5.1, the nearest version that was pub",
+            "for 3.5.1, the nearest published version",
         ),
         ("openssl@4.0.3", "tls13-rsa-aes256-pq", "server", "–", "not published"),
         (
@@ -91,9 +91,9 @@ def test_what_is_not_alike_is_said(stack, suite, part, note):
             "tls13-rsa-aes256",
             "server",
             "(3.2.0: 1,874)",
-            "of 3.2.0, the nearest version that was pub",
+            "for 3.2.0, the nearest published version",
         ),
-        ("rustls+aws-lc@0.23.46", "tls13-rsa-aes256", "send", "(0.23.37: 7,421)", "of 0.23.37, the nearest version"),
+        ("rustls+aws-lc@0.23.46", "tls13-rsa-aes256", "send", "(0.23.37: 7,421)", "for 0.23.37, the nearest published"),
         ("rustls+aws-lc@0.24.0", "tls13-rsa-aes256", "send", "–", "not published"),
         ("rustls+aws-lc@0.24.0-dev.2", "tls13-rsa-aes256", "send", "–", "not published"),
         ("rustls+graviola@0.23.46", "tls13-rsa-aes256", "send", "–", "not published"),
@@ -102,7 +102,7 @@ def test_what_is_not_alike_is_said(stack, suite, part, note):
             "tls13-rsa-aes256",
             "send",
             "(30cd935: 7,565)",
-            "of 30cd935, the newest version that was pub",
+            "for 30cd935, the newest published version",
         ),
         ("openssl+membio@3.2.0", "tls13-rsa-aes256", "send", "–", "not published"),
         ("openssl@3.3.2", "tls13-rsa-aes256-mutual", "client", "–", "not published"),

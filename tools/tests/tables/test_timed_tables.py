@@ -146,7 +146,7 @@ def test_threads_are_held_against_one_and_marked_where_they_share_a_cpu(snapshot
     ]
     marks = [row["threads"].note for row in server]
     assert marks[:2] == [None, None]
-    assert " 2:" in marks[2]
+    assert " 2 CPUs:" in marks[2]
     assert marks[2] == snapshot
     assert {row["stack"].value for row in rows(made)} == {OPENSSL}, "a stack with one number of threads has no row"
     low, high = server[1]["of_one_interval"].value.values()

@@ -30,7 +30,7 @@ def test_what_cannot_be_is_a_hole(books, known):
     row = row_of(waterfall.waterfall(select([*with_books(books), *heap_runs()])), stack="openssl@3.5.5")
     assert [key for key in STEPS if row[key].value is not None] == known
     notes = {row[key].note for key in STEPS if key not in known}
-    assert notes <= {COARSE_NOTE, "mimalloc tells no live figure"}
+    assert notes <= {COARSE_NOTE, "mimalloc reports no live figure"}
     assert "held_bytes" in known or row["held_bytes"].note == COARSE_NOTE
 
 

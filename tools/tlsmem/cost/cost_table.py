@@ -80,5 +80,6 @@ def cost_table_for_pages(found: Sequence[StackCosts], roles: Sequence[Role]) -> 
     made.columns = [made.columns[at] for at in kept]
     made.rows = [[row[at] for at in kept] for row in made.rows]
     made.headed = sum(column.left for column in made.columns)
-    made.caption += f" {', '.join(common)}." if common else ""
+    text = ", ".join(common)
+    made.caption += f" {text[0].upper()}{text[1:]}." if text else ""
     return made

@@ -76,7 +76,7 @@ def cost_section(newest: StackCosts) -> Iterator[str]:
 def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) -> Iterator[str]:
     """Yield the largest parts of a session of the newest release whose call stacks are recorded."""
     parts = next(recorded_parts(releases, suite, among), None)
-    yield "## Three reasons"
+    yield "## What the bytes are for"
     if not parts:
         yield f"Not recorded. To record it: `tools/measure.py in-use-sites --stacks {releases[-1]}`."
         return

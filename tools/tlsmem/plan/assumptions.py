@@ -57,6 +57,6 @@ def haproxy_assumptions() -> ProxyAssumptions:
 
 def left_out_table() -> Table:
     columns = [Column("what", "left out", left=True), Column("why", "why, or what to do", left=True)]
-    made = Table("left-out", "What the figures leave out", "Add what you have of it.", columns)
+    made = Table("left-out", "What the figures leave out", "Add those that apply to you.", columns)
     made.rows = [[text_cell(one["what"]), text_cell(one["why"])] for one in table()["left_out"]]
     return made

@@ -146,8 +146,8 @@ def check_section(stack: str, checks: Sequence[Check]) -> Section:
     for process in dict.fromkeys(one.process for one in checks):
         several = [one for one in checks if one.process == process]
         worst = max(several, key=lambda one: abs(one.error))
-        figures = f"{len(several)} figure{'s' * (len(several) != 1)}"
-        remark = f"at {worst.sessions:,} sessions (largest error of {figures})"
+        among = f" (worst of {len(several)})" if len(several) > 1 else ""
+        remark = f"at {worst.sessions:,} sessions{among}"
         lines.append(Line(process, f"{worst.error:+.2%}", remark))
     return Section(stack_title(stack), lines)
 

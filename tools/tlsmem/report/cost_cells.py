@@ -29,8 +29,8 @@ STAGES = {
 }
 COLUMNS = [Column(stage, heading, left=stage == PEAK_PHASE) for stage, heading in STAGES.items()]
 STAGES_OF_HEAP = ("sessions", PEAK, PEAK_PHASE, "established", "reply")  # columns of the table heap
-ENDS = "the most at the end of any phase: statistics tell nothing of within"
-QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, by its sessions; one N has no slope"
+ENDS = "the largest at the end of any phase: statistics show nothing within a phase"
+QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, divided by its sessions"
 
 
 def heap(series: Series, role: str) -> list[Cell]:

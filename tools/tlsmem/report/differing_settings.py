@@ -69,7 +69,7 @@ def mark_differences(table: Table, runs: Sequence[Sequence[Record]], machines: S
         return table
     differ = {name for name in usual if len({one[name] for one in said if one[name]}) > 1}
     alike = [usual[name] for name in usual if name in differ and name != "flags" and usual[name]]
-    caption = f"{table.caption} Where nothing else is marked, declared alike: {', '.join(alike)}."
+    caption = f"{table.caption} Settings of rows without a mark: {', '.join(alike)}."
     return replace(table, caption=caption, columns=[*table.columns, MARK_COLUMN], rows=rows)
 
 

@@ -58,8 +58,8 @@ def warnings(recordings: Sequence[Recording]) -> list[str]:
     said = []
     if len(letters) > 1:
         said.append(
-            f"Recordings of {len(letters)} machines, {', '.join(letters)}: RSS and time of one say nothing "
-            "of another's. No line, quotient or picture goes through runs of two; rows of another machine are marked."
+            f"Measured on {len(letters)} machines, {', '.join(letters)}: their RSS and timings are never combined; "
+            "rows of another machine are marked."
         )
     for one in recordings:
         measured = [record for record in one.records if record.status == "measured"]
@@ -68,8 +68,8 @@ def warnings(recordings: Sequence[Recording]) -> list[str]:
             said.append(f"{one.name}: no run was measured; the table of what could not be measured says why.")
         elif len(counts) == 1:
             said.append(
-                f"{one.name}: only N = {counts.pop():,} was measured and a slope needs two; what stands in its place "
-                "is a quotient, marked ≈."
+                f"{one.name}: only N = {counts.pop():,} was measured and a slope needs two; quotients, marked ≈, "
+                "take its place."
             )
     return said
 
@@ -85,8 +85,8 @@ def recording_table(recordings: Sequence[Recording]) -> Table:
     made = table(
         "recordings",
         "Recordings",
-        "Runs by what became of them. Campaigns are tables of memtest/campaigns.toml of which it has more than half: "
-        "`tools/measure.py NAME` makes one again.",
+        "Number of runs by result. Campaigns: those of memtest/campaigns.toml of which the recording has more than "
+        "half the runs; `tools/measure.py NAME` repeats one.",
         headings | {state: state for state in STATES},
         ("stacks", "suites", *STATES),
     )
@@ -125,13 +125,13 @@ def machines(recordings: Sequence[Recording]) -> Table:
     headings |= {"libc": "libc", "thp": "huge pages", "governor": "governor", "path": "path", "flags": "CPU flags"}
     headings |= {"context": "context"}
     caption = (
-        "Another path makes another machine, as in the key of a run; the context does not. Where no path is recorded, "
-        "another kernel, libc or CPU makes another machine."
+        "Machines differ if their CPU paths differ; the context does not count. Where no path is recorded, they differ "
+        "by kernel, libc or CPU."
     )
     made = table("machines", "Machines", caption, headings, ("cpus", "memory"))
     for one in {recording.machine: recording for recording in reversed(recordings)}.values():
         machine = one.records[0].machine
-        governor = text_cell(machine.governor) if machine.governor else missing_cell("the machine tells no governor")
+        governor = text_cell(machine.governor) if machine.governor else missing_cell("the machine reports no governor")
         memory = Cell(f"{machine.memory_bytes / 2**30:.1f} GiB", machine.memory_bytes)
         about = [
             text_cell(machine.kernel),
@@ -201,7 +201,7 @@ def holes(recordings: Sequence[Recording]) -> Table:
     """Once for each reason, however many suites it is."""
     headings = {"stack": "stack", "recording": "recording", "status": "status", "reason": "reason"}
     headings |= {"suites": "suites", "runs": "runs"}
-    caption = "What was tried and not measured, in the words of the harness or of what ran it."
+    caption = "Runs that were tried and gave no figures, with the message of the harness or of its runner."
     made = table("without", "What could not be measured", caption, headings, ("runs",))
     found: dict[tuple[str, ...], list[Record]] = {}
     for one in recordings:

@@ -55,4 +55,4 @@ def sentences(rows: Sequence[MillionRow]) -> Iterator[str]:
         f"within 1 %, with up to {largest:,} sessions in one process."
     )
     for row in off:
-        yield f"Warning: {million.name_row(row)} took {million.percent_off(row)} of the prediction."
+        yield f"Warning: {million.name_row(row)} differs from the prediction by {million.percent_off(row)}."

@@ -168,7 +168,7 @@ def resident(selection: Selection, stack: str, settings: Sequence[Setting], role
 def slopes(series: Series, runs: list[Record], names: Sequence[str]) -> dict:
     counts = sorted({run.sessions for run in runs})
     if len(counts) < 2:
-        return {"why": f"N = {counts[0]:,} only, and a total divided by N is not a slope"}
+        return {"why": f"only N = {counts[0]:,}, and a slope needs two"}
     reached = set.intersection(*({phase.phase for phase in run.phases} for run in runs))
     lines = [
         session_cost.fit_line(session_cost.medians(runs, session_cost.rss_at_end(name))) if name in reached else None

@@ -136,7 +136,7 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         about = f"{first['suite']}, {first['name']}"
         below = f"{describe_machine(one.records[0])}. Recorded {dates(one.records)}."
         drawn = partial(figure, lines, quantity, about, below)
-        says = f"RSS of every run, the line through them, and how far each lies off it: {about}."
+        says = f"RSS of every run, the fitted line, and the residuals: {about}."
         named = f"residuals-{one.name}" if several else "residuals"
         yield Picture(named, TITLE, says, first["command"], drawn)
 
@@ -203,7 +203,7 @@ def fit(series: Series, runs: Sequence[Record], of: session_cost.Quantity) -> di
 
 
 def quotient(sessions: int, middle: dict[int, float], held: int) -> str:
-    each = f"the quotient, {middle[sessions] / held:,.0f} bytes, has in it what a process needs without any session"
+    each = f"the quotient, {middle[sessions] / held:,.0f} bytes, includes what a process needs without sessions"
     return f"N = {sessions:,} only, so there is no line and no slope; {each}"
 
 
@@ -212,7 +212,7 @@ def words(series: Series, spread: float | None, line: session_cost.Line) -> str:
     holder = next(iter(series.setting.processes)) if series.process == "both" else series.process
     slope = f"{line.slope:,.0f} bytes per {'session' if series.share == 1 else f'{holder} session'}"
     if line.is_quotient:
-        return f"{slope}, a quotient of two points: nothing says that the line is straight"
+        return f"{slope}, from two points, which show no nonlinearity"
     sure = ONCE if spread is None else f"± {100 * spread / 2:.2f} % over repeats"
     side = "more" if line.residual > 0 else "less"
     share = f"{100 * abs(line.residual_share):.2f} %"

@@ -56,7 +56,7 @@ def pictures(recording: Recording, stores: Sequence[SessionStore]) -> Iterator[P
     """Yield live heap over sessions served, where a server keeps any."""
     if session_stores.select_lines(stores):
         says = "Live heap of a server's store over the sessions that it has served. The table has all."
-        title = "What a server keeps of sessions that are gone"
+        title = "What a server keeps of closed sessions"
         command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
         yield Picture("session-stores", title, says, command, partial(draw, stores))
 

@@ -96,9 +96,9 @@ def sentences(stalls: Sequence[Stall]) -> Iterator[str]:
         )
     much = [f"{stack} keeps up to {float(size):,.0f} B of each" for stack, size in find_most_kept(stalls).items()]
     yield (
-        "Closing the session gives all of it back in every stack."
+        "Closing the session frees all of it in every stack."
         if not much
-        else f"Not all of it is given back when the session is closed: {', '.join(much)}."
+        else f"Closing the session does not free all of it: {', '.join(much)}."
     )
 
 

@@ -109,10 +109,10 @@ OF_THESE = "of these "
 BESIDE = ("suite", "stack", "books", "allocator")  # what has a choice of its own, or a bar of its own
 USUAL = {"window": "all", "env": "lab", "cpu": "all"}  # goes without saying
 MEANS = {
-    "requested_bytes": "what the stack asked the allocator for and did not give back: live heap, exact",
-    "usable_bytes": "what the allocator says is live: with rounding and headers",
-    "held_bytes": "what the allocator has of the system: with what it holds free",
-    "resident_bytes": "what of all private memory is resident: without what was never touched, or was given back",
+    "requested_bytes": "requested from the allocator and not freed: live heap, exact",
+    "usable_bytes": "what the allocator reports as live: with rounding and headers",
+    "held_bytes": "what the allocator obtained from the OS: with free memory",
+    "resident_bytes": "resident private memory: without pages never written or given back",
 }
 
 
@@ -143,7 +143,7 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
     stacks = [row["names"]["stack"] for row in shown]
     shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
     below = f"{describe_machine(recording.records[0])}. Recorded {dates(recording.records)}."
-    says = f"What each stack asked for in {row_suite(first)}, {first['setting']}, and what became of it."
+    says = f"From requested bytes to resident memory, step by step: {row_suite(first)}, {first['setting']}."
     command = f"tools/report.py {recording_arguments(recording)} --format files -o report"
     name = f"waterfall-{recording.name}" if several else "waterfall"
     drawn = partial(figure, shown, [*STAGES.values()], BETWEEN, below)

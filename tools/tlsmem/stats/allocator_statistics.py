@@ -28,11 +28,13 @@ OBTAINED_FIELDS = {
 # A runtime's own figure of what is live, after a collection: in the heap meter's place, which does not see such a heap.
 RUNTIMES = {"go": LIVE_FIELDS["go"]}
 RETURNED_MEMORY_NOTE = (
-    "its runtime collected and gave back free memory at the end of every phase; other stacks are left alone, and so is "
+    "its runtime collects garbage and returns free memory at the end of every phase; other stacks do not, nor does "
     "go+left-alone (table runtime)"
 )
 COLLECTED_RSS = "rss_after_collection_bytes"  # of a runtime: read again when it had given back what is free
-COARSE_NOTE = "allocator statistics move in larger steps than these N; take larger N"  # where figures cannot be
+COARSE_NOTE = (
+    "allocator statistics move in larger steps than the memory of these N; measure larger N"  # where figures cannot be
+)
 
 
 def read_statistics(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:
@@ -49,8 +51,8 @@ def unknown_reason(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | N
     if not phase.allocator:
         return "the record has no allocator statistics"
     silent = [name for name in phase.allocator if name not in read_statistics(meaning, phase)]
-    figure = "live figure" if meaning is LIVE_FIELDS else "figure of what it holds"
-    return f"{silent[0]} tells no {figure}" if silent else None
+    figure = "live figure" if meaning is LIVE_FIELDS else "figure of what it obtained from the OS"
+    return f"{silent[0]} reports no {figure}" if silent else None
 
 
 def live_bytes(phase: Phase) -> int:
@@ -93,4 +95,4 @@ def unmetered_reason(runs: Iterable[Record]) -> str | None:
     """Return why a stack with an allocator of its own has no heap runs, given its RSS runs; None for other stacks."""
     present = [list(phase.allocator or {}) for run in runs for phase in run.phases]
     brought = {name for names in present for place, name in enumerate(names) if place or name in RUNTIMES}
-    return f"the heap meter cannot see what {min(brought)} gives out" if brought else None
+    return f"the heap meter does not see what {min(brought)} allocates" if brought else None

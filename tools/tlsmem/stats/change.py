@@ -9,7 +9,7 @@ from tlsmem.stats import repeats, timed_summary
 from tlsmem.stats.repeats import Number
 from tlsmem.stats.timed_summary import Gap, RunSpan
 
-QUOTIENT = "of N = {:,} alone: what is above `contexts`, by sessions; a quotient, not a slope"
+QUOTIENT = "only N = {:,}: what is above `contexts`, divided by sessions; a quotient, not a slope"
 
 
 class Figure(NamedTuple):
@@ -44,12 +44,12 @@ Verdict = Literal["changed", "no change", "not known"]
 CHANGED: Verdict = "changed"
 SAME: Verdict = "no change"
 UNKNOWN: Verdict = "not known"
-LESS_THAN_ONE = "not all sessions are alike to the byte, so less than one of a session is no change"
-SHAPES = "one is a slope and the other a quotient of one N ({:,}): they are not the same figure"
-OTHER_N = "quotients of one N are compared at one N, and these are of {:,} and of {:,}"
-BY_CHANCE = "of {} repeats, which by chance all lie on one side in 1 of {} comparisons of what is alike"
+LESS_THAN_ONE = "sessions are not all alike, so less than one byte or block a session is no change"
+SHAPES = "one is a slope and the other a quotient of one N ({:,}), so they cannot be compared"
+OTHER_N = "quotients are compared at the same N only; these are of N = {:,} and {:,}"
+BY_CHANCE = "of {} repeats: by chance, such a change shows in 1 of {} comparisons of equal builds"
 FEW = 6  # repeats: with fewer that is more than 1 in 20
-OTHER_WAY = "repeats side by side differ one way, and the medians of all the other"
+OTHER_WAY = "back-to-back repeats differ in one direction, the medians in the other"
 
 
 class Change(NamedTuple):

@@ -18,8 +18,8 @@ from tlsmem.stats.session_cost import phase_of
 SCENARIO = "contexts"
 ROOTS = (10, 150)  # of the two stores whose difference tells what a root costs
 NAMES = ((100, 10_000), (1, 100))  # the same of names: the first two that there are
-KEPT_GOROUTINES = Missing("its runtime keeps the records of goroutines that have ended, too")
-BOTH_ROLES = Missing("its runtime tells of both roles together")
+KEPT_GOROUTINES = Missing("includes records of ended goroutines, which its runtime keeps")
+BOTH_ROLES = Missing("its runtime reports both roles together")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ NO_COST_WHEN_WINDOWED = Missing(
     "sessions are made window by window, so this phase has no cost per session; see the memory model"
 )
 NO_PAYLOAD = Missing("without its peer a session exchanges no payload")
-PEAKS_APART = Missing("peaks of two processes need not come at the same time")
+PEAKS_APART = Missing("two processes may peak at different times")
 
 
 class Remainder(NamedTuple):
@@ -61,7 +61,7 @@ def why_no_heap_cost(series: Series) -> str:
     metered = series.runs("heap")
     if not metered:
         return allocator_statistics.unmetered_reason(series.runs("rss")) or series.reason("heap")
-    return f"heap metered at N = {metered[0].sessions:,} only, and a total divided by N is not a slope"
+    return f"heap metered only at N = {metered[0].sessions:,}, and a slope needs two"
 
 
 def why_no_phase_cost(runs: Iterable[Record], setting: Setting, phase: str) -> Missing | None:

@@ -13,8 +13,8 @@ from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
 
-REQUESTED_OF_ALL = Missing("requested bytes are not told apart by allocator")
-RESIDENT_OF_ALL = Missing("the kernel tells of the process, not of an allocator")
+REQUESTED_OF_ALL = Missing("requested bytes are not known by allocator")
+RESIDENT_OF_ALL = Missing("the kernel counts the process, not one allocator")
 Amount = Fraction | Missing
 
 

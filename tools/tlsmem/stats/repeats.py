@@ -14,7 +14,7 @@ from tlsmem.stats.session_cost import Line, Quantity
 # rustls with aws-lc in TLS 1.2 (docs/reference/results.md). All others repeat within 0.2 %, but one run does not tell
 # which.
 ASSUMED_SPREAD = 0.03
-SINGLE_RUN_NOTE = f"measured once, so a spread of {100 * ASSUMED_SPREAD:g} % is assumed, the largest known of repeats"
+SINGLE_RUN_NOTE = f"measured once; a spread of {100 * ASSUMED_SPREAD:g} % is assumed, the largest that repeats have"
 WITHIN_SPREAD_NOTE = "not beyond the spread of repeats"
 Number = Fraction | float  # of figures that are counted, and of those that are measured
 

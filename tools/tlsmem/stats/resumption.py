@@ -100,7 +100,7 @@ class Sessions:
         if isinstance(pair, Missing):
             return pair
         count = session_cost.phase_of(pair[1], "reply").tickets
-        return Missing("the driver cannot tell") if count is None else Fraction(count, pair[1].sessions // 2)
+        return Missing("the driver does not report it") if count is None else Fraction(count, pair[1].sessions // 2)
 
 
 @dataclass(frozen=True)

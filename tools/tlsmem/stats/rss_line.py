@@ -20,9 +20,9 @@ RSS_PHASES: dict[str, str | None] = {  # which RSS, with its phase
     "established": "established",
     "1 KiB each way": "reply",
 }
-QUOTIENT = Missing("a quotient of two points: nothing says that the line is straight")
+QUOTIENT = Missing("from two points, which show no nonlinearity")
 MEASURED_ONCE = Missing("measured once")
-NO_INTERVAL = Missing("an interval needs two repeats at every N that are not all alike")
+NO_INTERVAL = Missing("an interval needs repeats that vary, two or more at every N")
 
 
 class Residual(NamedTuple):
@@ -84,7 +84,7 @@ def why_no_line(series: Series) -> Missing | None:
     if not counts:
         return Missing(series.reason("rss"))
     if len(counts) == 1:
-        return Missing(f"N = {counts.pop():,} only, and a total divided by N is not a slope")
+        return Missing(f"only N = {counts.pop():,}, and a slope needs two")
     return None
 
 

@@ -11,7 +11,7 @@ from tlsmem.stats.series import Series
 
 HEAP, STACKS, RSS = "live_bytes", "stack_inuse_bytes", "rss_bytes"
 QUANTITIES = (HEAP, STACKS, RSS, COLLECTED_RSS)
-NOT_COLLECTED = Missing("its runtime was never made to collect, so nothing tells what is live")
+NOT_COLLECTED = Missing("no garbage collection was forced, so live bytes are not known")
 NOT_RECORDED = Missing("these runs are older than the figure: make mem FRESH=1")
 
 

@@ -131,7 +131,7 @@ class SessionStore:
         if self.finer:
             return self.finer.each(index)
         if self.fills_at_once:
-            return Missing(f"full within a wave of {self.run.sessions // 2:,} sessions; smaller waves tell its entries")
+            return Missing(f"full within a wave of {self.run.sessions // 2:,} sessions; smaller waves show its entries")
         return Fraction(self.wave_of_growth[index], self.entries_each_wave)
 
     @property
@@ -158,7 +158,7 @@ class SessionStore:
         if isinstance(each, Missing):
             return each
         if not self.is_full:
-            return Missing(f"grows still after {self.sessions[-1]:,} sessions")
+            return Missing(f"still growing after {self.sessions[-1]:,} sessions")
         if self.finer:
             return self.finer.most_entries
         return self.blocks[-1] // each + self.warm_up_entries  # a block of its table is less than an entry

@@ -126,7 +126,7 @@ def account_lines(selection: Selection, ladder: list[LadderStep]) -> Iterator[Ac
         series = find_series(selection, rung)
         runs, metered = (series.runs("rss"), series.runs("heap")) if series else ([], [])
         why = series.reason("rss") if series and not runs else "not measured at two N of 1,000 and more"
-        unmetered = "no heap runs: its jemalloc is none that the heap meter sees" if "jemalloc" in rung.stack else why
+        unmetered = "no heap runs: the heap meter does not see its jemalloc" if "jemalloc" in rung.stack else why
         counts = counts or {run.sessions for run in runs}
         rss = slope(session_cost.medians(runs, resident(rung)))
         heap = slope(session_cost.medians(metered, requested(rung)))
@@ -141,10 +141,10 @@ def account_lines(selection: Selection, ladder: list[LadderStep]) -> Iterator[Ac
 
 def last_lines(first: LadderStep, reached: float | None, published: float | None) -> Iterator[AccountLine]:
     """What is left over, and what was published."""
-    left = difference(published, reached, "the line above it is not measured")
+    left = difference(published, reached, "the row above it is not measured")
     yield AccountLine(first, "not accounted for", added=left)
     share = None if isinstance(left, Missing) or published is None else PublishedShare(left / published)
-    yield AccountLine(first, "published", amount(published, "not published at two N of these"), share)
+    yield AccountLine(first, "published", amount(published, "not published at two of these N"), share)
 
 
 def slope_cell(value: float | None) -> Cell:
@@ -162,7 +162,7 @@ def added_cell(value: float | PublishedShare | None) -> Cell:
 COLUMNS = (
     Column("suite", "suite", left=True, value=lambda line: line.first.suite),
     Column("stack", "stack", left=True, value=lambda line: line.first.stack),
-    Column("what", "and as then", left=True, value=lambda line: line.what),
+    Column("what", "changed to match 2023", left=True, value=lambda line: line.what),
     Column("rss_bytes_per_session", "RSS, bytes per session", value=lambda line: line.rss, form=slope_cell),
     Column("added_bytes", "RSS adds", value=lambda line: line.added, form=added_cell),
     Column("added_heap_bytes", "live heap adds", value=lambda line: line.added_heap, form=added_cell),
@@ -176,7 +176,7 @@ def account_2023_table(selection: Selection) -> Table:
         "Slopes of the peak over N from 1,000 on, in bytes per session. Each row includes the changes of the rows "
         "above it. RSS and live heap differ by pages that were never written and by memory that was used again."
     )
-    table = Table("account", "From ours to what was published in 2023", caption, [*COLUMNS], headed=2)
+    table = Table("account", "From our figures to those published in 2023", caption, [*COLUMNS], headed=2)
     stacks = {one.stack for one in selection.records}
     for ladder in LADDERS:
         if ladder[0].stack in stacks and any(one.suite == ladder[0].suite for one in selection.settings):

@@ -22,7 +22,7 @@ from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
 
 HELD = {"both": "5,000 clients and 5,000 servers", "client": "10,000 clients", "server": "10,000 servers"}
 DOUBTS = {
-    "garbage": "from {:,} sessions; a peak that has garbage between two collections in it keeps to no line",
+    "garbage": "from {:,} sessions: garbage between two collections makes the peak nonlinear",
     "bends": "the line through these peaks is nonlinear: see the table `bends`",
 }
 

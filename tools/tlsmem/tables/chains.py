@@ -22,8 +22,8 @@ MAIN_KEY = KINDS["rsa-2048"]
 UNTIL_CLOSED, DURING_HANDSHAKE, FOREVER = "the session is closed", "the handshake ends", "for ever"
 CAPTION = (
     "What a client certificate, sent with one intermediate, adds to a server session, in bytes of live heap: when "
-    "established, when used (after 1 KiB each way), and at the peak of the handshake. Until: when the server gives it "
-    "back. RSS: when used, with 100 handshakes at a time. Per intermediate: the slope from none to four, at a server "
+    "established, when used (after 1 KiB each way), and at the peak of the handshake. Until: when the server frees "
+    "it. RSS: when used, with 100 handshakes at a time. Per intermediate: the slope from none to four, at a server "
     "for its client's and at a client for its server's; in brackets for each byte of their DER encoding. Held by: the "
     "function below which the server's copy is allocated. All keys are RSA-2048."
 )
@@ -34,7 +34,7 @@ KEYS_CAPTION = (
 CLIENTS_CAPTION = (
     "Bytes of live heap of an established server session, if all clients have one certificate, and if each has its "
     "own, equally long and of the same intermediate. Shared: the difference, which sessions with equal chains hold in "
-    "common. Remembered: what the server has live for each such client when its sessions are closed. All keys: P-256."
+    "common. Remembered: live heap that the server keeps for each client when its sessions are closed. All keys: P-256."
 )
 
 

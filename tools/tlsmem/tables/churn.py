@@ -16,13 +16,13 @@ from tlsmem.tables.runtime_notes import GOROUTINES_NOTE, OBJECTS_NOTE, Size, siz
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 
 CAPTION = (
-    "Session: live heap that closing one session gives back, which was open and had carried its data. Left: live heap "
-    "of the role and its context when the first and the last wave had ended, beyond that before the first and without "
-    "sessions still open. Slope: bytes that a wave adds, by Theil and Sen, without the first quarter of the waves; ± "
-    "is half of the 95 % confidence interval. "
-    f"Growing: the interval is above {HEAP_TOLERANCE_BYTES} B a wave, of RSS above {100 * RSS_TOLERANCE:g} % of it. "
+    "Session: live heap that closing one session frees, after it has carried its data. Left: live heap of the role and "
+    "its context when the first and the last wave have ended, beyond that before the first wave and without sessions "
+    "still open. Slope: bytes that a wave adds, by Theil and Sen, without the first quarter of the waves; ± is half of "
+    "the 95 % confidence interval. "
+    f"Growing: the interval is above {HEAP_TOLERANCE_BYTES} B a wave; for RSS, above {100 * RSS_TOLERANCE:g} % of it. "
     "RSS: anonymous memory of the role's process beyond that before the first wave, when a wave's sessions are all "
-    "open. Peak: the most RSS in any wave, in all. Resident / live: RSS for each byte of live heap in the last wave, "
+    "open. Peak: the highest RSS of any wave. Resident / live: RSS for each byte of live heap in the last wave, "
     "when its sessions are open and when it has ended."
 )
 

@@ -29,7 +29,7 @@ LEFTOVER = "a + r/n: r bytes or blocks are left over n sessions, so sessions are
 CAUSES: dict[Cause, str] = {
     "resumption": "resumption state: tickets, or a store that grows",
     "signature": "DER signature length: ECDSA",
-    "blinding": "what blinds a server's RSA key: once a process, as long as random numbers make it",
+    "blinding": "blinding of the server's RSA key: once per process, of random length",
     "unknown": "not known",
 }
 CAPTION = (
@@ -62,7 +62,7 @@ def process_cell(figure: ProcessFigure) -> Cell:
     """Bytes and blocks of process-wide tables."""
     size, blocks, (few, many) = figure
     data = {"bytes": size, "blocks": blocks, "over_sessions": 1}
-    note = f"in all, of N = {many:,} less N = {few:,}: {process_tables.TABLE_NOTE}"
+    note = f"in total, N = {many:,} minus N = {few:,}: {process_tables.TABLE_NOTE}"
     return Cell(f"{size:,} ({blocks:,})", data, note if size else None)
 
 

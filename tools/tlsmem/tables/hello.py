@@ -11,10 +11,10 @@ from tlsmem.tables.stall import describe_refusals, holder
 from tlsmem.tables.table import Cell, Column, Table, optional
 
 CAPTION = (
-    "Bytes that a peer sends more than with a small message, and live heap that the session holds more for them until "
-    "it is closed. A large ClientHello: its client is not authenticated, the server has answered, and nobody reads "
-    "the answer. Held at a client: of a server whose handshake is not complete. Against: the point with the small "
-    "message; silent: none. Held by: the function whose blocks are largest."
+    "Bytes that a peer sends beyond those of a small message, and live heap that the session holds for them until it "
+    "is closed. A large ClientHello: the client is not authenticated, the server has answered, and the client does not "
+    "read the answer. Held at a client: the server's handshake is not complete. Against: the point with the small "
+    "message; silent: a peer that sends nothing. Held by: the function that allocates the largest blocks."
 )
 
 

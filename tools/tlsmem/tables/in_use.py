@@ -108,7 +108,7 @@ def in_use_table(selection: Selection) -> Table:
     made = table_from_places(places)
     changes = [said for some in places for said in describe_changed_places(some)]
     if changes:
-        made.caption += f" Places that change by three and more: {'; '.join(changes)}."
+        made.caption += f" Ranks that change by three or more: {'; '.join(changes)}."
     return made
 
 
@@ -139,4 +139,4 @@ def describe_changed_places(places: list[Place], at_least: int = 3) -> Iterator[
         if place.before and place.in_use and abs(place.before - place.in_use) >= at_least:
             stack = place.stack
             where = f"{stack.setting.suite}, {stack.role}"
-            yield f"{stack.stack} ({where}): place {place.before} without tickets, {place.in_use} in use"
+            yield f"{stack.stack} ({where}): rank {place.before} without tickets, {place.in_use} in use"

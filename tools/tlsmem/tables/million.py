@@ -15,8 +15,9 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell
 
 GIB = 1024**3
 CAPTION = (
-    "One process that holds so many live sessions of one role; their peers are freed after their handshakes. Memory is "
-    "peak RSS and what is in flight. Predicted: from the line through the two smallest runs of at least ten windows."
+    "One process that holds this many live sessions of one role; their peers are freed after their handshakes. Memory: "
+    "peak RSS and bytes in flight. Predicted: by the line through the two smallest runs with at least ten times as "
+    "many sessions as concurrent handshakes."
 )
 
 

@@ -33,8 +33,8 @@ CERTIFICATE_CAPTION = (
 )
 EXCHANGE_CAPTION = (
     "Bytes for one session, with RSA-2048 certificates. The server has one group; the client offers that one, a list, "
-    "or what its library offers of itself. Retry: the handshake began with a HelloRetryRequest, seen on the wire. "
-    "Peak: live heap with all handshakes concurrent. More: beyond X25519 alone, of the same stack."
+    "or its library's default. Retry: the handshake began with a HelloRetryRequest, seen on the wire. "
+    "Peak: live heap with all handshakes concurrent. More: compared with X25519 alone."
 )
 NAMES = {
     RSA: "RSA-2048",

@@ -30,24 +30,24 @@ USUAL_AUTH = "server"
 APPLICATION_STORES = ("gnutls", "s2n")  # libraries that leave the store to their callers: it is the harness's
 STATIC_STORES = {  # what holds entries that are not on the heap when a session is closed
     "wolfssl": "a static table, not on the heap",
-    "bearssl": "memory of the caller's, as large as it likes",
+    "bearssl": "memory of the application, which decides its size",
 }
 STORE_CAPTION = (
-    "What one entry takes that a server keeps of a session which is gone, in its library's own store of the library's "
-    "own size; and the same of a client's cache. Bytes: live heap of an entry. Per session: entries that one session "
-    "puts in, one for each ticket in TLS 1.3. Most: entries when the store is full, after so many sessions. At the "
-    "end: live heap that all entries and their table take after the last session. Until: when an entry goes."
+    "What a server's session store (the library's own, of its default size) or a client's cache keeps of closed "
+    "sessions. Bytes: live heap of an entry. Per session: entries that one session adds, one for each ticket in TLS "
+    "1.3. Most: entries when the store is full, after so many sessions. At the end: live heap of all entries and their "
+    "table after the last session. Until: when an entry is dropped."
 )
 TICKET_CAPTION = (
-    "Bytes of live heap that tickets add to a full session. First: the first ticket; each more: the slope beyond it. "
-    "At rest, unless said: established, without data. In use: after a full record each way. On the wire: what "
-    "the server sends more with one ticket, with message and record. Of itself: tickets that it issues unless told "
-    "otherwise."
+    "Bytes of live heap that tickets add to a session with a full handshake. First: the first ticket; each more: the "
+    "slope beyond it. At rest (established, without data) unless a column says otherwise. In use: after a full record "
+    "each way. On the wire: bytes that the server sends for one ticket, with message and record headers. By default: "
+    "tickets that the library issues."
 )
 RESUMED_CAPTION = (
-    "Bytes of live heap of a session that was resumed, beside a full one with as many tickets. Taken over: what an "
-    "earlier session allocated and is there still for each resumed one: a client's state, or a server's entry. More: "
-    "both together, less a full session. In use: after a full record each way. Peak: of what the session allocates."
+    "Live heap of a resumed session, in bytes, compared with a full handshake and as many tickets. Taken over: what an "
+    "earlier session allocated and a resumed one still holds: a client's state, or a server's entry. More: both "
+    "together, minus a full session. In use: after a full record each way. Peak: of what the session itself allocates."
 )
 
 
@@ -141,7 +141,7 @@ def store_columns(records: Sequence[Record]) -> list[Column]:
 def store_table(records: Sequence[Record]) -> Table:
     """The table `resumption`: a row for each store and cache, those that grow without end first."""
     stores = find_stores(records)
-    table = Table("resumption", "What is kept of sessions that are gone", STORE_CAPTION, store_columns(records))
+    table = Table("resumption", "What is kept of closed sessions", STORE_CAPTION, store_columns(records))
     table.add_rows(sorted((one for one in stores if not one.refusal), key=order_store))
     refused = dict.fromkeys((one.stack, strip_suite(one.refusal)) for one in stores if one.refusal)
     table.without = [f"{stack}: {reason}" for stack, reason in refused]
@@ -180,7 +180,7 @@ TICKET_COLUMNS = [
     amount("first_in_use", "first, in use", lambda row: row.first(IN_USE), signed_cell),
     amount("further_in_use", "each more, in use", lambda row: row.further(IN_USE), signed_cell),
     amount("wire_bytes", "on the wire", lambda row: row.wire),
-    optional(amount("by_library", "of itself", lambda row: row.by_library)),
+    optional(amount("by_library", "by default", lambda row: row.by_library)),
     optional(Column("holder", "held by", left=True, value=ticket_holder, form=holder_cell)),
 ]
 RESUMED_COLUMNS = [
@@ -213,7 +213,7 @@ def ticket_table(selection: Selection) -> Table:
 def resumed_table(selection: Selection) -> Table:
     """The table `resumed`: a row for each stack, protocol, way to resume, and role."""
     rows = find_resumed(selection.records)
-    table = Table("resumed", "Resumed sessions beside full ones", RESUMED_CAPTION, list(RESUMED_COLUMNS))
+    table = Table("resumed", "Resumed sessions compared with full handshakes", RESUMED_CAPTION, list(RESUMED_COLUMNS))
     table.add_rows(sorted((row for row in rows if not row.resumed.refusal), key=lambda row: row.role == "client"))
     table.without = describe_refusals(rows)
     return table

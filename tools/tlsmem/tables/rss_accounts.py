@@ -17,7 +17,7 @@ from tlsmem.stats.series import Series, SeriesFigures
 from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, optional, with_note
 
-HAS_REQUESTED = "all that is held: requested is not known apart"
+HAS_REQUESTED = "all that was obtained from the OS: requested bytes are not known separately"
 
 
 @dataclass(frozen=True)

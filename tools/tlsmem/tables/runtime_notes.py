@@ -8,14 +8,14 @@ from tlsmem.stats.missing import Missing
 from tlsmem.tables.table import Cell, quotient_cell
 
 RUNTIME_NOTE = (
-    "its runtime's own figure, after a collection: goroutine stacks, and blocks at their size classes, where others "
-    "count the bytes requested"
+    "its runtime's own figure after a collection: it includes goroutine stacks and counts blocks at their size "
+    "classes; other stacks count requested bytes"
 )
 OBJECTS_NOTE = (
     "objects by its runtime's own figure, after a collection, at their size classes and without goroutine stacks"
 )
-GARBAGE_NOTE = "with what the phase left as garbage, which the runtime gives back when it collects"
-GOROUTINES_NOTE = "records of goroutines that have ended: the runtime keeps them for the next sessions"
+GARBAGE_NOTE = "includes garbage of the phase, which the runtime frees at its next collection"
+GOROUTINES_NOTE = "records of ended goroutines, which the runtime keeps for later sessions"
 
 
 class Size(NamedTuple):

@@ -61,9 +61,9 @@ def what_they_can(stacks: list[str]) -> Table:
     suites = [suite for suite in definitions.suites() if suite != "none"]
     found = stack_abilities.find_abilities(there, suites)
     caption = (
-        "Built: here. Nothing is known of a stack that is not built; tools/build.py STACK builds it. Each suite of "
-        "memtest/suites.toml has a column, with blanks instead of dashes: the harness tried one handshake. A stack "
-        "without TLS does only the suite none."
+        "Built: on this machine. The other columns are empty until tools/build.py STACK builds a stack. Each suite of "
+        "memtest/suites.toml has a column, with blanks instead of dashes: the result of one handshake. A stack without "
+        "TLS does only the suite none."
     )
     table = Table("stacks", "Stacks and what they can do", caption, [*ability_columns(suites)])
     table.add_rows(AbilityRow(stack, found) for stack in stacks)

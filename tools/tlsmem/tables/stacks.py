@@ -33,10 +33,10 @@ CAPTION = (
 ROUNDED_NOTE = "rounded: sessions are not all alike, see the table heap"
 OWNED = "of which {:,.0f} B are buffers that the caller owns, see the table buckets"
 RUNTIME_NOTE = (
-    "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it. It has "
-    "goroutine stacks in it, and each block at the size of its size class, where others count the bytes requested"
+    "slope of its runtime's own figure after a collection, from RSS runs: the heap meter does not see its heap. "
+    "It includes goroutine stacks and counts each block at its size class; other stacks count requested bytes"
 )
-RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of within"
+RUNTIME_PEAK = "the same, the largest at the end of any phase; peaks within a phase are not known"
 NEEDS_SPLIT_ROLES = "of a process for each role (make mem ROLES=split)"
 
 

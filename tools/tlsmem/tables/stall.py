@@ -26,9 +26,9 @@ from tlsmem.tables.table import MISSING, Cell, Column, Table, optional
 CAPTION = (
     "Bytes of live heap for one session whose peer stops at a point, until the session is closed. Silent: the peer is "
     "connected and has sent nothing. Pinned: beyond that. Amplification: pinned bytes for each byte sent. Kept: what "
-    "closing the session does not give back. RSS: the same of resident memory, over the most sessions. Held by: the "
-    "function whose blocks are largest, outside the library's own containers. Stack: what of `together` is a "
-    "goroutine's stack."
+    "closing the session does not free. RSS: the same for resident memory, from the run with most sessions. Held by: "
+    "the function that allocates the largest blocks, outside the library's own containers. Stack: the part of "
+    "`together` that is a goroutine's stack."
 )
 REFUSED = re.compile(r"^.*?: does not reach the point [\w-]+: |^[^:]*: (?=has no )")  # before the library's own words
 LARGE_NOTE = f"above {AMPLIFICATION_WARNING}: a peer that sends little makes the server hold much"

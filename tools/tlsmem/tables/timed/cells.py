@@ -4,9 +4,9 @@ from tlsmem.stats.timed_summary import FEW_REPEATS, Gap, Ratio, Sample
 from tlsmem.tables.table import Cell, missing_cell, percent
 
 DURATION_UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
-APART = "not made side by side, but {} apart: the quotient of the medians; the machine may have changed meanwhile"
-SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
-DEVIATES = "more than 5 % off the quotient of the medians, which are of different repeats"
+APART = "not back to back but {} apart: ratio of the medians; the machine may have changed in between"
+SOME_APART = "from {} of {} repeats; the runs of the others were {} apart"
+DEVIATES = "more than 5 % from the ratio of the medians, which come from different repeats"
 
 
 def format_number(value: float) -> str:

@@ -19,7 +19,7 @@ CAPTION = (
     "hypervisor took; the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread per "
     "second."
 )
-UNSEEN = Missing("the machine does not tell")
+UNSEEN = Missing("the machine does not report it")
 ONCE = Missing("one repeat")
 
 

@@ -26,8 +26,8 @@ BUILDS = {"clang": ("built by clang", "built by gcc"), "jemalloc-rust": ("with j
 NUMBERED = ("openssl", "rustls")
 NOT_PUBLISHED = Missing("not published")
 
-FULL_AMONG_RESUMED = "12,289 of these 32,768 handshakes were full ones (37.5 %), so it is no rate of resumption"
-EITHER = "which of id and ticket is not said"
+FULL_AMONG_RESUMED = "12,289 of these 32,768 handshakes were full ones (37.5 %), so this is not a resumption rate"
+EITHER = "not stated whether by id or by ticket"
 WITH, WITHOUT = "construction is timed too", "construction is not timed"
 
 
@@ -64,10 +64,10 @@ class Published:
     def remarks(self) -> list[str]:
         """Where the two are not alike."""
         ours, rate = split_stack_name(self.stack)[1], self.rate
-        said = [f"published {rate.date}, of another machine ({rate.cpu})"]
+        said = [f"published {rate.date}, on another machine ({rate.cpu})"]
         if not self.is_exact:
             which = "nearest" if rate.numbers else "newest"
-            said.append(f"of {rate.version}, the {which} version that was published")
+            said.append(f"for {rate.version}, the {which} published version")
         said += [BUILDS[name][0] for name in sorted(rate.variants - ours) if name in BUILDS]
         said += [BUILDS[name][1] for name in sorted(ours - rate.variants) if name in BUILDS]
         if rate.part in ("client", "server"):

@@ -21,7 +21,7 @@ CAPTION = (
     "repeats; “no change” if its 95 % bootstrap interval contains 1. Published: the same ratio from rates published "
     "for these versions, on another machine."
 )
-OTHER_VERSIONS = Missing("not published of both versions at once")
+OTHER_VERSIONS = Missing("no publication has both versions")
 
 
 class PublishedRatio(NamedTuple):
@@ -71,7 +71,7 @@ def published_ratio_cell(ratio: PublishedRatio) -> Cell:
     notes = [remark for remark in of_first if remark in of_other]
     for published in ratio:
         own = (remark for remark in published.remarks if remark not in notes)
-        notes += [f"of {published.rate.library}: {remark}" for remark in own]
+        notes += [f"{published.rate.library}: {remark}" for remark in own]
     text = f"[{value:.2f}]" if any(one.rate.invalid for one in ratio) else f"{value:.2f}"
     return Cell(text, round(value, 4), "; ".join(notes))
 

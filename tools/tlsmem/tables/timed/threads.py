@@ -14,7 +14,7 @@ from tlsmem.tables.timed.cells import describe_gap, interval_cell, median_cell
 from tlsmem.tables.timed.rows import PART, RATE_UNITS, STACK, PartRow, work_columns
 
 NOT_ALONE = Missing("not measured with one thread")
-WAITING = "more threads than CPUs, of which there are {}: threads wait for one another"
+WAITING = "more threads than the {} CPUs: threads wait for one another"
 CAPTION = (
     "Rate of each thread, by the time of its part. Of one thread: that rate relative to the rate with one thread; 100 "
     "% if threads do not slow each other. Each thread has its own client context; all share the server's, with its "

@@ -38,10 +38,12 @@ def preemption(run: Record) -> float:
     return 0.0 if (run.threads or 1) > run.machine.cpus else run_noise.preemptions_per_second(run)
 
 
-ADVICE = "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
-WAITING = "tasks of others wanted to run in the minute before"
+ADVICE = "noise makes runs slower: measure again with FRESH=1 while nothing else runs here"
+WAITING = "other tasks were runnable in the minute before"
 CAUSES = (
-    NoiseCause(run_noise.busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they had {most:.2f} CPUs meanwhile"),
+    NoiseCause(
+        run_noise.busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they used {most:.2f} CPUs during the run"
+    ),
     NoiseCause(
         run_noise.stolen_share, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"
     ),
