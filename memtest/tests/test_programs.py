@@ -199,7 +199,7 @@ def test_no_page_is_left_behind(family, compiled):
     left = {path.name.split(".")[1] for path in Path("/dev/shm").glob("heapmeter.*")}
     assert len(programs) > 9 and not left & {str(one["pid"]) for one in programs}
     listed = heap("--once", "--", "sh", "-c", "test -s $HEAPMETER_PROGRAMS && echo $HEAPMETER_PROGRAMS").stdout.strip()
-    assert listed.startswith("/dev/shm/heapmeter-programs.") and not Path(listed).exists()
+    assert listed.startswith("/dev/shm/heapmeter-programs-") and not Path(listed).exists()
 
 
 def test_pages_of_the_dead_are_their_living_parents_to_remove():

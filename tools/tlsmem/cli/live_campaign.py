@@ -4,6 +4,7 @@ import argparse
 import resource
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -19,8 +20,9 @@ from tlsmem.live.clients import SHARE
 from tlsmem.live.ktls import require_ktls
 from tlsmem.live.live_run import LiveRun
 from tlsmem.live.provenance import LiveProvenance
+from tlsmem.live.running_server import FOLDER_PREFIX
 from tlsmem.live.servers import MANY, Server, ServerError, find_program
-from tlsmem.run import heap_page
+from tlsmem.run import heap_page, stale_files
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
@@ -142,6 +144,7 @@ def run(given: argparse.Namespace) -> int:
     append_records.refuse_sealed(recording / FOLDER)
     heap_page.remove_stale_pages()
     cgroup.remove_stale_groups()
+    stale_files.remove_stale(Path(tempfile.gettempdir()), FOLDER_PREFIX)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # clients that have ended are a failed run, not this command's end
     stop_by_signals(shorten(recording))
     failures = measure_all(to_go, provenance, recording)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -14,9 +15,10 @@ from tlsmem.live.child import start_child
 from tlsmem.live.glibc_heap import read_heap, sum_heaps
 from tlsmem.live.network import Network
 from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
-from tlsmem.run import heap_process, heap_tree
+from tlsmem.run import heap_process, heap_tree, stale_files
 from tlsmem.schema.live_records import LiveMeter, MallocBytes, ServerMemory
 
+FOLDER_PREFIX = "memtest-live."  # in /tmp; `memtest-live-` were without a lock
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
 SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
 COLLECTED = "collected\n"  # what harness-go/server says
@@ -43,8 +45,8 @@ class RunningServer:
         self.tree: heap_tree.ProcessTree | None = None
 
     def __enter__(self) -> "RunningServer":
-        self.folder = tempfile.TemporaryDirectory(prefix="memtest-live-")
-        folder = Path(self.folder.name)
+        folder, self.lock = stale_files.make_locked(lambda: Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)))
+        self.folder = folder
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
         self.ports = self.server.ports
         words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol, self.ktls))
@@ -83,7 +85,8 @@ class RunningServer:
             self.tree.poll()
             self.tree.remove_pages()
         self.log.close()
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self.lock)
 
     def wait_until_it_answers(self) -> None:
         """Raises ServerError with the server's own words where it ends, or does not listen in time."""

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlsmem.run import heap_page
+from tlsmem.run import heap_page, stale_files
 from tlsmem.run.program_file import why_unmetered
 
 VARIABLE = "HEAPMETER_PROGRAMS"
+PREFIX = "heapmeter-programs-"  # in PAGES_FOLDER; `heapmeter-programs.` were without a lock
 LIST_MAGIC, LIST_BYTES = 0x3152504D50414548, 4 << 20  # some 50,000 programs
 HEAD, NOTE = struct.Struct("=QQ"), struct.Struct("=IIII")  # magic, bytes in use; size, kind, process id, flags
 STARTED, EXEC, EXEC_FAILED, SPAWNED, NO_PAGE = range(1, 6)
@@ -80,25 +81,36 @@ class UnmeteredPrograms:
             yield f"the list of programs has room for {LIST_BYTES:,} B, and more were started: some may be missing"
 
 
+def make_file() -> Path:
+    """Make the empty file of a list. Raises OSError when there is no room for it."""
+    descriptor, name = tempfile.mkstemp(prefix=PREFIX, dir=heap_page.PAGES_FOLDER)
+    os.close(descriptor)
+    return Path(name)
+
+
 class ProgramList:
     """The file that the programs of one command write to."""
 
     def __init__(self) -> None:
         """OSError when there is no room for it."""
-        descriptor, name = tempfile.mkstemp(prefix="heapmeter-programs.", dir=heap_page.PAGES_FOLDER)
-        self.path = Path(name)
+        stale_files.remove_stale(heap_page.PAGES_FOLDER, PREFIX)
+        self.path, self.lock = stale_files.make_locked(make_file)
         try:
-            os.posix_fallocate(descriptor, 0, LIST_BYTES)  # else a program that writes there could be ended by it
-            os.pwrite(descriptor, HEAD.pack(LIST_MAGIC, HEAD.size), 0)
+            with self.path.open("r+b") as file:
+                os.posix_fallocate(
+                    file.fileno(), 0, LIST_BYTES
+                )  # else a program that writes there could be ended by it
+                file.write(HEAD.pack(LIST_MAGIC, HEAD.size))
         except OSError:
             self.remove()
             raise
-        finally:
-            os.close(descriptor)
 
     def remove(self) -> None:
         """Programs that start from now on list nothing, and set no pages aside."""
         self.path.unlink(missing_ok=True)
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
 
     def read(self) -> UnmeteredPrograms:
         content = self.path.read_bytes()
