@@ -20,15 +20,15 @@ def among(tmp_path, monkeypatch):
     return [synthetic.write(tmp_path / "recording", [run.model_copy(update={"window": 100}) for run in runs])]
 
 
-def runs(heap_each):
+def runs(heap_each, malloc=False):
     """Plain connections of 512 B, and over TLS one handshake at a time."""
     plain = [
-        live_record(count, meter, "plain", phases=PHASES, heap_each=512)
+        live_record(count, meter, "plain", phases=PHASES, heap_each=512, malloc=malloc)
         for count in (1000, 3000)
         for meter in ("heap", "rss")
     ]
     over_tls = [
-        live_record(count, meter, window=1, phases=PHASES, heap_each=heap_each)
+        live_record(count, meter, window=1, phases=PHASES, heap_each=heap_each, malloc=malloc)
         for count in (1000, 3000)
         for meter in ("heap", "rss")
     ]
@@ -48,6 +48,16 @@ def test_what_differs_by_more_than_the_tolerance_has_a_note_that_names_bytes(amo
     table = prediction_table(runs(20_000), among)
     (cell,) = [row[-1] for row in table.rows if row[2].text == "idle" and row[3].text == "live heap"]
     assert "are live heap of the server's own; +0.0 % without them" in str(cell.note)
+
+
+def test_of_rss_what_differs_is_named_without_a_remainder(among):
+    """Both series have the same RSS, so the session's RSS in the harness is missing from the measurement."""
+    (row,) = [
+        row for row in predict(runs(20_000, malloc=True), among).rows if (row.state, row.quantity) == ("idle", "RSS")
+    ]
+    assert row.written_bytes == pytest.approx(0)
+    assert row.named_bytes == pytest.approx(row.measured_bytes - row.predicted_bytes)
+    assert row.unexplained == pytest.approx(0)
 
 
 def test_without_plain_connections_nothing_is_predicted(among):

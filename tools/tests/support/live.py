@@ -6,6 +6,7 @@ from tlsmem.schema.live_records import SCHEMA, LiveMeter, LiveRecord, Transport,
 PAGE = 4096
 FIXED = {"rss": 5_000_000, "heap": 700_000, "kernel": 300_000}
 HEAP, RSS, SERVER_KERNEL, CLIENT_KERNEL, PAGE_TABLE = 14_148, 14_600, 3_600, 3_900, 60
+HEADERS, UNWRITTEN, FREE = 300, 48, 190  # of malloc; 10 B of RSS are outside its heap
 
 
 def live_record(
@@ -16,6 +17,7 @@ def live_record(
     phases: tuple[str, ...] = ("started", "established", "closed"),
     status: str = "measured",
     heap_each: int = HEAP,
+    malloc: bool = False,
 ) -> LiveRecord:
     """Every connection of `established` costs the same; when all are closed the live heap is as before, RSS stays."""
 
@@ -31,6 +33,13 @@ def live_record(
             "live_bytes": FIXED["heap"] + heap_each * open_now if meter == "heap" else None,
             "live_blocks": 900 + 41 * open_now if meter == "heap" else None,
         }
+        chunks = {
+            "chunks": 900 + 41 * resident,
+            "chunk_bytes": 700_000 + (HEAP + HEADERS) * resident,
+            "chunk_resident_bytes": 690_000 + (HEAP + HEADERS - UNWRITTEN) * resident,
+            "free_resident_bytes": 30_000 + FREE * resident,
+            "free_sizes": {8208: resident // 2, 64: 3} if resident else {64: 3},
+        }
         kernel = FIXED["kernel"] + 40_000 + PAGE_TABLE * resident
         return {
             "phase": name,
@@ -39,6 +48,7 @@ def live_record(
             "server": server,
             "server_kernel": {"kernel_bytes": kernel + SERVER_KERNEL * open_now, "tcp_bytes": 0},
             "client_kernel": {"kernel_bytes": 200_000 + (CLIENT_KERNEL - 100) * open_now, "tcp_bytes": 100 * open_now},
+            "malloc": chunks if malloc and meter == "rss" else None,
         }
 
     fields = {

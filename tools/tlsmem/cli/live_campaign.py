@@ -202,7 +202,7 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     """Print the tables of these runs, or of one server, or of all. Exits with a sentence where there is none."""
     from tlsmem.plan import live_prediction
     from tlsmem.plan.recordings import find_recordings
-    from tlsmem.tables import live, render
+    from tlsmem.tables import live, live_rss, render
 
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
@@ -214,6 +214,6 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
             sys.exit(f"memtest: {shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.exit_on_write_error():
-        tables = [*live.build(records), live_prediction.prediction_table(records, among)]
+        tables = [*live.build(records), live_rss.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without])
         print(f"\nrecording: {shorten(recording)}")

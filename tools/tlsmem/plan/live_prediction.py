@@ -2,7 +2,7 @@
 
 A connection over TLS is predicted as the server's own plain connection, measured in the same recording, and a session
 of the library that the server runs on, measured by the harness: nothing of the prediction comes from the row it is
-held against. Where RSS differs by more than TOLERANCE, what is known to be in it is named."""
+held against. Where a figure differs by more than TOLERANCE, a note names what the difference is made of."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +14,7 @@ from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, 
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs, runtime_memory
 from tlsmem.stats.live_costs import LiveSeries, group_live
+from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.live import name_window
 from tlsmem.tables.table import Cell, Column, Table, optional
@@ -32,9 +33,11 @@ CAPTION = (
     "Bytes of one connection over TLS. Predicted: the server's own plain connection, and a session of {stacks} as the "
     "server runs it, recorded in {recordings}; with all handshakes concurrent also what glibc retains of a handshake. "
     "RSS is anonymous memory alone here, as in the model: the other tables add page tables. "
-    "Beyond it: live heap of the server's own, over TLS, that is in no prediction. Of Go once it has collected its "
-    "garbage, without the goroutine's stack of the harness: the plain connection has one."
+    "Beyond it: live heap of the server's own, over TLS, that is in no prediction. Written: live heap whose pages "
+    "connections write over TLS and not in plain. Malloc's: free memory and headers beyond those in the prediction. Of "
+    "Go once it has collected its garbage, without the goroutine's stack of the harness: the plain connection has one."
 )
+NO_PARTS = Missing("what RSS is made of was not read")
 
 
 class Prediction(NamedTuple):
@@ -47,12 +50,21 @@ class Prediction(NamedTuple):
     predicted_bytes: float
     measured_bytes: float
     own_bytes: float | Missing  # live heap beyond the prediction: the server's own for a connection over TLS
+    # Of RSS, what else differs from the prediction: live heap that is written over TLS and not in plain; and what
+    # malloc holds beside live heap, free memory and headers.
+    written_bytes: float | Missing = NO_PARTS
+    free_bytes: float | Missing = NO_PARTS
+
+    @property
+    def named_bytes(self) -> float:
+        """What is named of the difference."""
+        parts = (self.own_bytes, self.written_bytes, self.free_bytes)
+        return sum(one for one in parts if not isinstance(one, Missing))
 
     @property
     def unexplained(self) -> float:
         """The difference without what is named."""
-        own = 0.0 if isinstance(self.own_bytes, Missing) else self.own_bytes
-        return (self.measured_bytes - own) / self.predicted_bytes - 1
+        return (self.measured_bytes - self.named_bytes) / self.predicted_bytes - 1
 
     @property
     def difference(self) -> float:
@@ -127,7 +139,25 @@ def compare(series: LiveSeries, plain: LiveSeries, state: str, model: Connection
     retained = (model.handshake or 0) * model.handshake_retention if series.window is None else 0.0
     twice = goroutine_stack(model) if state in COLLECTED else 0.0
     predicted = own_rss.slope + model.connection + retained - twice
-    yield Prediction(series.server, window, state, "RSS", predicted, rss.slope, own)
+    row = Prediction(series.server, window, state, "RSS", predicted, rss.slope, own)
+    yield name_parts(row, series, plain, state, model, retained)
+
+
+def name_parts(
+    row: Prediction, series: LiveSeries, plain: LiveSeries, state: str, model: ConnectionModel, retained: float
+) -> Prediction:
+    """Return the row with what the difference in RSS is made of, where malloc's chunks were read in both series.
+
+    A prediction has the plain connection's RSS, the session's in the harness, and what a handshake there retains; of
+    each, what is not live heap is free memory, headers, and other memory."""
+    parts, plain_parts = (split_rss(one, state) for one in (series, plain))
+    if isinstance(parts, Missing) or isinstance(plain_parts, Missing) or model.live is None:
+        return row
+    measured, in_plain = (one.overhead_bytes + one.free_bytes + one.other_bytes for one in (parts, plain_parts))
+    return row._replace(
+        written_bytes=plain_parts.unwritten_bytes - parts.unwritten_bytes,
+        free_bytes=measured - in_plain - (model.connection - model.live) - retained,
+    )
 
 
 def goroutine_stack(model: ConnectionModel) -> float:
@@ -152,12 +182,22 @@ def difference_cell(row: Prediction) -> Cell:
         return Cell(percent(row.difference), row.difference)
     note = f"more than {TOLERANCE:.0%} off".replace("%", " %")
     if not isinstance(row.own_bytes, Missing):
-        note = f"{row.own_bytes:,.0f} B are live heap of the server's own; {percent(row.unexplained)} without them"
+        named = [f"{row.own_bytes:,.0f} B are live heap of the server's own"]
+        if not isinstance(row.written_bytes, Missing) and not isinstance(row.free_bytes, Missing):
+            named.append(f"{describe_bytes(row.written_bytes)} live heap that only TLS writes")
+            named.append(f"{describe_bytes(row.free_bytes)} free memory and headers of malloc")
+        note = f"{', '.join(named)}; {percent(row.unexplained)} without them"
     return Cell(percent(row.difference), row.difference, note)
 
 
+def describe_bytes(size: float) -> str:
+    """`+1,234 B`."""
+    return f"{round(size):+,} B".replace("-", "−")
+
+
 def bytes_cell(size: float) -> Cell:
-    return Cell(f"{size:,.0f}", size)
+    whole = round(size)
+    return Cell(f"{whole:,}".replace("-", "−"), size)
 
 
 COLUMNS = (
@@ -168,6 +208,8 @@ COLUMNS = (
     Column("predicted_bytes", "predicted", value=lambda row: row.predicted_bytes, form=bytes_cell),
     Column("measured_bytes", "measured", value=lambda row: row.measured_bytes, form=bytes_cell),
     optional(Column("own_bytes", "beyond it", value=lambda row: row.own_bytes, form=bytes_cell)),
+    optional(Column("written_bytes", "written", value=lambda row: row.written_bytes, form=bytes_cell)),
+    optional(Column("free_bytes", "malloc's", value=lambda row: row.free_bytes, form=bytes_cell)),
     Column("difference", "difference", value=lambda row: row, form=difference_cell),
 )
 

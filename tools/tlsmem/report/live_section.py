@@ -16,7 +16,7 @@ from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.live_records import LiveRecord, load_live
-from tlsmem.tables import live
+from tlsmem.tables import live, live_rss
 
 ABOVE_INCHES, TIMELINE_INCHES = 2.0, 4.4  # for the frame of rows; a whole picture
 
@@ -29,7 +29,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
             continue
         among = list(dict.fromkeys([ROOT / one.path, *find_recordings(None)]))
         command = f"tools/live.py {recording_arguments(one)}"
-        tables = [*live.build(records), prediction_table(records, among)]
+        tables = [*live.build(records), live_rss.rss_table(records), prediction_table(records, among)]
         shown = tuple(ShownTable(table, command) for table in tables if table.rows)
         found = list(pictures(one, records, predict(records, among).rows))
         return Section("live", "Real servers", pictures=found, tables=shown)
