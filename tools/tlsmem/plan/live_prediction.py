@@ -37,7 +37,7 @@ CAPTION = (
     "connections write over TLS and not in plain. Malloc's: free memory and headers beyond those in the prediction. Of "
     "Go once it has collected its garbage, without the goroutine's stack of the harness: the plain connection has one."
 )
-NO_PARTS = Missing("what RSS is made of was not read")
+NO_PARTS = Missing("of RSS alone, where malloc's chunks were read")
 
 
 class Prediction(NamedTuple):
