@@ -161,11 +161,11 @@ def resident(selection: Selection, stack: str, settings: Sequence[Setting], role
         if (setting.roles == "together") == (role == PAIR):
             series = selection.series(stack, setting, process_of_role(setting, role))
             if runs := series.full("rss"):
-                return {"of": setting.roles} | slopes(series, runs, names)
+                return {"of": setting.roles} | slopes(runs, names)
     return {}
 
 
-def slopes(series: Series, runs: list[Record], names: Sequence[str]) -> dict:
+def slopes(runs: list[Record], names: Sequence[str]) -> dict:
     counts = sorted({run.sessions for run in runs})
     if len(counts) < 2:
         return {"why": f"only N = {counts[0]:,}, and a slope needs two"}

@@ -118,14 +118,6 @@ class Stall:
         return Fraction(phase_of(run, "stalled").rss_bytes - phase_of(run, "connected").rss_bytes, pairs(run))
 
     @property
-    def kept_rss_bytes(self) -> Fraction | Missing:
-        """RSS that closing all sessions does not give back."""
-        run = self.measured("rss")
-        if isinstance(run, Missing):
-            return run
-        return Fraction(phase_of(run, "closed").rss_bytes - phase_of(run, "contexts").rss_bytes, pairs(run))
-
-    @property
     def amplification(self) -> Fraction | Missing:
         """Bytes held beyond a silent peer, for each byte received."""
         pinned, received = self.pinned_bytes, self.received_bytes

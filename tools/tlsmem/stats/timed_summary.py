@@ -1,8 +1,8 @@
 """Summaries of timed repeats: medians with intervals, and ratios of runs that were made back to back."""
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import relative_range
-from tlsmem.stats.timed_rates import Quantity, rate
-from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
+from tlsmem.stats.timed_rates import Quantity
+from tlsmem.stats.timed_selection import TimedSeries
 
 MAX_GAP = 30  # runs as long as the longer of the two: more of a campaign hardly lies between what it compares
 RESOLUTION_S = 1.0  # of a run's start, as it is recorded
@@ -187,14 +187,3 @@ class Ratio:
     def deviates(self) -> bool:
         """Whether the value is not what a reader gets by dividing the two medians."""
         return abs(self.value * self.before.median / self.after.median - 1) > MAX_DEVIATION
-
-
-def ratios_to_one_thread(timed: TimedSelection, work: Work, part: str) -> Iterator[Ratio]:
-    """Yield the ratio of each stack's rate at this work to that with one thread, where both were measured."""
-    if work.threads == 1:
-        return
-    for stack in timed.stacks:
-        series = timed.series(stack, replace(work, threads=1)), timed.series(stack, work)
-        alone, ours = (sample_from_runs(one.runs(), rate(work.scenario, part)) for one in series)
-        if alone and ours:
-            yield Ratio(alone, ours)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from tlsmem.config.scenarios import STALL_POINTS
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
@@ -88,9 +87,3 @@ def describe_refusals(stalls: Iterable[Stall]) -> list[str]:
             reason = REFUSED.sub("", strip_suite(stall.refusal))
             found.setdefault((stall.stack, reason), []).append(stall.point)
     return [f"{stack}: {', '.join(dict.fromkeys(points))}: {reason}" for (stack, reason), points in found.items()]
-
-
-def describe_points(records: Sequence[Record]) -> list[str]:
-    """Return a sentence for each point that the records have."""
-    points = dict.fromkeys(stall.point for stall in find_stalls(records))
-    return [f"{point}: {STALL_POINTS[point]}" for point in points]
