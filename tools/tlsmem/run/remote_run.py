@@ -71,7 +71,7 @@ def check_builds(builds: Mapping[str, str]) -> None:
 
 def forget_builds() -> None:
     """Read builds again: a worker runs for days, and builds change."""
-    for cached in (provenance.read_manifest, provenance.sha256, provenance.checkout):
+    for cached in (provenance.read_manifest, provenance.sha256, provenance.checkout, provenance.installed):
         cached.cache_clear()
 
 
