@@ -48,6 +48,13 @@ def test_runs_with_one_number_of_connections_are_no_picture():
         live_servers.draw(*pyplot.subplots(), [live_record(1000)])
 
 
+def test_the_timeline_says_how_many_handshakes_there_were_at_a_time():
+    """Servers whose runs differ in it have none that is of all."""
+    narrow, wide = live_record(1000, window=1), live_record(3000)
+    assert live_timeline.describe_opening([narrow]) == "1,000 TLS connections, 1 handshake at a time"
+    assert live_timeline.describe_opening([narrow, wide]) == "1,000 to 3,000 TLS connections"
+
+
 def test_the_timeline_shows_the_largest_run_and_what_it_keeps(records):
     run = live_record(9900, phases=PHASES)
     base = run.phases[0].server.rss_anon_bytes + run.phases[0].server.page_table_bytes
@@ -58,6 +65,7 @@ def test_the_timeline_shows_the_largest_run_and_what_it_keeps(records):
     assert live_timeline.describe_finding(runs) == (
         "When 9,900 connections have closed, nginx keeps 50\N{NO-BREAK SPACE}% of its RSS"
     )
+    assert live_timeline.describe_opening(runs) == "9,900 TLS connections, all handshakes at once"
     made, axes = pyplot.subplots(layout="constrained")
     live_timeline.draw(made, [axes], runs)
     assert len(axes.lines) == 5

@@ -51,6 +51,21 @@ def test_a_bar_is_what_a_million_take_measured_or_by_the_line(records):
     pyplot.close(made)
 
 
+def test_clients_are_rows_of_their_own(records):
+    """A picture of servers does not name them."""
+    assert {million.kept_role(row) for row in find_rows(select(records))} == {"server"}
+    clients = [one.model_copy(update={"roles": "keep-client"}) for one in records[:3]]
+    rows = list(find_rows(select([*records[:3], *clients])))
+    made, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
+    million.draw(made, axes, rows)
+    assert {text.get_text() for text in axes.get_yticklabels()} == {
+        "rustls 0.23.46 (aws-lc)",
+        "rustls 0.23.46 (aws-lc), clients",
+    }
+    assert any("a million live server or client sessions" in text.get_text() for text in made.texts)
+    pyplot.close(made)
+
+
 def test_the_title_is_of_those_with_a_million(records):
     rows = list(find_rows(select(records)))
     title = "Two small runs predict within 0.01 % what a million sessions take: "

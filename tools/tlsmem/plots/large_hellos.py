@@ -19,6 +19,7 @@ WORDS = {
     "hello-alpn": "ALPN names",
     "hello-alpn-8k": "8 KiB of ALPN names",
     "hello-name-60k": "a host name",
+    "hello-ticket": "a session ticket",
     "hello-psk": "a pre_shared_key",
     "hello-unknown": "an unknown extension",
 }

@@ -48,6 +48,17 @@ def describe_finding(runs: Sequence[LiveRecord]) -> str:
     )
 
 
+def describe_opening(runs: Sequence[LiveRecord]) -> str:
+    """Return how many connections a run opens, and how many handshakes at a time, where all runs are alike."""
+    windows = {run.window if run.window < run.connections else None for run in runs}
+    counts = sorted({run.connections for run in runs})
+    opening = f"{' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))} TLS connections"
+    if windows == {None}:
+        return f"{opening}, all handshakes at once"
+    window = windows.pop() if len(windows) == 1 else None
+    return f"{opening}, {window:,} handshake{'s' * (window > 1)} at a time" if window else opening
+
+
 def draw_panel(axes: Axes, run: LiveRecord, top: float) -> None:
     """Draw one run, with the ends of its phases."""
     samples = run.samples
@@ -80,7 +91,5 @@ def draw(made: Figure, panels: Sequence[Axes], records: Sequence[LiveRecord]) ->
         draw_panel(axes, run, top)
     panels[0].set_ylabel("MiB")
     handles = [Patch(color=RESIDENT, label="RSS"), Patch(color=KERNEL, label="kernel")]
-    subtitle = (
-        f"{runs[0].connections:,} TLS connections, all handshakes at once; then requests, idle, close, and waves alike."
-    )
+    subtitle = f"{describe_opening(runs)}; then requests, idle, close, and waves alike."
     add_frame(made, describe_finding(runs), subtitle, describe_live(runs), handles)

@@ -30,10 +30,16 @@ def million_gib(row: MillionRow) -> float:
     return (check.measured_bytes + more * check.forecast.session_bytes) / GIB
 
 
+def kept_role(row: MillionRow) -> str:
+    """Return whose sessions stayed."""
+    return row.setting.roles.removeprefix("keep-")
+
+
 def name_row(row: MillionRow) -> str:
-    """Return the stack's title, with the library's options where they are not the default."""
+    """Return the stack's title, with the library's options and the role where they are not the usual ones."""
     options = split_variant(row.setting.suite)[1].get("options")
-    return stack_title(row.stack) + (f", {options}" if options else "")
+    role = kept_role(row)
+    return ", ".join([stack_title(row.stack), *filter(None, [options, f"{role}s" if role != "server" else None])])
 
 
 def percent_off(row: MillionRow) -> str:
@@ -80,7 +86,8 @@ def draw(made: Figure, axes: Axes, rows: Sequence[MillionRow]) -> None:
     legend = [Patch(color="#777777", label="a million were run")]
     if not all(map(was_whole, rows)):
         legend.append(Patch(color=lighten("#777777", PALE), label="fewer were run; the line goes on"))
-    subtitle = "Peak RSS of one process with a million live server sessions; their peers are freed after each window."
+    roles = " or ".join(sorted(set(map(kept_role, rows)), reverse=True))
+    subtitle = f"Peak RSS of one process with a million live {roles} sessions; their peers are freed after each window."
     runs = [row.check.run for row in rows]
     caption = f"In brackets: the largest run beside the line through two of 10 and 20 windows. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption, legend)

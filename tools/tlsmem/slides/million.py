@@ -13,13 +13,14 @@ from tlsmem.tables.million import MillionRow, find_rows
 
 
 def find_largest(among: Sequence[Path]) -> list[MillionRow]:
-    """Return of each stack and setting the row with the most sessions, the newest of equals. Raises ValueError where no
-    recording has a million sessions."""
-    largest: dict[tuple[str, str], MillionRow] = {}
+    """Return of each stack, role and suite the row with the most sessions, the newest of equals.
+
+    Raises ValueError where no recording has a million sessions."""
+    largest: dict[tuple[str, str, str], MillionRow] = {}
     for recording in among:
         runs = recordings.load_runs(recording)
         for row in find_rows(select(runs)) if any(run.roles.startswith("keep") for run in runs) else ():
-            key = (row.stack, row.setting.suite)
+            key = (row.stack, row.setting.roles, row.setting.suite)
             if key not in largest or row.check.sessions > largest[key].check.sessions:
                 largest[key] = row
     if not any(map(million.was_whole, largest.values())):
