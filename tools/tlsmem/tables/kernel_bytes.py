@@ -2,15 +2,11 @@
 
 A column is one entry of its table's columns: what it takes of a row, and how that is written."""
 
-import argparse
 import platform
-import sys
 from itertools import starmap
 from typing import NamedTuple
 
-from tlsmem.live.idle_sockets import IdleSockets, measure_idle_sockets
-from tlsmem.live.servers import ServerError
-from tlsmem.tables import render
+from tlsmem.live.idle_sockets import IdleSockets
 from tlsmem.tables.table import Cell, Column, Table
 
 SHOWN = 4  # bytes: less is in the row of others
@@ -54,12 +50,3 @@ def slab_table(found: IdleSockets) -> Table:
     rows |= {"others": every - sum(large.values()), "all": every}
     made.add_rows(starmap(SizeRow, rows.items()))
     return made
-
-
-def run(given: argparse.Namespace) -> None:
-    """Print both tables; exits with a sentence where they cannot be measured."""
-    try:
-        found = measure_idle_sockets(given.pairs)
-    except ServerError as error:
-        sys.exit(f"kernel_bytes: {error}")
-    render.print_all([end_table(given.pairs, found), slab_table(found)], given.format)
