@@ -37,9 +37,10 @@ def kept_role(row: MillionRow) -> str:
 
 def name_row(row: MillionRow) -> str:
     """Return the stack's title, with the library's options and the role where they are not the usual ones."""
+    title, role = stack_title(row.stack), kept_role(row)
     options = split_variant(row.setting.suite)[1].get("options")
-    role = kept_role(row)
-    return ", ".join([stack_title(row.stack), *filter(None, [options, f"{role}s" if role != "server" else None])])
+    title += f", {options}" if options else ""
+    return title if role == "server" else f"{title}, {role}s"
 
 
 def percent_off(row: MillionRow) -> str:
