@@ -2,10 +2,10 @@
 and meter, whether the change exceeds noise, and which call sites the extra live heap comes from.
 
 OLD and NEW are directories under data/, or files of them. To compare within one recording, use --by ASPECT OLD NEW, for
-example --by allocator system jemalloc. Runs whose declared settings differ otherwise are not compared, and it is said
-in what they differ.
+example --by allocator system jemalloc. Runs whose declared settings differ otherwise are not compared; the output
+names the difference.
 
-Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usage. With --into 0 when it is written."""
+Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usage. With --into: 0 if written."""
 
 import argparse
 import signal

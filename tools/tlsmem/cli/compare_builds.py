@@ -1,10 +1,10 @@
 """Build a library twice, measure both, and say what changed: a commit against another, or against a directory.
 
 A side is a stack of memtest/stacks.toml, or LIBRARY@git:REVISION, or LIBRARY@path:DIRECTORY, where LIBRARY may have
-variants (rustls+ring). Both are built at a time, each tree once; nothing is written where they come from.
+variants (rustls+ring). Both are built at once, each tree once; the originals are not changed.
 
 Exit status: 0 no change, 3 changed, 1 a side could not be built or measured, 2 usage. With --bisect, for
-`git bisect run`: 0 as A is, 1 otherwise, 125 if that cannot be told. --at-least, --site and --worse-only say which
+`git bisect run`: 0 as A is, 1 otherwise, 125 if there is no verdict. --at-least, --site and --worse-only say which
 changes count for it; all are shown."""
 
 import argparse

@@ -1,4 +1,4 @@
-"""Hold what sessions cost against budgets: measure what BUDGET.toml needs, print each limit, value and verdict.
+"""Check what sessions cost against the limits of BUDGET.toml: measure, then print each limit, value and verdict.
 
 Exit status:
   0    all limits are met; with --into: the page is written
@@ -16,8 +16,8 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """examples:
   tools/gate.py BUDGET.toml                                 measure here and now, and judge
   tools/gate.py BUDGET.toml --junit gate.xml --out runs     for a CI: JUnit XML, and the runs are kept
-  tools/gate.py BUDGET.toml --recording data/local/mine         judge a recording that is there
-  tools/gate.py BUDGET.toml --new-baseline baselines/DATE   record what budgets like "+1%" are held against
+  tools/gate.py BUDGET.toml --recording data/local/mine         judge an existing recording
+  tools/gate.py BUDGET.toml --new-baseline baselines/DATE   record the baseline of limits such as "+1%"
   tools/gate.py BUDGET.toml --list                          what would be measured
 
 docs/how-to/ci.md has a BUDGET.toml, and workflows. GITHUB_STEP_SUMMARY in the environment is appended to."""

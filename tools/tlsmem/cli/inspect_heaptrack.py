@@ -14,11 +14,11 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/inspect_heaptrack.py heaptrack.nginx.1234.zst                  any program's profile
-  tools/inspect_heaptrack.py PROFILE --phase "server 1" --role server  who holds a server's bytes at its peak
+  tools/inspect_heaptrack.py PROFILE --phase "server 1" --role server  call sites of a server's bytes at its peak
   tools/inspect_heaptrack.py PROFILE --phase end                       what was never freed
   tools/inspect_heaptrack.py PROFILE --by temporary --top 20           allocated and freed at once
   tools/inspect_heaptrack.py PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
-  tools/inspect_heaptrack.py PROFILE --sessions 1000                   per session, where the record is not there
+  tools/inspect_heaptrack.py PROFILE --sessions 1000                   per session, if there is no record beside it
   tools/inspect_heaptrack.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
   tools/inspect_heaptrack.py PROFILE --flamegraph flames.html          all moments, in one page
   tools/inspect_heaptrack.py PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE

@@ -9,8 +9,8 @@ EXAMPLES = """examples:
   tools/plot_timing.py data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256  with its resumed handshakes
   tools/plot_timing.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+aws-lc@0.23.46
 
-transfer, handshake and sizes-SUITE are drawn where their runs are there, each as .png and .svg. A ratio needs two
-stacks; of one alone, and of threads and latencies, tools/tabulate.py has the figures."""
+transfer, handshake and sizes-SUITE are drawn if the recording has their runs, each as .png and .svg. A ratio needs two
+stacks; for one stack, and for threads and latencies, use tools/tabulate.py."""
 
 
 def parser() -> CommandParser:

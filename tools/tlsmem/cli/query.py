@@ -6,8 +6,8 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """example:
   tools/query.py docs/reference/records.md
 
-A query is a block of sql. What it found is the table below it; of a block without a table, which makes what others
-ask, nothing is shown. Paths in queries are relative to the root of the repository."""
+A query is a block of sql, and its result is the table below it. A block without a table makes views for later
+queries; its result is not shown. Paths in queries are relative to the root of the repository."""
 
 
 def parser() -> CommandParser:

@@ -16,7 +16,7 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """examples:
   tools/report.py -o report.html                   your newest recording, and the newest with memory, all stacks, time
   tools/report.py data/local/2026-01-31-some-cpu -o report.html
-  tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  machines are told apart
+  tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  two machines, marked
   tools/report.py data/local/2026-01-31-some-cpu --format csv --table cost-heap
   tools/report.py --format directory -o report     the page for a web server: report/index.html and report/data
   tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""

@@ -344,7 +344,7 @@ VARIABLES = (
     ),
     Option(
         "RSS",
-        "RSS too, with up to so many sessions, three times each: minutes instead of seconds",
+        "also RSS, with up to this many sessions, three times each: minutes instead of seconds",
         Number(40, most=10**6, even=True),
         goals={"compare": Words("none: live heap alone")},
         example="RSS=2000",
