@@ -24,12 +24,11 @@ static void *waiting(size_t pair)
     return wire_session(wire_end(pair, point->role));
 }
 
-/* The library does other than the point asks for: of the first session a refusal, and a failure where that one did it.
- */
+/* The library does other than the point asks for: of the first session a refusal, of a later one a failure. */
 static void not_reached(size_t pair, const char *why)
 {
     if (counts)
-        die("session %zu %s, as the first one did: %s", pair, refused_point(), why);
+        die("session %zu %s, although the first one did: %s", pair, refused_point(), why);
     refusals_begin(refused_point());
     die("%s", why);
 }

@@ -20,11 +20,10 @@ func waiting(pair int) *session {
 	return sessions[2*pair+int(run.point.role)]
 }
 
-// notReached: the library does other than the point asks for. Of the first session that is a refusal, and a failure where
-// that one did it.
+// notReached: the library does other than the point asks for: of the first session a refusal, of a later one a failure.
 func notReached(pair int, why string) {
 	if counts {
-		Die("session %d %s, as the first one did: %s", pair, refusedPoint(), why)
+		Die("session %d %s, although the first one did: %s", pair, refusedPoint(), why)
 	}
 	refusalsBegin(refusedPoint())
 	Die("%s", why)

@@ -65,7 +65,7 @@ def test_a_later_session_that_does_not_reach_the_point_fails_the_run():
     done, lines = stall(FAULTY, "silent", *NONE, FAULT="speaks unasked")
     assert done.returncode == 1
     assert (
-        "session 0 does not reach the point silent, as the first one did: "
+        "session 0 does not reach the point silent, although the first one did: "
         "the session answers, where it should wait for more" in done.stderr
     )
     assert lines[-1]["phase"] == "connected"
