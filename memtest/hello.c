@@ -74,19 +74,6 @@ static size_t extensions_with(unsigned char *to, const unsigned char *from, size
     return put ? made : made + extension_put(to + made, type, body, size);
 }
 
-static void records_make(struct hello *hello, const unsigned char *message, size_t size)
-{
-    hello->size = 0;
-    for (size_t at = 0, part; at < size; at += part) {
-        unsigned char *record = hello->records + hello->size;
-        part = size - at < MOST_IN_RECORD ? size - at : MOST_IN_RECORD;
-        memcpy(record, (unsigned char[]){HANDSHAKE_RECORD, 3, 1}, 3);
-        number_put(record + 3, 2, part);
-        memcpy(record + RECORD_HEADER, message + at, part);
-        hello->size += RECORD_HEADER + part;
-    }
-}
-
 void hello_extend(struct hello *hello, uint16_t type, const unsigned char *body, size_t size)
 {
     static unsigned char before[HELLO_BYTES], after[HELLO_BYTES];
@@ -99,5 +86,5 @@ void hello_extend(struct hello *hello, uint16_t type, const unsigned char *body,
     size_t made = extensions_with(after + at + 2, before + at + 2, length - at - 2, type, body, size);
     number_put(after + at, 2, made);
     number_put(after + 1, 3, at + 2 + made - MESSAGE_HEADER);
-    records_make(hello, after, at + 2 + made);
+    hello->size = records_put(hello->records, 1, after, at + 2 + made);
 }

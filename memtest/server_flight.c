@@ -24,19 +24,6 @@ static size_t messages_take(const unsigned char *records, size_t size)
     return taken;
 }
 
-static void records_make(struct server_flight *flight, size_t size)
-{
-    flight->size = 0;
-    for (size_t at = 0, part; at < size; at += part) {
-        unsigned char *record = flight->records + flight->size;
-        part = size - at < MOST_IN_RECORD ? size - at : MOST_IN_RECORD;
-        memcpy(record, (unsigned char[]){HANDSHAKE_RECORD, 3, 3}, 3);
-        number_put(record + 3, 2, part);
-        memcpy(record + RECORD_HEADER, messages + at, part);
-        flight->size += RECORD_HEADER + part;
-    }
-}
-
 /* Where the message of a type begins among `size` bytes of messages. */
 static size_t message_find(size_t size, unsigned char type, const char *name)
 {
@@ -57,7 +44,7 @@ static void message_replace(struct server_flight *flight, size_t size, size_t at
     memmove(messages + to, messages + from, size - from);
     memcpy(messages + at + MESSAGE_HEADER, body, body_size);
     number_put(messages + at + 1, 3, body_size);
-    records_make(flight, size - from + to);
+    flight->size = records_put(flight->records, 3, messages, size - from + to);
 }
 
 void server_flight_capture(struct server_flight *flight, const unsigned char *bytes, size_t size)
@@ -65,7 +52,7 @@ void server_flight_capture(struct server_flight *flight, const unsigned char *by
     const size_t taken = messages_take(bytes, size);
     if (!taken)
         die("the server's flight has no message in the clear");
-    records_make(flight, taken);
+    flight->size = records_put(flight->records, 3, messages, taken);
 }
 
 /* Behind the types of certificates, the algorithms of signatures: RFC 5246, 7.4.4. */

@@ -3,6 +3,7 @@
 #define MEMTEST_TLS_BYTES_H
 
 #include <stddef.h>
+#include <string.h>
 
 enum { RECORD_HEADER = 5, MOST_IN_RECORD = 16384, MESSAGE_HEADER = 4 };
 enum { HANDSHAKE_RECORD = 22, APPLICATION_RECORD = 23 }; /* types */
@@ -20,6 +21,23 @@ static inline void number_put(unsigned char *bytes, size_t width, size_t value)
 {
     for (size_t i = width; i-- > 0; value >>= 8)
         bytes[i] = (unsigned char)value;
+}
+
+/* Handshake records of version 3.MINOR around `size` bytes of messages, each as full as it can be; how many bytes. */
+static inline size_t records_put(unsigned char *records, unsigned char minor, const unsigned char *messages,
+                                 size_t size)
+{
+    unsigned char *record = records;
+    for (size_t at = 0, part; at < size; at += part) {
+        part = size - at < MOST_IN_RECORD ? size - at : MOST_IN_RECORD;
+        record[0] = HANDSHAKE_RECORD;
+        record[1] = 3;
+        record[2] = minor;
+        number_put(record + 3, 2, part);
+        memcpy(record + RECORD_HEADER, messages + at, part);
+        record += RECORD_HEADER + part;
+    }
+    return (size_t)(record - records);
 }
 
 #endif
