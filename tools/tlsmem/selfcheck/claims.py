@@ -22,20 +22,19 @@ MIN_REPEATS = 3
 SLOPE_LIMIT, MODEL_HEAP_LIMIT, MODEL_RSS_LIMIT, LARGE_LIMIT = 0.002, 0.005, 0.01, 0.01
 NARROW = "memory model below 1 % of the pairs at once, RSS"
 ONE_AT_A_TIME = (
-    "with one handshake at a time the sessions at rest lie otherwise in glibc's heap than with a hundred at a time: "
-    "each handshake can take just what the one before gave back. That is inferred; measured is that live heap follows "
-    "the model at any W, and RSS from 1 % of the pairs on"
+    "likely reason: with one handshake at a time, each handshake uses what the one before freed, so glibc places the "
+    "sessions at rest elsewhere. Live heap follows the model at any W, RSS from 1 % of the pairs on"
 )
 # What is known not to hold, and why: shown with its reason in every proof, and no surprise to the exit status.
 KNOWN = {
     (NARROW, "openssl@3.5.5", "tls12-rsa-aes256"): ONE_AT_A_TIME,
     (NARROW, "openssl@3.5.5", "tls13-rsa-aes256"): ONE_AT_A_TIME,
-    ("RSS slope repeats", "rustls+aws-lc@0.23.46", "tls12-rsa-aes256"): "aws-lc's RSA signing makes a "
-    "number of short-lived blocks that varies (cumulative_blocks of `contexts` and `server 1`), after which glibc "
-    "seems to lay the sessions out in another of a few patterns; with ring the same suite repeats within 0.2 %",
+    ("RSS slope repeats", "rustls+aws-lc@0.23.46", "tls12-rsa-aes256"): "likely reason: aws-lc's RSA signing "
+    "allocates a varying number of short-lived blocks (cumulative_blocks of `contexts` and `server 1`), after which "
+    "glibc places sessions in one of a few patterns; with ring the same suite repeats within 0.2 %",
     ("peak inside every phase repeats", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256-pq"): "rustls shuffles the "
-    "extensions of its hello, so the buffer that it is written into grows in other steps: a constant of one session, "
-    "in phase `sessions`; what is live and the peak of the run do not vary",
+    "extensions of its hello, so its buffer grows in different steps. This affects one session at a time in phase "
+    "`sessions`; live bytes and the peak of the run do not vary",
 }
 
 

@@ -9,7 +9,7 @@ from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
 FIRST, LAST = "contexts", "closed"
-CAPTION = "Requested bytes live at the end of each phase, as each tool tells; per pair: above contexts, by pairs."
+CAPTION = "Live requested bytes at the end of each phase, as each tool reports them; per pair: above contexts."
 
 
 def agreed(values: Iterable[int]) -> int | None:
@@ -107,7 +107,7 @@ def table(found: dict[Subject, list[Statement]]) -> Table:
     rows = [
         row(subject, statements, phase) for subject, statements in found.items() for phase in statements[0].by_phase
     ]
-    return Table("agreement", "One run, told by each tool", CAPTION, columns, rows)
+    return Table("agreement", "One run, as each tool reports it", CAPTION, columns, rows)
 
 
 def key(tool: str) -> str:
