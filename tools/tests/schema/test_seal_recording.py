@@ -192,6 +192,32 @@ def test_a_recording_with_a_line_that_was_cut_off_is_not_sealed(recording):
     assert names(recording) == PLAIN
 
 
+def test_a_recording_with_a_file_without_runs_is_not_sealed(recording):
+    (recording / "empty.jsonl").touch()
+    with pytest.raises(BadRecording, match=r"empty\.jsonl: has no runs; remove it before the recording is sealed"):
+        seal_recording.seal(recording)
+    assert names(recording) == sorted([*PLAIN, "empty.jsonl"])
+
+
+@pytest.mark.parametrize("words", [["verify", ROOT / "data/2026-11-24-amd-epyc-p0457-live"], ["--schema"]])
+def test_stdout_that_cannot_be_written_is_a_sentence(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, ROOT / "tools/records.py", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
+
+
+def test_a_manifest_is_not_a_recording(recording):
+    seal_recording.seal(recording)
+    with pytest.raises(BadRecording, match=r"manifest\.json is not a recording \(\.jsonl\)"):
+        read_records.load(recording / "manifest.json")
+
+
 def test_a_recording_that_grows_is_not_sealed(recording):
     append_records.prepare(recording)
     with pytest.raises(BadRecording, match="a campaign is recording here"):

@@ -1,10 +1,11 @@
 """Check recordings, seal them, or print the JSON schema of a record. docs/reference/records.md has the format."""
 
+import argparse
 import json
 import sys
 from pathlib import Path
 
-from tlsmem.base import venv
+from tlsmem.base import stdout, venv
 from tlsmem.base.repository import is_sealed
 from tlsmem.config.option_parser import CommandParser, add_options, make_parser
 
@@ -29,14 +30,22 @@ def main() -> None:
     if given.schema == bool(given.verb):
         asked.error("give one of --schema, seal and verify")
     venv.activate()
+    with stdout.exit_on_write_error():
+        status = run(given)
+    sys.exit(status)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Return the exit status."""
     if given.verb == "seal":
         seal(given.recording)
     elif given.verb == "verify":
-        sys.exit(verify(given.recordings))
+        return verify(given.recordings)
     else:
         from tlsmem.schema.records import Record
 
         print(json.dumps(Record.model_json_schema(), indent=2))
+    return 0
 
 
 def seal(recording: Path) -> None:

@@ -17,7 +17,7 @@ from tlsmem.schema.possible_figures import find_impossible
 from tlsmem.schema.recording_files import RESTORE
 from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, Record, run_key, run_path
 
-NEVER_RECORDINGS = (".md", ".toml", ".txt", ".py")  # named by mistake
+NEVER_RECORDINGS = (".md", ".toml", ".txt", ".py", ".json")  # named by mistake
 
 
 def load(recording: Path | str) -> list[Record]:

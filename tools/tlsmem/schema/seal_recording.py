@@ -110,6 +110,8 @@ def describe(files: list[Path]) -> Manifest:
     for file in files:
         content = read_content(file)
         found = load_complete(file)
+        if not found:
+            raise BadRecording(f"{file}: has no runs; remove it before the recording is sealed")
         known[sealed_path(file).name] = SealedFile.from_content(content, len(found))
         runs += found
     return summarise(runs, known)
