@@ -29,6 +29,7 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
             "SERVER=apache must be nginx, haproxy, go, rustls, openssl-s_server or path:CONFIGURATION",
         ),
         (["--server=path:/nowhere"], "SERVER=path:/nowhere: /nowhere is no file"),
+        (["--server=path:"], "SERVER=path:: name a configuration file after path:"),
         (["--server=nginx", "--n=1000,ten"], "N=ten is not a whole number"),
         (["--server=nginx", "--window=most"], "WINDOW=most is not a whole number"),
         (["--server=nginx", "--waves=-1", "--list"], "argument --waves: '-1' is not an amount"),
@@ -62,6 +63,7 @@ def test_a_window_above_the_number_of_connections_is_all_of_them(tmp_path):
     ]
 
 
+SEALED = "data/2026-11-22-amd-epyc"
 RECORDED = "data/2026-11-24-amd-epyc-p0457-live"
 
 
@@ -89,3 +91,23 @@ def test_what_selects_nothing_of_a_recording_is_refused(options, status, sentenc
     refused = live(RECORDED, *options)
     assert (refused.returncode, refused.stdout) == (status, "")
     assert sentence in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("README.md", "memtest: README.md: there is no such recording; recordings are directories under data/"),
+        ("nowhere", "memtest: nowhere: there is no such recording; recordings are directories under data/"),
+        ("data", "memtest: data: no live runs here; `make live SERVER=nginx OUT=data/local/NAME` makes some"),
+        (SEALED, f"memtest: {SEALED}: no live runs here; `make live SERVER=nginx OUT=data/local/NAME` makes some"),
+    ],
+)
+def test_a_place_without_live_runs_has_a_way_out_that_works(place, sentence):
+    refused = live(place)
+    assert (refused.returncode, refused.stdout, refused.stderr) == (1, "", f"{sentence}\n")
+
+
+def test_a_new_directory_without_live_runs_can_take_them(tmp_path):
+    assert live(str(tmp_path)).stderr.endswith(
+        f"no live runs here; `make live SERVER=nginx OUT={tmp_path}` makes some\n"
+    )

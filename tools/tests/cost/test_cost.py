@@ -89,6 +89,17 @@ def test_what_cannot_be_answered_is_one_sentence(recording, capsys, monkeypatch,
     assert refused(capsys, monkeypatch, recording, *words.split()) == snapshot
 
 
+def test_a_name_like_no_other_is_answered_with_the_libraries_there_are(recording, capsys, monkeypatch):
+    assert refused(capsys, monkeypatch, recording, "nosuch").endswith(
+        "stack: nosuch; there are: openssl, boringssl, rustls"
+    )
+
+
+def test_a_directory_without_runs_is_named_and_not_the_stack(tmp_path, capsys, monkeypatch):
+    answer = refused(capsys, monkeypatch, tmp_path, "openssl@3.5.5")
+    assert answer.startswith("cost: ") and "no recording here (no .jsonl file)" in answer
+
+
 def test_a_picture_has_the_three_costs_of_each_library_the_least_rss_first(recording):
     groups = cost_picture.find_groups((), SUITE, "server", [recording])
     assert [group.costs.stack for group in groups] == [RUSTLS, OPENSSL]

@@ -204,9 +204,11 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
 
+    if not recording.is_dir():
+        sys.exit(f"memtest: {recording}: there is no such recording; recordings are directories under data/")
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
-        sys.exit(f"memtest: {shorten(recording)}: no live runs here; make live SERVER=nginx OUT={shorten(recording)}")
+        sys.exit(f"memtest: {shorten(recording)}: no live runs here; {way_to_record(recording)}")
     if server:
         there = dict.fromkeys(one.server for one in records)
         records = [one for one in records if one.server == server]
@@ -217,3 +219,13 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
         tables = [*live.build(records), live_rss.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without])
         print(f"\nrecording: {shorten(recording)}")
+
+
+def way_to_record(recording: Path) -> str:
+    """Return the end of a sentence: the command that makes live runs, in this recording if it takes runs."""
+    try:
+        repository.check_recording(recording)
+        place = str(shorten(recording))
+    except ValueError:
+        place = f"{repository.LOCAL}/NAME"
+    return f"`make live SERVER=nginx OUT={place}` makes some"

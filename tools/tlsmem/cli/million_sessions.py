@@ -153,7 +153,9 @@ def choose_stacks(given: argparse.Namespace, campaign: Campaign) -> list[str]:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)
     built = [stack for stack in campaign.stacks if is_built(stack)]
-    return built or sys.exit("memtest: no stack of the campaign c1m is built; build them with `tools/build.py`")
+    return built or sys.exit(
+        "memtest: no stack of the campaign c1m is built; build them with `tools/build.py --campaign c1m`"
+    )
 
 
 def show(runs: SessionRuns, stacks: Sequence[str], name: str) -> None:

@@ -68,8 +68,10 @@ class ServerName(Kind):
     def check(self, option: str, value: str) -> None:
         prefix, colon, file = value.partition(":")
         if prefix == "path" and colon:
+            if not file:
+                raise ValueError(f"{option}={value}: name a configuration file after path:")
             if not Path(file).is_file():
-                raise ValueError(f"{option}={value}: {file or 'nothing'} is no file")
+                raise ValueError(f"{option}={value}: {file} is no file")
         elif value not in self.values:
             near = suggest_nearest(value, self.values)
             raise ValueError(f"{option}={value} must be {join_words((*self.values, 'path:CONFIGURATION'))}{near}")

@@ -29,6 +29,8 @@ def find_recordings(named: Sequence[Path] | None) -> list[Path]:
         for one in named:
             if not locate(one).exists():
                 raise ValueError(f"{one}: no such recording; recordings are directories under data/")
+            if not list_files(one):
+                raise ValueError(f"{one}: no recording here (no .jsonl file); recordings are directories under data/")
         return list(named)
     found = sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
     if not found:
@@ -84,9 +86,9 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
     known = list(dict.fromkeys([*newest, *releases, *there]))
     libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
     is_release = library_with_variant(name) in releases and version(name)
-    near = suggest_nearest(name, known if is_release else libraries or known)
+    near = suggest_nearest(name, known if is_release else libraries or known) or f"; there are: {', '.join(newest)}"
     kind = "no recording has the stack" if is_release or name in read_tables("stacks") else "unknown library or stack:"
-    raise ValueError(f"{kind} {name}{near}")
+    raise ValueError(f"{kind} {name or repr(name)}{near}")
 
 
 def begins_version(stack: str, series: str) -> bool:
