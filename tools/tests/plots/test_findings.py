@@ -19,11 +19,12 @@ from tlsmem.plots import releases as plot_releases
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.stack_colours import UNKNOWN
 from tlsmem.schema import read_records
+from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.tables.bucket_sources import load_profiles
 
 DATA = ROOT / "data"
-RECORDINGS = sorted(path.name for path in DATA.glob("20*"))
+RECORDINGS = sorted(path.name for path in DATA.glob("20*") if is_recording(path))  # not of real servers alone
 OF_STACKS, OF_SITES, IN_USE = "2026-11-22-amd-epyc", "2026-11-23-amd-epyc-p4068-2", "2026-11-23-amd-epyc-p4068"
 CAMPAIGNS = sorted(name for name, one in definitions.campaigns().items() if one.scenario == "memory")
 

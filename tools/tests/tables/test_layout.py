@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records
+from tlsmem.schema.recording_files import is_recording
 from tlsmem.tables import catalogue, layout, recording_contents, render, scenario_catalogue
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 from tlsmem.tables.timed import catalogue as timed_catalogue
@@ -18,7 +19,7 @@ from tlsmem.tables.timed import catalogue as timed_catalogue
 COLUMNS = [Column("what", "what is it", left=True), Column("bytes", "bytes in all"), Column("suite", "of", left=True)]
 ROWS = [["one two", "1,234 in 5", "tls13 rsa"], ["a row of one text heads others"], ["three\n< four", "6", "a"]]
 EVERYTHING = dict.fromkeys(("stacks", "suites", "allocators", "windows", "roles", "peers", "envs", "cpus"))
-RECORDINGS = sorted((ROOT / "data").glob("20*/"))
+RECORDINGS = sorted(filter(is_recording, (ROOT / "data").glob("20*/")))  # not of real servers alone
 
 
 @pytest.mark.parametrize(
