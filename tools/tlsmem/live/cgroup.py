@@ -50,6 +50,8 @@ class MemoryGroup:
             if self.version == 1:
                 (self.folder / "memory.kmem.tcp.limit_in_bytes").write_text(str(NO_LIMIT))
         except OSError as error:
+            with contextlib.suppress(OSError):  # it was made, and has no limit to be written
+                self.folder.rmdir()
             raise ServerError(
                 f"{self.folder}: cannot make a memory cgroup, which needs root: {error.strerror}"
             ) from None
