@@ -239,7 +239,7 @@ def test_budgets_that_cannot_be_used_are_a_sentence(judged, tmp_path, changes, h
 
 
 @pytest.mark.parametrize("option", ["--junit", "--summary"])
-@pytest.mark.parametrize("file", ["new/openssl@3.5.5.jsonl", "BUDGET.toml", ".", "none/gate"])
+@pytest.mark.parametrize("file", ["new/openssl@3.5.5.jsonl", "BUDGET.toml", ".", "none/gate", "BUDGET.toml/gate"])
 def test_what_cannot_or_must_not_be_written_is_a_sentence_before_anything_is_judged(
     judged, tmp_path, option, file, snapshot
 ):

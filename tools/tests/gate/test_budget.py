@@ -69,6 +69,7 @@ UNREADABLE = {  # the text, and the key or table that is named
     "few sessions": ("sessions = 2\n" + text_of(ONE), "sessions: "),
     "no repeats": ("repeats = 0\n" + text_of(ONE), "repeats: "),
     "unknown key": ("base = 'x'\n" + text_of(ONE), "base: "),
+    "no baseline": ("baseline = ''\n" + text_of(ONE), "baseline: "),
     "nothing": ("", "budget: "),
     "no budgets": ("budget = []", "budget: "),
     "a number": ("budget = 7", "budget: "),

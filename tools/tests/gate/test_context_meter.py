@@ -85,6 +85,15 @@ def test_a_limit_against_a_baseline_is_of_the_same_roots(gate):
     assert "464 B" in out  # 59,525 against 59,061
 
 
+def test_other_settings_that_were_measured_are_named(gate):
+    found, out = gate(CONTEXT | {"cas": "10", "sharing": "shared"})
+    assert found == 3
+    there = (
+        "with these settings; there are: cas 1, names 1, sharing each-client; cas 10, names 1, sharing each-client; "
+    )
+    assert there in out and "bearssl" not in out
+
+
 def test_what_the_recording_lacks_cannot_be_judged(gate):
     found, out = gate(CONTEXT | {"cas": "150", "names": "2"})
     assert found == 3

@@ -85,7 +85,7 @@ ENTRY_KEYS = (*(key for key in Entry.model_fields if key != "settings"), *SETTIN
 class Budgets(Definition):
     """The whole file."""
 
-    baseline: str | None = None  # a recording, from where the file is
+    baseline: str | None = Field(default=None, min_length=1)  # a recording, from where the file is
     sessions: int = Field(default=SESSIONS, ge=20, le=10**6, multiple_of=2)  # the largest N of RSS
     repeats: int | None = Field(default=None, ge=1, le=1000)
     budget: list[Entry] = Field(min_length=1)
@@ -127,12 +127,19 @@ def load_budgets(file: Path) -> Budgets:
         raise BudgetError(f"{file}: is no TOML: {error}") from None
 
 
+IN_WORDS = {  # what pydantic says of a value, for people who write TOML
+    "string_too_short": "it is empty; name one",
+    "string_type": "it must be a text in quotes",
+    "int_type": "it must be a whole number",
+}
+
+
 def describe_validation_error(error: ValidationError) -> str:
     """The first thing that is wrong: an unknown key before others, since it explains that another is missing."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     table, key = located(first["loc"])
     fields = [*ENTRY_KEYS] if table else [*Budgets.model_fields]
-    what = first["msg"].removeprefix("Value error, ")
+    what = IN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
     if first["type"] == "extra_forbidden":
         what = "no such key" + (nearest.suggest_nearest(key, fields) or f"; there are: {', '.join(fields)}")
     elif first["type"] == "missing" or first["loc"] == ("budget",):

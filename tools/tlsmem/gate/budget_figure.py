@@ -22,6 +22,7 @@ from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import Work
 
 NONE = "it was not measured in {}, which has {}"
+OTHER_SETTINGS = "it was not measured in {} with these settings; there are: {}"
 MOST = 5  # that are named
 NO_PHASE = "its runs have no such phase; there are: {}"
 NO_FIGURE = "its runs do not tell it"
@@ -78,10 +79,10 @@ def own_settings(run: Record) -> dict[str, str]:
     return dict(settings_in_argv(run.scenario, run.argv))
 
 
-def find_evidence(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
-    """From the runs of one setting, of a recording."""
+def find_evidence(runs: Sequence[Record], place: Place, recording: Recording, stack: str) -> Evidence:
+    """From the runs of one setting and stack, of a recording."""
     if place.meter in METERS:
-        return find_scenario_evidence(runs, place, recording)
+        return find_scenario_evidence(runs, place, recording, stack)
     meters = (
         ("time",) if place.meter in TIMED_METERS else ("heap", "sites") if place.meter in EXACT_METERS else ("rss",)
     )
@@ -95,14 +96,25 @@ def find_evidence(runs: Sequence[Record], place: Place, recording: Recording) ->
     return Evidence(None, told, lacking(told, place, recording, found))
 
 
-def find_scenario_evidence(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
+def find_scenario_evidence(runs: Sequence[Record], place: Place, recording: Recording, stack: str) -> Evidence:
     """Of a meter of another scenario."""
     meter = METERS[place.meter]
     told = tuple(run for run in runs if run.meter in dict(meter.runs))
+    if not told and (others := other_settings(stack, place, recording)):
+        return Evidence(None, told, OTHER_SETTINGS.format(recording.name, others))
     if any(run.status != "measured" for run in told) or not told:
         return Evidence(None, told, lacking(told, place, recording, []))
     figure = meter.figure(told, place.role)
     return Evidence(None, told, figure.reason) if isinstance(figure, Missing) else Evidence(figure, told)
+
+
+def other_settings(stack: str, place: Place, recording: Recording) -> str | None:
+    """With which keys of its scenario a stack was measured in the place's suite; None where it was not at all."""
+    scenario = scenario_meters.scenario(place.meter)
+    alike = [one for one in recording.records if (one.stack, one.suite, one.scenario) == (stack, place.suite, scenario)]
+    there = dict.fromkeys(", ".join(f"{key} {value}" for key, value in own_settings(one).items()) for one in alike)
+    more = f"; and {len(there) - MOST} others" if len(there) > MOST else ""
+    return "; ".join([*there][:MOST]) + more if place.settings and there else None
 
 
 def lacking(runs: Sequence[Record], place: Place, recording: Recording, found: Iterable[Place]) -> str:

@@ -108,9 +108,9 @@ def check_outputs(files: Sequence[Path | None], budgets: Path) -> None:
         if file.is_dir():
             raise BudgetError(f"{file} is a directory; name a file to write")
         if not file.absolute().parent.is_dir():
-            raise BudgetError(
-                f"{file} cannot be written: there is no directory {file.absolute().parent}; make it first"
-            )
+            parent = file.absolute().parent
+            why = f"{parent} is a file" if parent.exists() else f"there is no directory {parent}; make it first"
+            raise BudgetError(f"{file} cannot be written: {why}")
 
 
 def write_outputs(rulings: Sequence[Ruling], growth: Explained, xml: Path | None, page: Path | None) -> None:

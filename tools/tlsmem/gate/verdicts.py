@@ -54,7 +54,7 @@ class Ruling(NamedTuple):
 def judge_budget(budget: Budget, measured: Recording, baseline: Recording | None) -> Ruling:
     """A budget whose limit is relative needs the baseline."""
     roles, new = budget_figure.find_arrangement(measured.records, budget)
-    found = budget_figure.find_evidence(new, budget.place, measured)
+    found = budget_figure.find_evidence(new, budget.place, measured, budget.stack)
     if not found.figure:
         return Ruling(budget, UNKNOWN, note=found.why, new=found.runs)
     if budget.limit.relative:
@@ -66,13 +66,13 @@ def against(budget: Budget, new: list[Record], baseline: Recording, roles: Roles
     """The baseline's runs in the same arrangement of roles."""
     old = budget_figure.select_runs(baseline.records, budget.against or budget.stack, budget, roles)
     if not any(run.status == "measured" for run in old):
-        why = budget_figure.find_evidence(old, budget.place, baseline).why
+        why = budget_figure.find_evidence(old, budget.place, baseline, budget.against or budget.stack).why
         return Ruling(budget, UNKNOWN, note=f"the baseline does not have it: {why}", new=tuple(new))
     if budget.place.meter == "rss":
         new, old = budget_figure.limit_to_common_sessions(new, old)
     before, after = (
-        budget_figure.find_evidence(old, budget.place, baseline),
-        budget_figure.find_evidence(new, budget.place, measured),
+        budget_figure.find_evidence(old, budget.place, baseline, budget.against or budget.stack),
+        budget_figure.find_evidence(new, budget.place, measured, budget.stack),
     )
     why = unlike(budget, after, before)
     return (
