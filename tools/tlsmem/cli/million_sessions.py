@@ -97,11 +97,10 @@ class SessionRuns:
             return most
         need = preflight.MARGIN * forecast.bytes_at(self.most)
         have = max(0, preflight.available_bytes() - self.reserve_bytes)
+        beside = f" beside the {self.reserve_bytes / GIB:,.0f} GiB of RESERVE" if self.reserve_bytes else ""
         says = (
             f"memtest: {stack}: {self.most:,} {self.role} sessions need {need / GIB:,.2f} GiB "
-            f"({forecast.session_bytes:,.0f} B each); {have / GIB:,.2f} GiB are available"
-            + f" beside the {self.reserve_bytes / GIB:,.0f} GiB of RESERVE"
-            * (self.reserve_bytes > 0)
+            f"({forecast.session_bytes:,.0f} B each); {have / GIB:,.2f} GiB are available{beside}"
         )
         if need <= have:
             print(says, file=sys.stderr)
