@@ -12,22 +12,21 @@ from tlsmem.profile.buckets.rules import buckets, find_bucket
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 NO_SITES = "no sites run, so its total is all that is known"
-NO_SITE = "no single call site changed that way"
+NO_SITE = "no single call site changed in that direction"
 CALLERS = 2
-SKIPPED = "{} is between them and not in this walk, so a change may be its own"
-OF_THE_SLOPE = "no call stack of the one pair that has them"
+SKIPPED = "{} lies between them and is not shown, so a change may come from it"
+OF_THE_SLOPE = "no call stack of the recorded pair covers them"
 SAME = "no change"
 CAPTION = (
-    "Bytes of live heap that one session of {} holds, from heap runs, exact; in brackets how much more or less that is "
-    "than in the release before. The peak is the most at once, in the phase beside it."
+    "Live heap of one session of {}, in bytes, from heap runs, exact; in brackets the change from the release before. "
+    "Peak: the most at once, and the phase in which it occurs."
 )
 BY_BUCKET = (
-    "Bytes of one session of {}, {}, by what they are for, from sites runs: docs/explanation/buckets.md has how that "
-    "is known."
+    "Live heap of one session of {}, {}, in bytes, by what they are for (docs/explanation/buckets.md), from sites runs."
 )
 CHANGED = (
-    "Bytes that one session of {}, {}, holds more or less than in the release before, by what they are for, the "
-    "largest change first; and the call site that changed most the same way, with its caller."
+    "Change of the live heap of one session of {}, {}, from the release before, in bytes, by what they are for; the "
+    "largest change first. Beside it, the call site that changed most in the same direction, with its caller."
 )
 
 

@@ -128,7 +128,7 @@ def sessions_per_role(profile: Profile, sessions: int | None = None) -> int | No
 def why_no_sessions(profile: Profile, name: str) -> str | None:
     """Why what is live above BASE is no session's; None where it is."""
     if name == BASE:
-        return f"what is live at `{BASE}` is no session's"
+        return f"what is live at `{BASE}` belongs to no session"
     if name in AFTER and BASE in profile.moments:
         return f"the sessions are freed, and so is what was live at `{BASE}`"
     return None

@@ -44,7 +44,7 @@ def overview(
 def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
     columns = [Column("what", "", left=True), Column("value", "", left=True)]
-    about = f"A profile by {profile_selection.describe_tool(profile)}. Bytes are those that the program asked for."
+    about = f"A profile by {profile_selection.describe_tool(profile)}. Bytes are requested bytes."
     about += f" {top_sites.NO_SUPPRESSIONS}" if profile.tool == "heaptrack" else ""
     return Table("summary", title(profile), about, columns, list(facts(profile, sessions)))
 

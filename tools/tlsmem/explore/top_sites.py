@@ -84,8 +84,8 @@ def share(part: int, all_of_it: int) -> Cell:
 
 
 BLOCKS_NOT_COUNTED = "{} does not count blocks"
-NOBODY = "what the harness and the contexts hold is no session's"
-HOW_MANY = "how many sessions there were is not known; --sessions N says it"
+NOBODY = "memory of the harness and the contexts belongs to no session"
+HOW_MANY = "the number of sessions is not known; give it with --sessions N"
 NO_SUPPRESSIONS = (
     "Suppressions are off: heaptrack_print leaves known leaks of libraries out of what is live at the end."
 )
@@ -240,7 +240,7 @@ def format_held(held: LiveHeap) -> str:
 
 def caption(profile: Profile, moment: str, owner: Owner | None, held: LiveHeap, per: int | None) -> str:
     of = f" of {owner}" if owner else ""
-    about = f"{format_held(held)}{of}. Who called the allocator, innermost first."
+    about = f"{format_held(held)}{of}. Callers of the allocator, innermost first."
     about += f" {NO_SUPPRESSIONS}" if profile.tool == "heaptrack" and moment == END else ""
     if profile.of_one_pair:
         return f"{about} Of {OF_ONE}."
