@@ -137,7 +137,7 @@ def test_buckets_are_given_with_why():
     told = inspect(stack, "--suite", "tls13-rsa-aes256", "--buckets").stdout
     for role in ("client", "server"):
         assert re.search(
-            rf"^- \*\*[a-z0-9, -]+\*\*, [0-9,]+ B of a {role} session at its most \(`[\w ]+`\): [A-Z]", told, re.M
+            rf"^- \*\*[a-z0-9, -]+\*\*, [0-9,]+ B of a {role} session at its peak \(`[\w ]+`\): [A-Z]", told, re.M
         )
 
 
@@ -160,7 +160,7 @@ def test_notes_on_a_terminal_are_plain_words_in_its_width():
     command = f"stty cols 90; {sys.executable} {SCRIPT} {stack} --suite tls13-rsa-aes256 --buckets"
     shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
-    assert "of a client session at its most" in shown and "**" not in shown
+    assert "of a client session at its peak" in shown and "**" not in shown
     (at,) = [at for at, line in enumerate(lines) if line.startswith("connection structure, ") and "client" in line]
     assert len(lines[at]) > 60 and max(map(len, lines)) <= 90
 

@@ -61,7 +61,7 @@ def explain_profile(profile: Profile) -> list[str]:
                 whys = " ".join(side.whys(bucket))
                 if whys:
                     size = format_size(side.bytes(bucket))
-                    found.append(f"**{bucket}**, {size} B of a {role} session at its most (`{moment}`): {whys}")
+                    found.append(f"**{bucket}**, {size} B of a {role} session at its peak (`{moment}`): {whys}")
     return found
 
 
@@ -77,7 +77,7 @@ def explain_pair(one: BucketSums, other: BucketSums, given: set[str]) -> Iterato
     moments: list[tuple[str, Callable[[BucketSums, Owner], str]]] = [
         ("When established", lambda sums, role: "established"),
         ("After 1 KiB each way", lambda sums, role: "reply"),
-        ("Where each holds most", BucketSums.fullest),
+        ("At the peak of each", BucketSums.fullest),
     ]
     for role in one.roles():
         for when, moment in moments:
