@@ -7,6 +7,7 @@ from tests.support.in_use import OPENSSL, SUITE, recorded
 from tests.support.live import live_record
 from tlsmem.plan import live_prediction, recordings
 from tlsmem.plan.live_prediction import predict, prediction_table
+from tlsmem.stats.live_costs import group_live
 
 PHASES = ("started", "established", "idle", "closed")
 
@@ -58,6 +59,16 @@ def test_of_rss_what_differs_is_named_without_a_remainder(among):
     assert row.written_bytes == pytest.approx(0)
     assert row.named_bytes == pytest.approx(row.measured_bytes - row.predicted_bytes)
     assert row.unexplained == pytest.approx(0)
+
+
+def test_what_a_handshake_retains_in_the_harness_is_no_difference(among):
+    found = predict(runs(20_000, malloc=True), among)
+    plain, over_tls = group_live(runs(20_000, malloc=True))
+    row, model = found.rows[1], found.models[0]
+    without, retained = (
+        live_prediction.name_parts(row, over_tls, plain, "established", model, size) for size in (0.0, 1000.0)
+    )
+    assert without.free_bytes - retained.free_bytes == pytest.approx(1000)
 
 
 def test_without_plain_connections_nothing_is_predicted(among):
