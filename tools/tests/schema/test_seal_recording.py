@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import subprocess
 import sys
 
@@ -228,3 +229,21 @@ def test_a_recording_that_grows_is_not_sealed(recording):
 def test_every_committed_recording_is_whole():
     for recording in sorted((ROOT / "data").glob("20*")):
         assert list(seal_recording.verify(recording)) == []
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "file/below"])
+def test_a_name_that_cannot_be_looked_up_is_a_sentence(tmp_path, name):
+    (tmp_path / "file").touch()
+    (failure,) = seal_recording.verify(tmp_path / name)
+    assert failure.endswith("there is no such directory; recordings are directories under data/")
+
+
+def test_a_directory_that_cannot_be_read_is_not_taken_for_an_empty_one(recording):
+    recording.chmod(0)
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
+    for words in (["compare.py", recording, recording], ["live.py", recording], ["records.py", "verify", recording]):
+        done = subprocess.run(
+            [*drop, sys.executable, ROOT / "tools" / words[0], *words[1:]], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1 and "Permission denied" in done.stderr and "Traceback" not in done.stderr, words
+    recording.chmod(0o755)

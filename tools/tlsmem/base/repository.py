@@ -34,7 +34,7 @@ def is_committed(directory: str) -> bool:
 
 def is_sealed(recording: Path) -> bool:
     """Return whether the recording has a manifest, so that it takes no more runs."""
-    return (recording / MANIFEST).exists()
+    return os.path.exists(recording / MANIFEST)  # Path.exists() raises where the directory cannot be searched
 
 
 def is_no_directory(place: Path) -> bool:

@@ -1,6 +1,7 @@
 """The live runs of one server: which there are, which are recorded, and the tables of all."""
 
 import argparse
+import os
 import resource
 import signal
 import sys
@@ -204,7 +205,7 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
 
-    if not recording.is_dir():
+    if not os.path.isdir(recording):
         sys.exit(f"memtest: {recording}: there is no such recording; recordings are directories under data/")
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:

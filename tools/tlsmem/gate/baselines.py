@@ -1,5 +1,6 @@
 """Recordings that budgets are held against, and those that are judged: found, read, and what is not comparable told."""
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ WAY = "`tools/gate.py {} --new-baseline {}` makes one"
 
 def load_recording(folder: Path, where: str, way: str = "") -> Recording:
     """Unusable, with a sentence, where there is none, or it cannot be read."""
-    if not folder.exists():
+    if not os.path.exists(folder):
         raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
     try:
         found = read_records.load(folder)

@@ -169,7 +169,8 @@ def load_live(recording: Path) -> list[LiveRecord]:
 
     Raises BadRecording with file and line where a line is no such record."""
     folder = recording / FOLDER
-    return [run for file in list_files(folder) for run in load_live_file(file)] if folder.is_dir() else []
+    list_files(recording)  # raises where the recording itself cannot be read
+    return [run for file in list_files(folder) for run in load_live_file(file)] if os.path.isdir(folder) else []
 
 
 def load_live_file(file: Path) -> list[LiveRecord]:

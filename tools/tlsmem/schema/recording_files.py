@@ -4,6 +4,7 @@ While a recording grows, a stack's runs are in STACK.jsonl. `tools/records.py se
 and writes manifest.json beside them. For records call records.py; for lines, `list_files` and `read_lines` here."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -25,10 +26,15 @@ def list_files(recording: Path | str) -> list[Path]:
     under the name that it has now.
 
     Where sealing was interrupted a stack may have both files: the sealed one counts. Raises BadRecording when nothing
-    says which one does, or when runs lie beside a sealed recording that are not in it."""
+    says which one does, when runs lie beside a sealed recording that are not in it, or when the directory cannot be
+    read."""
     recording = Path(recording)
-    if not recording.is_dir():
-        return [locate(recording)]
+    try:
+        if not recording.is_dir():
+            return [locate(recording)]
+        os.listdir(recording)  # glob() takes a directory that cannot be read for an empty one
+    except OSError as error:
+        raise BadRecording(f"{recording}: cannot read the recording: {error.strerror}") from None
     plain, sealed = ({stack_name(file): file for file in recording.glob(f"*{end}")} for end in (PLAIN, SEALED))
     manifest = load_manifest(recording) if plain else None
     for stack, file in plain.items():

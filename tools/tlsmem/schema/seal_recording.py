@@ -185,7 +185,7 @@ def sync(directory: Path) -> None:
 def verify(recording: Path) -> Iterator[str]:
     """Yield a sentence for each defect of a recording, sealed or plain; none when it is sound."""
     try:
-        if not recording.is_dir():
+        if not os.path.isdir(recording):
             raise BadRecording(f"{recording}: there is no such directory; recordings are directories under data/")
         for directory in list_directories(recording):
             yield from verify_directory(directory)
