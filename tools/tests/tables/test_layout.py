@@ -150,7 +150,7 @@ def recorded_tables(folder) -> Iterator[Table]:
     if contents.memory:
         yield from (make(contents.memory) for make in catalogue.MAKERS.values())
     if contents.timed:
-        yield from (make(contents.timed) for make in timed_catalogue.MAKERS.values())
+        yield from timed_catalogue.build(contents.timed)
 
 
 def check_recording(folder) -> None:
