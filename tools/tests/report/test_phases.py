@@ -192,8 +192,8 @@ def test_of_one_n_there_is_no_slope_which_is_said():
     (one,) = phase_section.places(0, of_one_n())
     of = one.figures["client"]
     assert of["sessions"] == 1 and of["live"][one.names.index("client 1")] == [81_056, 39]
-    assert "a total divided by N is not a slope" in of["one_pair"]
-    assert "a total divided by N is not a slope" in one.figures["pair"]["rss"]["system"]["why"]
+    assert "a slope needs two" in of["one_pair"]
+    assert "a slope needs two" in one.figures["pair"]["rss"]["system"]["why"]
     (group, *_) = unpacked(residuals_section.section([of_one_n()]))["groups"]
     fit = group["lines"][0]["fits"]["peak of the run"]
     assert "slope" not in fit and "only, so there is no line and no slope" in fit["said"]

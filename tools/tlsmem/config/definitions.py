@@ -154,7 +154,7 @@ GROUPS_LIBRARY = "library"  # of client_groups: what the library offers unless i
 
 def certificates(name: str) -> str:
     """A directory of memtest/certs."""
-    there = sorted(one.name for one in (ROOT / "memtest/certs").iterdir() if one.is_dir())
+    there = sorted(file.parent.name for file in (ROOT / "memtest/certs").glob("*/root.pem"))
     if name not in (NO_CERTIFICATES, *there):
         near = suggest_nearest(name, there) or f"; there are: {NO_CERTIFICATES}, {', '.join(there)}"
         raise ValueError(f"memtest/certs has no {name!r}{near}")
