@@ -414,7 +414,6 @@ check-go:
 	@echo 'check: Go tests'
 	@tools/dev/check_go.py tests
 
-# A worker a CPU: which process stood still at a time limit is only seen where the others come to run.
 # Without cached bytecode each process of pytest rewrites the asserts of all tests: seconds of each CPU.
 PYTEST := PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 check-python: build/tests/faulty

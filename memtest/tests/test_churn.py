@@ -98,7 +98,7 @@ def build_leaky(name, folder):
     ("name", "suite", "pattern"),
     [
         *[("null@c", NONE, pattern) for pattern in ("waves", "sawtooth", "lifetimes")],
-        ("openssl@3.5.5", [*TLS13, *SERVER_ONLY], "sawtooth"),
+        pytest.param("openssl@3.5.5", [*TLS13, *SERVER_ONLY], "sawtooth", marks=pytest.mark.slow),
     ],
     ids=["null-waves", "null-sawtooth", "null-lifetimes", "openssl-sawtooth"],
 )

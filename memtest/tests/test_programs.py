@@ -277,6 +277,7 @@ def test_a_command_with_another_environment_is_a_sentence(compiled):
     assert sentences(done) == [f"{compiled('execs')} {CLEARED}; the figures are without it"]
 
 
+@pytest.mark.slow
 def test_what_runs_on_without_the_meter_is_a_sentence(compiled):
     """A raw clone and exec, which no function of the C library sees."""
     script = (

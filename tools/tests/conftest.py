@@ -36,8 +36,8 @@ STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MI
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than CPUs: tests wait for processes that they have started."""
-    return shared_resources.count_cpus() + 1
+    """Two for each CPU: tests wait for processes that they have started."""
+    return 2 * shared_resources.count_cpus()
 
 
 # Files that take longest, which workers are given first: the last one to end is then a short one.

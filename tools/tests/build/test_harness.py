@@ -87,6 +87,7 @@ def test_the_same_input_gives_the_same_bytes_in_any_clone_on_any_day(root, tmp_p
     assert b"Jan  1 1970" in made[0][1]
 
 
+@pytest.mark.slow
 def test_so_it_does_in_rust(root, tmp_path, monkeypatch):
     monkeypatch.delenv("CARGO_HOME")  # there is nothing to fetch
     stack = stacks()["null@rust"]

@@ -20,6 +20,7 @@ MISBEHAVIOUR = dict.fromkeys(
 MISBEHAVIOUR |= {"refuse": "unsupported", "obey": "measured", "orphan": "measured"}
 
 
+@pytest.mark.slow
 def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(project, snapshot):
     stacks = project.install(*MISBEHAVIOUR)
     done = project.measure("--heap=0", "--timeout=3", stacks=stacks, n=2)

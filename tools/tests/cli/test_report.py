@@ -406,6 +406,7 @@ def test_bad_input_is_a_sentence(tmp_path, arguments, snapshot):
     assert len(read_records.load(good)) == 6
 
 
+@pytest.mark.slow
 def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_path):
     made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
     result = run(made, "--format", "files", "-o", tmp_path / "out")

@@ -47,6 +47,7 @@ def test_a_source_is_of_one_kind_and_whole(more):
         Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": SOURCES[1] | more}))
 
 
+@pytest.mark.slow
 def test_committed_records_are_read_and_keyed_as_they_were_made():
     """Of each file the first and the last: fields that came later change no key, and no line."""
     files = [file for recording in (ROOT / "data").glob("20*") for file in recording_files.list_files(recording)]
