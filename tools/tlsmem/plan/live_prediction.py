@@ -17,6 +17,7 @@ from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.live import name_window
+from tlsmem.tables.live_rss import bytes_cell
 from tlsmem.tables.table import Cell, Column, Table, optional
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it
@@ -193,11 +194,6 @@ def difference_cell(row: Prediction) -> Cell:
 def describe_bytes(size: float) -> str:
     """`+1,234 B`."""
     return f"{round(size):+,} B".replace("-", "−")
-
-
-def bytes_cell(size: float) -> Cell:
-    whole = round(size)
-    return Cell(f"{whole:,}".replace("-", "−"), size)
 
 
 COLUMNS = (

@@ -33,8 +33,8 @@ def part_column(key: str, heading: str, value: Callable[[RssParts], float]) -> C
 
 
 def bytes_cell(size: float) -> Cell:
-    whole = round(size)
-    return Cell(f"{whole:,}".replace("-", "−"), size)
+    """Whole bytes, with a true minus sign; as measured for programs."""
+    return Cell(f"{round(size):,}".replace("-", "−"), size)
 
 
 def sizes_cell(sizes: dict[int, float]) -> Cell:
