@@ -53,7 +53,7 @@ def test_a_bar_is_what_a_million_take_measured_or_by_the_line(records):
 
 def test_clients_are_rows_of_their_own(records):
     """A picture of servers does not name them."""
-    assert {million.kept_role(row) for row in find_rows(select(records))} == {"server"}
+    assert {million.name_kept_role(row) for row in find_rows(select(records))} == {"server"}
     clients = [one.model_copy(update={"roles": "keep-client"}) for one in records[:3]]
     rows = list(find_rows(select([*records[:3], *clients])))
     made, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")

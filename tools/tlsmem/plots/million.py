@@ -30,14 +30,14 @@ def million_gib(row: MillionRow) -> float:
     return (check.measured_bytes + more * check.forecast.session_bytes) / GIB
 
 
-def kept_role(row: MillionRow) -> str:
+def name_kept_role(row: MillionRow) -> str:
     """Return whose sessions stayed."""
     return row.setting.roles.removeprefix("keep-")
 
 
 def name_row(row: MillionRow) -> str:
     """Return the stack's title, with the library's options and the role where they are not the usual ones."""
-    title, role = stack_title(row.stack), kept_role(row)
+    title, role = stack_title(row.stack), name_kept_role(row)
     options = split_variant(row.setting.suite)[1].get("options")
     title += f", {options}" if options else ""
     return title if role == "server" else f"{title}, {role}s"
@@ -87,7 +87,7 @@ def draw(made: Figure, axes: Axes, rows: Sequence[MillionRow]) -> None:
     legend = [Patch(color="#777777", label="a million were run")]
     if not all(map(was_whole, rows)):
         legend.append(Patch(color=lighten("#777777", PALE), label="fewer were run; the line goes on"))
-    roles = " or ".join(sorted(set(map(kept_role, rows)), reverse=True))
+    roles = " or ".join(sorted(set(map(name_kept_role, rows)), reverse=True))
     subtitle = f"Peak RSS of one process with a million live {roles} sessions; their peers are freed after each window."
     runs = [row.check.run for row in rows]
     caption = f"In brackets: the largest run beside the line through two of 10 and 20 windows. {describe_records(runs)}"
