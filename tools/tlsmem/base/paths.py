@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]  # of the repository
+# Of the repository, by the path that this module was imported by: a project of a test has a link to tools/tlsmem.
+ROOT = Path(__file__).absolute().parents[3]
 
 
 def shorten(path: Path) -> str:
