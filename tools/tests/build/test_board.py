@@ -118,4 +118,6 @@ def test_the_cpu_time_of_a_tree_has_children_that_have_ended():
     tree.stdout.readline()
     used = durations.tree_cpu_s(tree.pid)
     tree.communicate(b"\n")
-    assert used >= 0.3 and durations.tree_cpu_s(os.getpid()) >= used
+    assert (
+        used >= 0.28 and durations.tree_cpu_s(os.getpid()) >= used
+    )  # each of the two processes is counted in whole ticks
