@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.paths import HEAP_METER
 from tlsmem.config import definitions
 from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.run import harness, preload, provenance
@@ -120,7 +121,7 @@ def failed_tests(meter):
 
 def test_the_meters_own_tests_name_realloc(forgetful):
     test = "realloc_drops_the_old_size_before_it_adds_the_new_one"
-    assert failed_tests(preload.ROOT / preload.HEAP_METER) == (0, set())
+    assert failed_tests(ROOT / HEAP_METER) == (0, set())
     status, failed = failed_tests(forgetful)
     assert status != 0 and test in failed
 

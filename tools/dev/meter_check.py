@@ -12,10 +12,10 @@ from typing import Any
 
 import rich.console
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.config import definitions, toml_tables
 from tlsmem.profile.errors import CaptureFailed, Unreadable
-from tlsmem.run import preload, stack_abilities
+from tlsmem.run import stack_abilities
 from tlsmem.selfcheck import meter_agreement, reference_profilers
 from tlsmem.selfcheck.reference_profilers import Statement, Subject
 from tlsmem.stats.remainders import repeats_exactly
@@ -99,7 +99,7 @@ def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subjec
 
 def run(given: argparse.Namespace) -> None:
     """Prints the table; exits with 1 after sentences about what does not agree."""
-    meter = (given.meter or ROOT / preload.HEAP_METER).resolve()
+    meter = (given.meter or ROOT / HEAP_METER).resolve()
     stacks = stack_abilities.select_stacks(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
     chosen = subjects(stacks, toml_tables.split_names(given.suites), int(given.n))
     if not chosen:

@@ -95,7 +95,7 @@ def snapshot(
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of the scripts of tools/ and of memtest/*.toml, with pretenders for harnesses. What the scripts import is linked."""
+    """The scripts of tools/ and memtest/*.toml copied, what the scripts import linked; pretenders for harnesses."""
 
     root: Path
 

@@ -6,13 +6,12 @@ from argparse import Namespace
 
 import pytest
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.cli import profile_stack
 from tlsmem.profile import dhat_reader, unresolved_stacks
 from tlsmem.profile.capture import profiled_run, profilers
 from tlsmem.profile.frames import find_owner
 from tlsmem.profile.heap_profile import END, sum_live
-from tlsmem.run.preload import HEAP_METER
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.selfcheck import reference_profilers
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tlsmem.base import paths, repository, stdout
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.build import trees
 from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
@@ -21,7 +21,6 @@ from tlsmem.profile.capture.profiled_run import Subject
 from tlsmem.profile.capture.profilers import MARKS_LIBRARY, PROFILERS
 from tlsmem.profile.errors import CaptureFailed, CaptureTimeout, Unreadable
 from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import render

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.build import tree_files, trees
 from tlsmem.build.commands import BuildFailed
 from tlsmem.compare import two_builds
 from tlsmem.config import definitions
 from tlsmem.gate import budget_meters
 from tlsmem.gate.budget import Budget, BudgetError, entry_name
-from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import is_built
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.live.cgroup import FIRST
 from tlsmem.live.clients import count_processes
 from tlsmem.live.live_run import LiveRun, Timeline
 from tlsmem.live.servers import Program, Server, Setup, configuration_sha256
-from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import checkout, sha256
 from tlsmem.schema.live_records import SCHEMA, LiveRecord, live_key
 from tlsmem.schema.machine import read_machine

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.run import heap_page, heap_tree
-from tlsmem.run.preload import HEAP_METER, ROOT
 from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_unmetered
 from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms
 

@@ -7,12 +7,11 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.config.definitions import Allocator
 from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.run_origins import AllocatorRecord
 
-HEAP_METER = "build/core/libheapmeter.so"
 HEAP_METERS = ("heap", "sites")
 
 

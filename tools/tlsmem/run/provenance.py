@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.base.repository import changed_files, git
 from tlsmem.config.definitions import Allocator, Suite
 from tlsmem.config.run import Run, argv
 from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run import cpu_features
-from tlsmem.run.preload import HEAP_METER, HEAP_METERS, allocator_record
+from tlsmem.run.preload import HEAP_METERS, allocator_record
 from tlsmem.run.symbolizer import resolve_stacks
 from tlsmem.run.validate import Outcome
 from tlsmem.schema import timed_record

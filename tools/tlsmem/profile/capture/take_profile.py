@@ -9,14 +9,13 @@ from pathlib import Path
 from backports import zstd
 from backports.zstd import CompressionParameter
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.profile.capture import massif_merge, profiled_run, profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
 from tlsmem.profile.capture.portable_paths import make_portable
 from tlsmem.profile.capture.profiled_run import Cpu, ProfiledRun, Subject
 from tlsmem.profile.errors import CaptureFailed
 from tlsmem.run import cpu_slots
-from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.runner import Runner
 
 MASSIF: dict[int, int] = {
