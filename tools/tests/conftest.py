@@ -1,5 +1,6 @@
 """A project of its own for each test that runs the tools: its definitions, its build, its data."""
 
+import gc
 import hashlib
 import importlib.util
 import json
@@ -65,6 +66,12 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
+def pytest_collection_finish() -> None:
+    """What is there from now to the end is walked by no later collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
