@@ -33,7 +33,13 @@ def test_what_else_the_machine_did_long_ago_does_not_count():
 def test_a_task_that_tells_how_far_it_is_counts_by_that():
     estimate = Estimate({"a": Task(200, used_s=100, told=0.25)}, cpus=2)
     assert estimate.remaining_s(25) == 75
-    assert Estimate({"a": Task(200, used_s=10, told=1.0)}, cpus=2).tasks["a"].done == pytest.approx(0.1)
+    assert Task(200, used_s=10, told=1.0).done == pytest.approx(0.1)
+    assert Task(200, used_s=120, told=0.05).done == pytest.approx(0.3)  # its longest tests came first
+
+
+def test_what_a_task_took_here_says_more_than_what_it_tells():
+    assert Task(200, used_s=100, told=0.1, recorded=True).done == pytest.approx(0.5)
+    assert Task(200, used_s=301, told=0.9, recorded=True).done == pytest.approx(0.9)  # it is another task by now
 
 
 def test_a_task_that_takes_longer_than_expected_leaves_the_time_unknown_while_it_is_most_of_the_rest():

@@ -14,9 +14,9 @@ SETTLING_S = 10.0  # time for which the expectation counts as much as what is se
 MARGIN, RECORDED_MARGIN = 0.25, 0.1
 RECORDED_LIMIT = 1.5  # times what was recorded: a task that used more is not the one that was recorded
 DOUBTFUL = 0.5  # of the time left: where guesses are more of it, it is not known
-TRUSTED = (
-    2.0  # how far a task may tell that it is, in what its CPU time says: another step may follow the one that tells
-)
+# How far a task may tell that it is, in what its CPU time says, and one part of that: what it tells counts tests, not
+# their time, and another step may follow the one that tells.
+TRUSTED = 2.0
 ALONE = 4.0  # CPUs that one task keeps busy, at most
 
 
@@ -38,9 +38,14 @@ class Task:
         return not self.ended and not self.told and self.used_s > limit * self.cpu_s
 
     @property
+    def tells(self) -> bool:
+        """Whether the part that it tells is the best there is: what it took here is better, while that can be."""
+        return bool(self.told) and not (self.recorded and self.used_s <= RECORDED_LIMIT * self.cpu_s)
+
+    @property
     def total_s(self) -> float:
         """CPU seconds that it is expected to take, as far as is known now."""
-        if self.ended or self.told:
+        if self.ended or self.tells:
             return self.cpu_s
         return max(self.cpu_s, self.used_s * (1 + (RECORDED_MARGIN if self.recorded else MARGIN)))
 
@@ -50,7 +55,7 @@ class Task:
         if self.ended or not self.cpu_s:
             return float(self.ended)
         used = self.used_s / self.total_s
-        return min(self.told, TRUSTED * used) if self.told else used
+        return min(max(self.told, min(used, 1) / TRUSTED), TRUSTED * used) if self.tells else used
 
 
 @dataclass
