@@ -174,6 +174,10 @@ check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in
 	@tools/build.py openssl@3.5.5
 	@.venv/bin/python tools/dev/check_ci_page.py
 
+.PHONY: check-bare
+check-bare: packages-check-ci-page setup ## make check in a bare Debian 12, as root, with what the README asks for alone: fifteen minutes
+	@.venv/bin/python tools/dev/check_bare.py
+
 .PHONY: soak
 soak: packages-mem setup core ## 1,000 waves of sessions of the null stacks and of OpenSSL, which must leave nothing: ten minutes
 	@tools/build.py null@c null@rust openssl@3.5.5
