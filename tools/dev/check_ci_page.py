@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bare_system import BareSystem
-
 from tlsmem.base.paths import ROOT
 
 PAGE = ROOT / "docs/how-to/ci.md"
