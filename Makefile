@@ -163,11 +163,12 @@ check-bisect: names packages-compare setup core ## git bisect, by compare, finds
 	@.venv/bin/python tools/tests/support/planted_history.py build/bisect --search
 
 .PHONY: check-pages
-check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
+check-pages: names packages-check-pages setup setup-dev build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
 	@.venv/bin/python tools/browser-tests/flamegraph/examples.py build/pages
 	@.venv/bin/python tools/browser-tests/report/examples.py build/pages
 	@build/pages-venv/bin/python -m pytest tools/browser-tests/flamegraph
 	@build/pages-venv/bin/python -m pytest tools/browser-tests/report
+	@$(PYTEST) -m page tools/tests
 
 .PHONY: check-ci-page
 check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in a bare Debian 12, as root: ten minutes

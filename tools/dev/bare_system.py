@@ -65,7 +65,19 @@ class BareSystem:
         path = ":".join([*(f"{place}/bin" for place in self.tools), "/usr/sbin:/usr/bin:/sbin:/bin"])
         variables = {"PATH": path, "HOME": "/srv", "MEMTEST_CACHE": "/var/cache/memtest"}
         mounts = [word for place, directory in self.tools.items() for word in (directory, place)]
-        enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-ec", ENTER, self.root]
+        enter = [
+            "setpriv",
+            "--pdeathsig=KILL",
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "/bin/sh",
+            "-ec",
+            ENTER,
+            self.root,
+        ]
         try:
             done = subprocess.run(
                 [*enter, f"cd /srv; {step}", *mounts],

@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support import built_harness, forked_command, portable_text
+from tests.support import built_harness, forked_command, page_libraries, portable_text
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources
 from tlsmem.config import toml_tables
@@ -80,10 +80,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Workers are given the same options."""
+    page_libraries.forbid_fetching()
     if config.getoption("numprocesses", None):
         forked_command.share_server()
     if (named := config.getoption("--stacks")) != toml_tables.ALL_STACKS:
         built_harness.tried.update(toml_tables.split_names(named))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("page") and not page_libraries.are_fetched():
+        pytest.skip(page_libraries.WHY)
 
 
 @pytest.fixture(autouse=True)

@@ -216,6 +216,7 @@ class Loads(HTMLParser):
         self.inside = None
 
 
+@pytest.mark.page
 def test_a_page_needs_nothing_else_and_its_policy_allows_its_own_script_alone(two):
     text = text_page(two)
     loads = Loads()

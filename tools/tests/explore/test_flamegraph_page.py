@@ -91,6 +91,7 @@ def asked_of(page: str, value: str, before: str = "") -> list:
     return json.loads(done.stdout)
 
 
+@pytest.mark.page
 def test_figures_of_a_recorded_sites_run():
     profile = of_sites("openssl@3.5.5")
     tree = script(profile_page.page(profile, "established"), "tree")
@@ -104,6 +105,7 @@ def test_figures_of_a_recorded_sites_run():
     assert {tree["kinds"][node[2]] for node in tree["nodes"] if node[1] == read_buffer} == {"record buffers, read"}
 
 
+@pytest.mark.page
 def test_a_page_says_what_it_is_of_and_where_it_opens():
     page = profile_page.page(of_sites("rustls+aws-lc@0.23.46"), "server 1", "client", "rustls")
     about = script(page, "about")
@@ -113,12 +115,14 @@ def test_a_page_says_what_it_is_of_and_where_it_opens():
     assert "one pair of N = 1,000 sessions" in page
 
 
+@pytest.mark.page
 def test_a_pattern_leaves_only_what_it_finds():
     tree = script(profile_page.page(of_sites("openssl@3.5.5"), "established", None, "^SSL_new$"), "tree")
     assert (held_by(tree, 6, "client")[0], held_by(tree, 6, "server")[0]) == (6_468, 6_532)
     assert "SSL_new" in tree["names"] and "tls_setup_read_buffer" not in tree["names"]
 
 
+@pytest.mark.page
 def test_no_function_can_end_a_script_or_begin_a_tag():
     profile = made([([WICKED, "<b>&amp;"], [(1, 1)])])
     profile.command, profile.warnings = WICKED, [WICKED]
@@ -130,6 +134,7 @@ def test_no_function_can_end_a_script_or_begin_a_tag():
     assert html.unescape(re.search("<h1>(.*?)</h1>", page)[1]) == WICKED
 
 
+@pytest.mark.page
 def test_a_page_may_load_nothing_and_run_only_its_own_scripts():
     page = profile_page.page(made([(["f"], [(1, 1)])]))
     policy = html.unescape(re.search('http-equiv="Content-Security-Policy" content="(.*?)"', page)[1])
@@ -150,6 +155,7 @@ def large(stacks: int, depth: int) -> Profile:
     )
 
 
+@pytest.mark.page
 @pytest.mark.slow
 def test_a_page_is_never_larger_than_it_may_be():
     profile = large(9000, 8)
@@ -163,6 +169,7 @@ def test_a_page_is_never_larger_than_it_may_be():
     assert tree["smaller"]["at_most"] > 0
 
 
+@pytest.mark.page
 def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():
     old, new = of_sites("openssl@3.5.5", "tls12-rsa-aes256"), of_sites("openssl@3.5.5")
     diff = profile_diff.compare(old, new, "established", force=True)
@@ -175,6 +182,7 @@ def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():
     assert whole(tree, 2) == sum(abs(row.new.bytes - row.old.bytes) for row in diff.rows)
 
 
+@pytest.mark.page
 def test_without_npm_and_python_the_command_that_is_missing_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(page_scripts, "FETCHED", tmp_path / "page")
     monkeypatch.setattr(page_scripts, "NODE", tmp_path / "node-venv")
@@ -183,6 +191,7 @@ def test_without_npm_and_python_the_command_that_is_missing_is_named(tmp_path, m
         page_scripts.scripts()
 
 
+@pytest.mark.page
 @pytest.mark.slow
 def test_where_the_system_has_no_npm_it_comes_from_a_python_package(tmp_path, monkeypatch):
     (tmp_path / "python3").symlink_to(Path(sys.base_prefix) / "bin/python3")
@@ -195,6 +204,7 @@ def test_where_the_system_has_no_npm_it_comes_from_a_python_package(tmp_path, mo
     assert page_scripts.find_node() == tmp_path / "node-venv/bin"
 
 
+@pytest.mark.page
 def test_what_another_process_is_fetching_is_waited_for(tmp_path, monkeypatch):
     (tmp_path / "npm").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "npm").chmod(0o755)
@@ -218,6 +228,7 @@ def test_what_is_fetched_is_pinned():
     assert all(one["integrity"].startswith("sha512-") and not one.get("hasInstallScript") for one in packages.values())
 
 
+@pytest.mark.page
 def test_the_figure_of_the_page_sums_as_we_do():
     """Sums by moment and role, and per session."""
     asked = "const at = moments.indexOf('established');"

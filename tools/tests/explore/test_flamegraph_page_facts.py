@@ -15,6 +15,8 @@ from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import text_on
 from tlsmem.profile.heap_profile import BASE, PEAK
 
+pytestmark = pytest.mark.page
+
 
 @pytest.fixture(scope="module")
 def about() -> dict:

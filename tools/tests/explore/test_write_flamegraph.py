@@ -79,6 +79,7 @@ def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
     assert ">live bytes at the end of established, client; red: NEW" in client
 
 
+@pytest.mark.page
 def test_a_diff_may_be_a_page(tmp_path):
     old, new = made([(["f"], [(1, 1)])]), made([(["f"], [(2, 1)])])
     new.file = "new.zst"
@@ -113,7 +114,7 @@ def test_a_moment_without_bytes_has_no_picture(tmp_path, snapshot):
     assert str(error.value) == snapshot
 
 
-@pytest.mark.parametrize("name", ["a.svg", "a.html"])
+@pytest.mark.parametrize("name", ["a.svg", pytest.param("a.html", marks=pytest.mark.page)])
 def test_a_picture_replaces_another_whole(tmp_path, name):
     """What is written in place may be half a file: then the other name of the old one would have it."""
     profile = of_sites("openssl@3.5.5")

@@ -218,6 +218,9 @@ def import_modules() -> None:
             if error.name != "duckdb":
                 raise
     del sys.modules["duckdb"]
+    from tests.support import page_libraries
+
+    page_libraries.forbid_fetching()
 
 
 def move_root(root: Path) -> None:

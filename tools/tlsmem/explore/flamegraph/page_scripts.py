@@ -47,22 +47,28 @@ def libraries() -> Scripts:
     return Scripts(theirs, [f"{', '.join(names)}:\n\n{text}" for text, names in named.items()])
 
 
+def list_pins() -> list[Path]:
+    return [PINNED / "package.json", PINNED / "package-lock.json"]
+
+
+def are_fetched() -> bool:
+    return stamps.is_current(FETCHED / "stamp", stamps.hash_files(list_pins(), ROOT))
+
+
 def fetch() -> None:
     """Once; afterwards no network is needed."""
-    pins = [PINNED / "package.json", PINNED / "package-lock.json"]
-    stamp, made_of = FETCHED / "stamp", stamps.hash_files(pins, ROOT)
-    if stamps.is_current(stamp, made_of):
+    if are_fetched():
         return
     with hold_lock(FETCHED.with_suffix(".lock")):
-        if stamps.is_current(stamp, made_of):
+        if are_fetched():
             return
         FETCHED.mkdir(exist_ok=True)
-        for pin in pins:
+        for pin in list_pins():
             shutil.copy2(pin, FETCHED)
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         path = f"{find_node()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         commands.run(command, LOG, "page: fetching d3-flame-graph", FETCHED, PATH=path)
-        stamps.write_stamp(stamp, made_of)
+        stamps.write_stamp(FETCHED / "stamp", stamps.hash_files(list_pins(), ROOT))
 
 
 def find_node() -> Path:
