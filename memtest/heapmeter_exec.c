@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,13 +112,17 @@ void programs_note_start(void)
     programs_note(HEAPMETER_STARTED, getpid(), 0, path);
 }
 
-/* Whether what `name` stands for in the program is another's than the meter's: the program brings its own. */
+/* Whether what `name` stands for in the program is another's than the meter's: the program brings its own. A program
+ * that is not position-independent and takes the address of malloc, as Debian's Python, has a stub at that address: it
+ * leads to the meter, and no symbol of the program is defined there. */
 static bool is_foreign(const char *name)
 {
     Dl_info meter, found;
+    const ElfW(Sym) *symbol = NULL;
     void *address = dlsym(RTLD_DEFAULT, name);
-    return address && dladdr((void *)is_foreign, &meter) && dladdr(address, &found) &&
-           meter.dli_fbase != found.dli_fbase;
+    return address && dladdr((void *)is_foreign, &meter) &&
+           dladdr1(address, &found, (void **)&symbol, RTLD_DL_SYMENT) && meter.dli_fbase != found.dli_fbase &&
+           found.dli_saddr == address && symbol->st_shndx != SHN_UNDEF;
 }
 
 bool malloc_is_foreign(void)

@@ -60,7 +60,9 @@ def family(folder):
 SHORT = {
     "static": "int main(void) { return 4; }",
     "besides": "void *malloc(unsigned long); void *mi_malloc(int n) { return malloc(n); } int main(void) { return 0; }",
+    "stub": "#include <stdlib.h>\nvoid *(*volatile get)(size_t); int main(void) { get = malloc; return !get(5000); }",
 }
+FLAGS = {"static": ["-static"], "stub": ["-fno-pic", "-no-pie"]}  # the second: malloc has an address in the program
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +75,8 @@ def compiled(folder):
             source = folder / f"{name}.c"
             source.write_text(SHORT[name])
         if not program.exists():
-            how = ["-static"] if name == "static" else []
-            subprocess.run(["gcc", "-std=gnu11", "-O1", "-fno-builtin", *how, source, "-o", program], check=True)
+            flags = FLAGS.get(name, [])
+            subprocess.run(["gcc", "-std=gnu11", "-O1", "-fno-builtin", *flags, source, "-o", program], check=True)
         return program
 
     return compile_program
@@ -308,6 +310,13 @@ def test_an_allocator_of_the_programs_own_is_a_sentence(compiled, name, sentence
     for command in ([compiled(name)], ["sh", "-c", f"{compiled(name)}; {compiled(name)}"]):
         done = heap("--", *command)
         assert (done.returncode, sentences(done)) == (125, [sentence])
+
+
+def test_a_program_that_takes_the_address_of_malloc_has_none_of_its_own(compiled):
+    """As Debian's Python: the address is that of a stub in the program, which leads to the meter."""
+    status, (program,) = followed(compiled("stub"))
+    assert (status, program["live_bytes"], program["live_blocks"]) == (0, 5000, 1)
+    assert sentences(heap("--", compiled("stub"))) == []
 
 
 def test_a_running_program_with_a_malloc_of_its_own_is_a_sentence(compiled):
