@@ -12,6 +12,7 @@ from typing import Any
 
 import rich.console
 
+from tlsmem.base.first_error import raise_first
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.config import definitions, toml_tables
 from tlsmem.profile.errors import CaptureFailed, Unreadable
@@ -48,11 +49,9 @@ async def gather(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
     """Run them side by side and return their results in order.
 
     When one raises CaptureFailed or Unreadable, the others are ended and that is raised."""
-    try:
+    with raise_first(CaptureFailed, Unreadable):
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]
-    except* (CaptureFailed, Unreadable) as failures:
-        raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
 
 

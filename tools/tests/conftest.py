@@ -30,6 +30,8 @@ hypothesis.settings.load_profile("untimed")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ.pop("MEMTEST_CACHE", None)  # tests have libraries of their own, and build them anew
+
 # These need the packages of build/cluster-venv, with which `make check-cluster` runs them.
 collect_ignore = [] if importlib.util.find_spec("distributed") else ["cluster"]
 
