@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run import heap_page
+from tlsmem.run import heap_page, heap_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAP = ROOT / "tools/heap.py"
@@ -202,6 +202,33 @@ def test_no_page_is_left_behind(family, compiled):
     assert len(programs) > 9 and not left & {str(one["pid"]) for one in programs}
     listed = heap("--once", "--", "sh", "-c", "test -s $HEAPMETER_PROGRAMS && echo $HEAPMETER_PROGRAMS").stdout.strip()
     assert listed.startswith("/dev/shm/heapmeter-programs-") and not Path(listed).exists()
+
+
+def test_a_page_that_is_missed_once_does_not_lose_those_of_its_children():
+    """As while an exec sets it aside: who a process that has ended belonged to, only the page of its parent tells."""
+    script = (
+        "import os, time\n"
+        "if not os.fork():\n"
+        "    child = os.fork() or os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+        "    print(os.getpid(), child, flush=True)\n"
+        "time.sleep(60)"
+    )
+    variables = os.environ | {"LD_PRELOAD": str(METER)}
+    with subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE) as root:
+        parent, child = map(int, root.stdout.readline().split())
+        tree, page = heap_tree.ProcessTree(root.pid), heap_page.page_path(parent)
+        page.rename(page.with_name(f"missed.{parent}"))
+        tree.poll()
+        found = [{program.page.pid for program in tree.programs}]
+        page.with_name(f"missed.{parent}").rename(page)
+        tree.poll()
+        found += [{program.page.pid for program in tree.programs}]
+        os.kill(parent, signal.SIGKILL)
+        root.kill()
+    for pid in (root.pid, parent, child):
+        heap_page.page_path(pid).unlink(missing_ok=True)
+    assert found == [{root.pid}, {root.pid, parent, child}]
 
 
 def test_pages_of_the_dead_are_their_living_parents_to_remove():
