@@ -176,7 +176,7 @@ check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in
 	@.venv/bin/python tools/dev/check_ci_page.py
 
 .PHONY: check-bare
-check-bare: packages-check-ci-page setup ## make check in a bare Debian 12, as root, with what the README asks for alone: fifteen minutes
+check-bare: packages-check-ci-page setup ## make check in a bare Debian 12 that has only what the README asks for, as root: fifteen minutes
 	@.venv/bin/python tools/dev/check_bare.py
 
 .PHONY: soak

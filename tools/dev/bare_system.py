@@ -17,6 +17,7 @@ SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
 NETWORK = ("PIP_CERT", "PIP_INDEX", "PIP_EXTRA", "PIP_TRUSTED", "CARGO_", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY")
 NETWORK += ("NO_PROXY",)
 SETTINGS = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
+HOME = "/srv"  # of the user of the system
 AUTHORITIES = "/etc/authorities.pem"  # those of this machine: a step installs Debian's own
 # Mounts of the steps' own, which vanish with them: "$0" is the system, "$1" the step, what follows are pairs of
 # directories.
@@ -29,18 +30,29 @@ exec chroot "$system" /bin/sh -ec "$step"
 
 @dataclass(frozen=True)
 class BareSystem:
-    """`name`: of the check, in its sentences. `tools`: directories of this machine by where the system has them."""
+    """`name`: of the check, in its sentences. `tools`: directories of this machine by where the system has them.
+    `variables`: of the environment of each step, beside those that reach registries."""
 
     name: str
     time_limit_s: float
     tools: Mapping[str, Path] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
         return ROOT / "build/bare" / self.name
 
+    @property
+    def home(self) -> Path:
+        """Where steps begin, and where the clone of this repository is, as this machine sees it."""
+        return self.root / HOME.lstrip("/")
+
+    @property
+    def clone(self) -> Path:
+        return self.home / "tls-memtest"
+
     def make(self) -> None:
-        """Make the system and the clone of this repository, /srv/tls-memtest, anew; exits with a sentence."""
+        """Make the system and the clone of this repository anew; exits with a sentence."""
         if os.geteuid() != 0:
             sys.exit(f"{self.name}: only root can make a system of its own; run it as root")
         shutil.rmtree(self.root, ignore_errors=True)
@@ -56,14 +68,14 @@ class BareSystem:
             shutil.copy(file, self.root / file.lstrip("/"))
         if os.path.isfile(authorities := os.environ.get("PIP_CERT", "")):
             shutil.copy(authorities, self.root / AUTHORITIES.lstrip("/"))
-        subprocess.run(["git", "clone", "-q", ROOT, self.root / "srv/tls-memtest"], check=True)
+        subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
 
     def run(self, step: str) -> str:
-        """Return what a step prints, run by a shell in /srv. Exits with its last lines when it fails."""
+        """Return what a step prints, which a shell runs in `home`. Exits with its last lines when it fails."""
         network = {name: value for name, value in os.environ.items() if name.upper().startswith(NETWORK)}
         network |= {name: AUTHORITIES for name in ("PIP_CERT", "SSL_CERT_FILE") if name in network}
         path = ":".join([*(f"{place}/bin" for place in self.tools), "/usr/sbin:/usr/bin:/sbin:/bin"])
-        variables = {"PATH": path, "HOME": "/srv", "MEMTEST_CACHE": "/var/cache/memtest"}
+        variables = {"PATH": path, "HOME": HOME, **self.variables}
         mounts = [word for place, directory in self.tools.items() for word in (directory, place)]
         enter = [
             "setpriv",
@@ -80,7 +92,7 @@ class BareSystem:
         ]
         try:
             done = subprocess.run(
-                [*enter, f"cd /srv; {step}", *mounts],
+                [*enter, f"cd {HOME}; {step}", *mounts],
                 env=network | variables,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -102,7 +114,7 @@ class BareSystem:
         print(f"{self.name}: {step}: {time.monotonic() - begun:.0f} s{about}", flush=True)
         return installed
 
-    def measure_mb(self, directory: str) -> int:
-        """The megabytes that a directory of the system takes."""
-        size = subprocess.run(["du", "-sm", self.root / directory.lstrip("/")], capture_output=True, text=True).stdout
+    def measure_packages_mb(self) -> int:
+        """The megabytes that the clone's Python packages take."""
+        size = subprocess.run(["du", "-sm", self.clone / ".venv"], capture_output=True, text=True).stdout
         return int(size.split()[0])

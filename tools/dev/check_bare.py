@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run commands of the README in a bare Debian 12 that has nothing but what the README asks for.
+"""Run commands of the README in a bare Debian 12 that has only what the README asks for.
 
 The compilers of Rust and Go are this machine's own: Debian 12 has none that are new enough. All else comes from the
 registries, the sources of libraries too. Prints what each command installed and how long it took; more packages than
@@ -36,9 +36,7 @@ def main() -> None:
     installed = []
     for command in given.commands:
         installed += system.run_timed(f"cd tls-memtest; {command}")
-    print(
-        f"check-bare: .venv takes {system.measure_mb('/srv/tls-memtest/.venv')} MB; installed: {' '.join(installed)}"
-    )
+    print(f"check-bare: .venv takes {system.measure_packages_mb()} MB; installed: {' '.join(installed)}")
     if len(installed) > given.most:
         sys.exit(f"check-bare: {len(installed)} packages were installed, more than {given.most}")
     print("check-bare: passed")

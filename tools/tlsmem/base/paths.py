@@ -5,7 +5,7 @@ from pathlib import Path
 
 # Of the repository, by the path that this module was imported by: a project of a test has a link to tools/tlsmem.
 ROOT = Path(__file__).absolute().parents[3]
-HEAP_METER = "build/core/libheapmeter.so"
+HEAP_METER = "build/core/libheapmeter.so"  # below ROOT
 
 
 def shorten(path: Path) -> str:

@@ -65,9 +65,8 @@ class ProcessTree:
             self.settled.update(joining)
             for key in sorted(joining, key=lambda key: new[key].first.made):
                 self.join(new.pop(key), is_aside(pages[key]))
-        for (
-            page
-        ) in new.values():  # not settled: a page that an exec sets aside may be missed once, and its children's not
+        # The others are looked at again: while an exec sets a page aside, it may be missed and its children's found.
+        for page in new.values():
             page.close()
         for pid, program in list(self.current.items()):
             program.update(RUNNING if heap_page.is_alive(pid) else ENDED)  # in this order: the final reading is final
