@@ -15,6 +15,7 @@ from tlsmem.cost import cost_picture, find_costs
 from tlsmem.cost.screen import describe_sum
 from tlsmem.plan import recordings
 from tlsmem.plots.picture import STYLE
+from tlsmem.schema import recording_files
 from tlsmem.stats.missing import Missing
 
 
@@ -39,6 +40,13 @@ def refused(capsys, monkeypatch, recording, *words) -> str:
         printed(capsys, monkeypatch, recording, *words)
     assert stop.value.code not in (0, None)
     return f"{stop.value.code}{capsys.readouterr().err}"
+
+
+def test_a_line_that_was_cut_off_is_told_by_the_exit_status(capsys, monkeypatch, recording):
+    monkeypatch.setattr(recording_files, "skipped_lines", [])
+    file = recording / f"{RUSTLS}.jsonl"
+    file.write_bytes(file.read_bytes()[:-100])
+    assert refused(capsys, monkeypatch, recording, OPENSSL, RUSTLS).startswith("1")
 
 
 def test_the_three_costs_of_a_session_are_those_recorded(recording):

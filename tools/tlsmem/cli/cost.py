@@ -29,6 +29,7 @@ def main() -> None:
         asked.error("-o writes a picture and --format prints a table; leave one out")
     venv.activate(core=True)
     from tlsmem.cost import cost_command
+    from tlsmem.schema import recording_files
 
     try:
         cost_command.print_costs(given, asked)
@@ -36,3 +37,5 @@ def main() -> None:
         sys.exit(f"cost: {error}")
     except OSError as error:
         sys.exit(f"cost: {error.filename}: {error.strerror}")
+    if recording_files.skipped_lines:
+        sys.exit(1)

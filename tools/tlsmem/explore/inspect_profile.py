@@ -10,6 +10,7 @@ from tlsmem.build.errors import BuildFailed
 from tlsmem.config.choices import PROFILE_FILES
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
 from tlsmem.profile.errors import Unreadable
+from tlsmem.schema import recording_files
 
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -38,7 +39,8 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as `inspect` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        sys.exit(inspect(given, parser))
+        status = inspect(given, parser)
+        sys.exit(1 if recording_files.skipped_lines else status)
     except (Unreadable, profile_selection.PatternNotFound, BuildFailed) as error:
         sys.exit(f"memtest: {error}")
     except ValueError as error:

@@ -7,6 +7,7 @@ import sys
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.profile.buckets import reasons
 from tlsmem.profile.errors import Unreadable
+from tlsmem.schema import recording_files
 from tlsmem.tables import bucket_sources
 
 NOTHING = (
@@ -41,7 +42,8 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        sys.exit(run(given, parser))
+        status = run(given, parser)
+        sys.exit(1 if recording_files.skipped_lines else status)
     except (ValueError, Unreadable) as error:
         sys.exit(f"explain_buckets: {error}")
     except OSError as error:
