@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -393,6 +394,11 @@ def test_what_changed_is_asked_of_a_profile_that_is_there(tmp_path, capsys):
     for name in (f"{new}.json", f"{new}.zst", f"{old}.json", f"{old.replace('aes256.1000', 'aes256.10')}.zst"):
         shutil.copy(kept / name.replace("aes256.10.", "aes256.1000."), tmp_path / name)
     shutil.copy(kept / f"{old.replace('tls12', 'tls13')}.json", tmp_path)
+    spaced = tmp_path / "a folder"
+    shutil.copytree(kept, spaced)
+    profile_stack.tell(ProfilePlace(spaced, new), record)
+    commands = [line for line in capsys.readouterr().out.splitlines() if "tools/" in line]
+    assert len(commands) == 3 and all(str(spaced / f"{new}.zst") in shlex.split(line) for line in commands)
     profile_stack.tell(ProfilePlace(tmp_path, new), record)
     assert "what changed" not in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import resource
+import shlex
 import signal
 import sys
 import tempfile
@@ -226,7 +227,7 @@ def way_to_record(recording: Path) -> str:
     """Return the end of a sentence: the command that makes live runs, in this recording if it takes runs."""
     try:
         repository.check_recording(recording)
-        place = str(shorten(recording))
+        place = shlex.quote(shorten(recording))
     except ValueError:
         place = f"{repository.LOCAL}/NAME"
     return f"`make live SERVER=nginx OUT={place}` makes some"

@@ -1,6 +1,7 @@
 """A profile of one run of a stack, taken or found beside a recording, and what can be asked of it."""
 
 import argparse
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -72,15 +73,16 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
     """Where it lies, and what can be asked of it."""
     file, other = place.profile(record), sibling(place, record)
     extra = place.file(".xtree.zip")
-    inspect = f"tools/inspect_heaptrack.py {paths.shorten(file)}"
+    name = shlex.quote(paths.shorten(file))
+    inspect = f"tools/inspect_heaptrack.py {name}"
     with stdout.exit_on_write_error():
         print(f"profile: {paths.shorten(file)}")
         if extra.exists():
             print(f"for KCachegrind, by phase: {paths.shorten(extra)}")
         print(f"by phase and role: {inspect} --phase established --role server")
-        print(f"as a picture: {inspect} --flamegraph {place.stem}.html")
+        print(f"as a picture: {inspect} --flamegraph {shlex.quote(f'{place.stem}.html')}")
         if other:
-            print(f"what changed: tools/inspect_heaptrack.py --diff {paths.shorten(other)} {paths.shorten(file)}")
+            print(f"what changed: tools/inspect_heaptrack.py --diff {shlex.quote(paths.shorten(other))} {name}")
 
 
 def run(given: argparse.Namespace) -> None:

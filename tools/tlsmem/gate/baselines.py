@@ -1,6 +1,7 @@
 """Recordings that budgets are held against, and those that are judged: found, read, and what is not comparable told."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,7 +39,8 @@ def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tupl
         said = f'"{relative[0].limit}" is against a baseline, and there is no baseline = at the head of the file'
         raise BudgetError(f"{file}: {entry_name(relative[0].number)}: limit: {said}")
     folder = file.parent / given.baseline
-    found = load_recording(folder, f"{file}: baseline", f"; {WAY.format(file, paths.shorten(folder))}")
+    way = WAY.format(shlex.quote(str(file)), shlex.quote(paths.shorten(folder)))
+    found = load_recording(folder, f"{file}: baseline", f"; {way}")
     names = [one.stack for one in found.records]
     named = [builds.name_in_baseline(one, file, names) if one.limit.relative else one for one in budgets]
     print_left_out(found, {(one.against, one.place.suite) for one in named if one.limit.relative})
