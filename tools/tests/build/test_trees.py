@@ -270,3 +270,14 @@ def test_what_is_left_out_is_no_part_of_the_hash_and_not_copied(clone, root, tmp
     git(clone, "commit", "-q", "-m", "two")
     assert source(trees.resolve_stack("openssl@git:main", clone, None, root, places)).tree == before
     assert source(resolve("openssl@git:main", root, clone)).tree != before
+
+
+def test_a_trees_own_monitor_is_not_run(clone, root, tmp_path):
+    """git runs what core.fsmonitor names, before it lists files."""
+    monitor = tmp_path / "monitor"
+    monitor.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\nexit 1\n")
+    monitor.chmod(0o755)
+    git(clone, "config", "core.fsmonitor", str(monitor))
+    resolve(f"openssl@path:{clone}", root)
+    resolve("openssl@git:v1", root, clone)
+    assert not (tmp_path / "ran").exists()

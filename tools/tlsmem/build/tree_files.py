@@ -29,8 +29,10 @@ Listing = dict[str, Entry]  # by path, with slashes
 
 
 def git(where: Path, *words: str, given: bytes | None = None) -> bytes:
-    """What git prints; ValueError with its own sentence when it fails."""
-    command = ["git", "-C", str(where), *words]
+    """What git prints; ValueError with its own sentence when it fails.
+
+    A tree's own configuration may name a program as file-system monitor, which `ls-files` would run."""
+    command = ["git", "-C", str(where), "-c", "core.fsmonitor=false", *words]
     try:
         done = subprocess.run(command, env=commands.environment(), input=given, capture_output=True, check=True)
     except FileNotFoundError:
