@@ -17,6 +17,7 @@ given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 given := $(filter-out MEMTEST_CACHE,$(given))
 MAKEOVERRIDES :=
 unexport $(filter-out BENCH_MULTIPLIER,$(given))
+unexport PYTHONSAFEPATH # scripts in tools/dev import what lies beside them
 
 define newline
 

@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """Make a million live TLS sessions in one process, and compare their memory with what smaller runs predict."""
 
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
+
 from tlsmem.cli.c1m import main
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """Every stack that is known."""
 
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
+
 from tlsmem.cli.list_stacks import main
 
 if __name__ == "__main__":

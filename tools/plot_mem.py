@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
 
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
+
 from tlsmem.cli.plot_mem import main
 
 if __name__ == "__main__":

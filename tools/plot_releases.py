@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """One picture of libraries release by release: what an established session keeps, and its peak in the handshake."""
 
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
+
 from tlsmem.cli.plot_releases import main
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """One page of recordings that needs nothing else."""
 
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
+
 from tlsmem.cli.report import main
 
 if __name__ == "__main__":

@@ -53,6 +53,12 @@ def test_help_needs_no_package(run_alone, script):
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"usage: {Path(script).name}")
 
 
+@pytest.mark.parametrize("script", [script for script in SCRIPTS if "/" not in script])
+def test_a_safe_path_of_pythons_hides_no_package(run_alone, script, monkeypatch):
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    assert run_alone(script, "--help").returncode == 0
+
+
 @pytest.mark.parametrize("words", [[script] for script in SCRIPTS if "/" not in script] + [["plan.py", "fit"]])
 def test_help_shows_examples(run_alone, words):
     heading, _, examples = run_alone(*words, "--help").stdout.partition("\nexample")
