@@ -1,5 +1,6 @@
 """A stdout that whoever started a script has closed: one sentence of every script that would print."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -36,3 +37,11 @@ def test_a_recording_and_a_report():
         done = closed(script, *words)
         assert done.returncode and "Traceback" not in done.stderr, done.stderr
         assert script != "tabulate" or "it is closed" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["cost.py gnutls", "plan.py memory --connections 100", "list_stacks.py --help"])
+def test_an_encoding_without_our_signs_gets_plain_ones(words):
+    script, *arguments = words.split()
+    command = [sys.executable, ROOT / "tools" / script, *arguments]
+    done = subprocess.run(command, env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout.isascii() and b"?" not in done.stdout

@@ -1,10 +1,32 @@
 """Results that cannot be written on stdout, because it is closed or a full disk, are a sentence and not a traceback."""
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
+
+PLAIN = str.maketrans(
+    {"–": "-", "−": "-", "·": "-", "×": "x", "≈": "~", "…": "...", "→": "->", "≤": "<=", "≥": ">=", "█": "#"}
+    | dict.fromkeys("▏▎▍▌▋▊▉", "")  # the end of a bar
+)
+
+
+def write_plain_signs() -> None:
+    """Where the encoding of stdout lacks a sign, write a plain one for it from now on: `x` for `×`, else `?`."""
+    codecs.register_error("plain", plain_signs)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="plain")
+
+
+def plain_signs(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for the signs that cannot be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end].translate(PLAIN)
+    return signs.encode("ascii", "replace").decode("ascii"), error.end
 
 
 @contextmanager

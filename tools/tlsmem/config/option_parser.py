@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tlsmem.base import stdout
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.option_kinds import Choice, File, Flag, Parsed
 from tlsmem.config.option_model import CampaignDefault, Default, Option, Words
@@ -31,6 +32,7 @@ class CommandParser(argparse.ArgumentParser):
 
 def make_parser(command: str, about: str | None, epilog: str | None = None) -> CommandParser:
     """The parser of tools/COMMAND.py, with all options that the table has for it."""
+    stdout.write_plain_signs()
     made = CommandParser(
         prog=f"{command.rpartition('/')[2]}.py",
         description=about,
