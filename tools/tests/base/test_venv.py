@@ -46,6 +46,34 @@ def test_without_an_environment_one_sentence_says_what_to_do(clone):
     assert done.returncode == 2 and "make setup" in done.stderr and done.stderr.count("\n") == 1
 
 
+OTHER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
+def test_a_python_out_of_reach_is_not_told_as_packages_that_are_not_installed(clone, tmp_path):
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    (private / "python").symlink_to(sys.executable)
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/ready").touch()
+    (clone / ".venv/bin/python").symlink_to(private / "python")
+    for place in (clone, *clone.parents[: len(clone.parents) - 2]):
+        place.chmod(0o755)
+    done = subprocess.run(
+        [*OTHER, "/usr/bin/python3", clone / "tools/tool.py"], cwd="/", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "you may not" in done.stderr
+
+
+def test_a_python_that_is_gone_is_named_with_the_way_to_a_new_environment(clone):
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/ready").touch()
+    (clone / ".venv/bin/python").symlink_to("/no/such/python")
+    done = run(clone)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"rm -r '{clone}/.venv'; make setup" in done.stderr
+
+
 @pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
 def test_an_environment_that_the_user_may_not_read_is_no_missing_one(clone, tmp_path):
     private = tmp_path / "private"
@@ -53,8 +81,7 @@ def test_an_environment_that_the_user_may_not_read_is_no_missing_one(clone, tmp_
     (clone / ".venv").symlink_to(private / "venv")
     for place in (clone, *clone.parents[: len(clone.parents) - 2]):
         place.chmod(0o755)
-    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    command = [*other, Path(sys.base_prefix) / "bin/python3", clone / "tools/tool.py"]
+    command = [*OTHER, Path(sys.base_prefix) / "bin/python3", clone / "tools/tool.py"]
     done = subprocess.run(command, cwd="/", capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"memtest: {clone / '.venv'}: you may not read the Python packages there")

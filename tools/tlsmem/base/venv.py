@@ -14,13 +14,16 @@ without a .venv it says how to make one and exits with 2.
 """
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from types import TracebackType
+from typing import NoReturn
 
 from tlsmem.base.paths import ROOT
 
 CLUSTER = "build/cluster-venv"
+OWN_CLONE = "have its owner allow it, or run `make setup` in a clone of your own"
 
 
 def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> None:
@@ -35,20 +38,26 @@ def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> No
     python = environment / "bin/python"
     # The file is written last: an environment that is half made is none.
     try:
-        is_ready = (environment / ("core" if core else "ready")).exists() and os.access(python, os.X_OK)
+        is_installed = (environment / ("core" if core else "ready")).exists()
+        is_gone = is_installed and not python.exists()
     except PermissionError:
-        print(
-            f"memtest: {environment}: you may not read the Python packages there: have its owner allow it, or run "
-            "`make setup` in a clone of your own",
-            file=sys.stderr,
-        )
-        sys.exit(2)
-    if not is_ready:
-        target = "setup-core" if core else "setup-cluster" if cluster else "setup"
-        print(f"memtest: the Python packages are not installed: run `make {target}` in the repository", file=sys.stderr)
-        sys.exit(2)
+        refuse(f"{environment}: you may not read the Python packages there: {OWN_CLONE}")
+    target = "setup-core" if core else "setup-cluster" if cluster else "setup"
+    if not is_installed:
+        refuse(f"the Python packages are not installed: run `make {target}` in the repository")
+    if is_gone:
+        again = f"rm -r {shlex.quote(str(environment))}; make {target}"
+        refuse(f"{python} leads to a Python that is not there any more: run `{again}`")
+    if not os.access(python, os.X_OK):
+        refuse(f"{python.resolve()}: you may not run this Python, which {environment} is made with: {OWN_CLONE}")
     if Path(sys.prefix).resolve() != environment.resolve():
         os.execv(python, [str(python), *sys.orig_argv[1:]])
+
+
+def refuse(why: str) -> NoReturn:
+    """Exit with 2 and the sentence."""
+    print(f"memtest: {why}", file=sys.stderr)
+    sys.exit(2)
 
 
 def forget_zero_columns() -> None:
