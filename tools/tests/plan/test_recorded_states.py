@@ -1,0 +1,75 @@
+"""What is recorded of a stack in a suite is of this stack and this suite, in a state that is named."""
+
+import pytest
+
+from tests.support import synthetic
+from tests.support.in_use import BORING, OPENSSL, SUITE, recorded
+from tlsmem.config.suite_variants import split_variant
+from tlsmem.plan import recordings
+from tlsmem.plan.recorded_states import describe_configuration, find_recorded, recorded_suites
+
+MLDSA = "tls13-mldsa65-aes256"
+COMMAND = "tools/measure.py deployed-config --stacks {} --suites {}"
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """OpenSSL in use with few handshakes at a time and with all at once, and at rest; BoringSSL under jemalloc."""
+    runs = recorded(OPENSSL, "+tickets-library", 1_000)
+    runs += [run.model_copy(update={"window": 100}) for run in recorded(OPENSSL, "+low-memory+tickets-library")]
+    runs += synthetic.campaign([OPENSSL], [SUITE], roles="together")
+    jemalloc = synthetic.record(BORING, SUITE, 200).allocator.model_copy(update={"name": "jemalloc"})
+    runs += [run.model_copy(update={"allocator": jemalloc}) for run in synthetic.campaign([BORING], [SUITE])]
+    return synthetic.write(tmp_path / "recording", runs)
+
+
+def test_states_are_told_apart_and_that_of_the_three_costs_is_first(recording):
+    found = find_recorded(OPENSSL, SUITE, [recording])
+    assert [state.describe() for state in found.states] == [
+        "in use, 100 handshakes at a time, a process per role",
+        "in use, all handshakes concurrent, a process per role",
+        "at rest, all handshakes concurrent, both roles in one process",
+    ]
+    assert [state.configurations for state in found.states] == [["low memory"], ["default"], ["no tickets"]]
+    assert found.deployed is found.states[0] and found.states[0].campaign == "deployed-config"
+    assert all(state.meters == ["heap", "rss"] for state in found.states)
+    assert found.states[1].roles["server"].live("default", "blocked").bytes.integer_part == 53_000
+
+
+def test_another_suite_is_no_answer(recording):
+    found = find_recorded(OPENSSL, MLDSA, [recording])
+    assert found.states == () and found.deployed is None and found.elsewhere == ()
+    assert found.advice.command == COMMAND.format(OPENSSL, MLDSA)
+    assert recorded_suites(OPENSSL, [recording]) == [SUITE]
+
+
+def test_what_is_recorded_under_another_allocator_is_no_state_but_told(recording):
+    found = find_recorded(BORING, SUITE, [recording])
+    assert found.states == () and found.elsewhere == ("memory",)
+
+
+def test_a_suite_that_the_stack_refused_cannot_be_recorded_and_its_words_say_why(tmp_path):
+    refused = [synthetic.failed(OPENSSL, MLDSA, 200, "OpenSSL: no such key", status="unsupported")]
+    found = find_recorded(OPENSSL, MLDSA, [synthetic.write(tmp_path / "recording", refused)])
+    assert found.refusal == "OpenSSL: no such key" and found.advice == (None, "OpenSSL: no such key")
+
+
+def test_suites_with_a_certificate_for_each_client_are_recorded_by_the_campaigns_that_have_as_few():
+    each = "tls12-ecdsa-aes256-mutual-each"
+    command = f"tools/measure.py {{}} --stacks {{}} --suites {each}"
+    assert find_recorded(OPENSSL, each, []).advice.command == command.format("chains-each", OPENSSL)
+    assert find_recorded("go@1.27.4", each, []).advice.command == command.format("chains-runtime-each", "go@1.27.4")
+
+
+def test_the_recorded_ml_dsa_of_openssl_is_that_of_the_post_quantum_campaign():
+    (state,) = find_recorded(OPENSSL, MLDSA, recordings.find_recordings(None)).states
+    assert (state.campaign, state.configurations) == ("post-quantum", ["no tickets"])
+    assert state.recording.name.endswith("-post-quantum") and not state.is_as_deployed
+    assert {split_variant(run.suite)[0] for run in state.measured} == {MLDSA}
+
+
+def test_a_configuration_is_named_for_the_tickets_of_its_suite():
+    assert describe_configuration(SUITE, "no tickets") == "no tickets"
+    assert describe_configuration("tls13-rsa-aes256-ticket", "no tickets") == "1 ticket"
+    assert describe_configuration("tls12-rsa-aes256-chain3-tickets1", "low memory") == "low memory"
+    assert describe_configuration("tls13-ecdsa-aes256-store", "no tickets") == "default"

@@ -1,0 +1,72 @@
+"""The command that records a stack in a suite, checked: the campaign has such runs, and the stack can do them."""
+
+from typing import NamedTuple
+
+from tlsmem.base.paths import ROOT
+from tlsmem.config import definitions
+from tlsmem.config.definitions import Suite
+from tlsmem.config.matrix import campaign_runs, distinct_values
+from tlsmem.config.run import SYSTEM, Run
+from tlsmem.schema.harness_output import Meter
+
+
+class Advice(NamedTuple):
+    """How something is recorded: a command whose runs exist, or why there is none."""
+
+    command: str | None
+    reason: str | None = None  # None where there is a command
+
+    @property
+    def sentence(self) -> str:
+        """The advice as the end of a sentence."""
+        return f"to record it: {self.command}" if self.command else f"cannot be recorded: {self.reason}"
+
+
+def advise_recording(
+    campaign: str, stack: str, suite: str | None = None, meter: Meter | None = None, allocator: str = SYSTEM
+) -> Advice:
+    """Return the command that records the stack in the suite by a campaign of memory; in the campaign's own suites
+    where none is named. With a meter: that makes runs under it."""
+    known = definitions.campaigns()[campaign]
+    if stack not in definitions.stacks():
+        return Advice(None, f"memtest/stacks.toml has no stack {stack}")
+    suites = [suite] if suite else known.suites
+    if missing := [one for one in suites if one not in definitions.suites()]:
+        return Advice(None, f"memtest/suites.toml has no suite {missing[0]}")
+    has_tls = definitions.stacks()[stack].tls
+    if all(has_tls == (definitions.suites()[one].protocol == "none") for one in suites):
+        return Advice(None, f"{stack} has {'no suite without' if has_tls else 'no'} TLS")
+    asked = known.model_copy(update={"stacks": [stack], "suites": suites, "allocators": [allocator]})
+    runs = [run for run in campaign_runs(asked) if meter in (None, run.meter)]
+    reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_values("suite", runs)]
+    if None in reasons:
+        words = ["tools/measure.py", campaign, "--stacks", stack, *["--suites", suite or ""] * bool(suite)]
+        return Advice(" ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)]))
+    return Advice(None, reasons[0] if reasons else why_no_runs(stack, campaign))
+
+
+def why_impossible(runs: list[Run]) -> str | None:
+    """Return why runs of one stack in one suite would not all be measured; None where nothing speaks against it."""
+    stack, suite = definitions.stacks()[runs[0].stack], definitions.suites()[runs[0].suite]
+    if refusal := stack.expect.refusal_of(suite.features, suite.tickets):
+        return f"{runs[0].stack} does not do {runs[0].suite} ({refusal} in memtest/stacks.toml)"
+    clients, pairs = count_client_certificates(suite), max(run.sessions for run in runs) // 2
+    if clients is not None and pairs > clients:
+        return (
+            f"each client needs a certificate of its own, and memtest/certs/{suite.certs} has {clients}, not {pairs:,}"
+        )
+    return None
+
+
+def count_client_certificates(suite: Suite) -> int | None:
+    """Return how many clients have a certificate of their own; None where all have the same one."""
+    if suite.client_certs == "same":
+        return None
+    return sum(1 for _ in (ROOT / "memtest/certs" / suite.certs / "clients").iterdir())
+
+
+def why_no_runs(stack: str, campaign: str) -> str:
+    """Return why the campaign has no such runs of the stack."""
+    if brought := definitions.stacks()[stack].brings:
+        return f"{stack} brings its own allocator, {brought}, which the heap meter does not see"
+    return f"the campaign {campaign} has no such runs"
