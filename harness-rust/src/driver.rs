@@ -237,10 +237,10 @@ impl<D: Driver> Adapter<D> {
         or_fail(with!(session, it => it.read(bytes)))
     }
 
-    unsafe extern "C" fn negotiated(session: *mut c_void, result: *mut Negotiated) {
+    unsafe extern "C" fn negotiated(session: *mut c_void, result: *mut Negotiated<'_>) {
         let negotiated = or_fail(with!(session, it => it.negotiated()));
-        // SAFETY: a struct negotiated of the core's, which Negotiated mirrors.
-        unsafe { result.write(negotiated) }
+        // SAFETY: a struct negotiated of the core's, which Negotiated mirrors; it reads `peer` before it calls again.
+        unsafe { result.cast::<Negotiated<'_>>().write(negotiated) }
     }
 
     unsafe extern "C" fn release(session: *mut c_void) {

@@ -2,7 +2,7 @@
 //! [`driver::run`]. Every `Err` is a sentence that ends the run with exit 1.
 
 use std::ffi::{c_char, c_int, c_void, CStr};
-use std::{convert::Infallible, io, ptr};
+use std::{convert::Infallible, io, marker::PhantomData, ptr};
 
 #[allow(unsafe_code)] // the C side of this interface, and nowhere else
 pub mod driver;
@@ -46,7 +46,7 @@ pub const SERVER_NAME: &str = "localhost";
 
 /// What one session agreed on.
 #[repr(C)]
-pub struct Negotiated {
+pub struct Negotiated<'a> {
     pub protocol: Name,
     pub cipher: Name,
     /// `None` when the library cannot tell: the server then had exactly one.
@@ -54,20 +54,31 @@ pub struct Negotiated {
     pub resumed: bool,
     /// The chain is verified up to the root in the store and, on a client, the host name matched.
     pub peer_verified: bool,
-    pub peer: Peer,
+    pub peer: Peer<'a>,
 }
 
 /// Of the peer's own certificate something that no other has, until the session's next call; none when the library keeps
-/// nothing of it.
+/// nothing of it. C reads the bytes where they are, so they must be the session's own: a copy of them would be gone.
+///
+/// ```compile_fail,E0515
+/// use memtest_driver::Peer;
+///
+/// fn peer<'a>(certificate: &'a [u8]) -> Peer<'a> {
+///     let copy = certificate.to_vec();
+///     Some(copy.as_slice()).into()
+/// }
+/// ```
 #[repr(C)]
-pub struct Peer {
+pub struct Peer<'a> {
     bytes: *const u8,
     size: usize,
+    owner: PhantomData<&'a [u8]>,
 }
 
-impl From<Option<&[u8]>> for Peer {
-    fn from(certificate: Option<&[u8]>) -> Self {
-        certificate.map_or(Peer { bytes: ptr::null(), size: 0 }, |it| Peer { bytes: it.as_ptr(), size: it.len() })
+impl<'a> From<Option<&'a [u8]>> for Peer<'a> {
+    fn from(certificate: Option<&'a [u8]>) -> Self {
+        let (bytes, size) = certificate.map_or((ptr::null(), 0), |it| (it.as_ptr(), it.len()));
+        Peer { bytes, size, owner: PhantomData }
     }
 }
 
@@ -150,7 +161,7 @@ pub trait Session: Sized + Send {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, String>;
 
     /// Asked of complete sessions only.
-    fn negotiated(&self) -> Result<Negotiated, String>;
+    fn negotiated(&self) -> Result<Negotiated<'_>, String>;
 
     /// Gives back what an idle session may: called only of a stack that [`Driver::RELEASES`].
     fn release(&mut self) {}

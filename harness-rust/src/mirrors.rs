@@ -18,7 +18,7 @@ pub struct CDriver {
     pub handshake: unsafe extern "C" fn(*mut c_void) -> bool,
     pub write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,
     pub read: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
-    pub negotiated: unsafe extern "C" fn(*mut c_void, *mut Negotiated),
+    pub negotiated: unsafe extern "C" fn(*mut c_void, *mut Negotiated<'_>),
     pub release: Option<unsafe extern "C" fn(*mut c_void)>,
     pub session_free: unsafe extern "C" fn(*mut c_void),
     pub context_free: unsafe extern "C" fn(*mut c_void),

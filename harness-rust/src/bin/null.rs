@@ -72,7 +72,7 @@ impl<const FIRST: usize> Session for Pretender<FIRST> {
         Ok(self.wire.read(bytes))
     }
 
-    fn negotiated(&self) -> Result<Negotiated, String> {
+    fn negotiated(&self) -> Result<Negotiated<'_>, String> {
         let none = || Some(c"none").into();
         let names = (none(), none(), none());
         let (protocol, cipher, group) = names;

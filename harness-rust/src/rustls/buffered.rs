@@ -97,13 +97,13 @@ impl<E: End> Session for Tls<E> {
         }
     }
 
-    fn negotiated(&self) -> Result<Negotiated, String> {
+    fn negotiated(&self) -> Result<Negotiated<'_>, String> {
         Ok(negotiated(&self.connection, self.connection.group(), self.connection.resumed()))
     }
 }
 
 /// What any connection of these generations tells of itself, with what one of them does not tell.
-pub fn negotiated(it: &CommonState, group: Option<NamedGroup>, resumed: bool) -> Negotiated {
+pub fn negotiated(it: &CommonState, group: Option<NamedGroup>, resumed: bool) -> Negotiated<'_> {
     Negotiated {
         protocol: it.protocol_version().map(names::protocol).into(),
         cipher: it.negotiated_cipher_suite().map(|it| names::cipher(it.suite())).into(),

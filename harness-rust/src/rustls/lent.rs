@@ -27,7 +27,7 @@ pub trait Lent: Sized + Send {
     fn write(&mut self, bytes: &[u8], buffers: &mut Buffers) -> Result<(), String>;
 
     fn is_handshaking(&self) -> bool;
-    fn negotiated(&self) -> Negotiated;
+    fn negotiated(&self) -> Negotiated<'_>;
 }
 
 pub struct Tls<L> {
@@ -85,7 +85,7 @@ impl<L: Lent> Session for Tls<L> {
         Ok(given)
     }
 
-    fn negotiated(&self) -> Result<Negotiated, String> {
+    fn negotiated(&self) -> Result<Negotiated<'_>, String> {
         Ok(self.connection.negotiated())
     }
 

@@ -96,7 +96,7 @@ where
         self.connection.is_handshaking()
     }
 
-    fn negotiated(&self) -> Negotiated {
+    fn negotiated(&self) -> Negotiated<'_> {
         use HandshakeKind::{Resumed, ResumedWithHelloRetryRequest};
         let it = &self.connection;
         Negotiated {

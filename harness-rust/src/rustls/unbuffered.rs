@@ -88,7 +88,7 @@ impl<E: End> Lent for E {
         (**self).is_handshaking()
     }
 
-    fn negotiated(&self) -> Negotiated {
+    fn negotiated(&self) -> Negotiated<'_> {
         buffered::negotiated(self, negotiated_group(self), is_resumed(self))
     }
 }
