@@ -37,6 +37,14 @@ void frames_are_earlier(bool are)
         returned;                                                                                                      \
     })
 
+/* What a driver says it took or gave. A negative result of its library's, taken for a size, is more than was asked. */
+static inline size_t moved(size_t bytes, size_t most, const char *did)
+{
+    if (bytes > most)
+        die("the driver says that it %s %zu bytes of %zu", did, bytes, most);
+    return bytes;
+}
+
 #define FRAME static __attribute__((noinline))
 
 #define FRAMES(role, ROLE)                                                                                             \
@@ -54,11 +62,11 @@ void frames_are_earlier(bool are)
     }                                                                                                                  \
     FRAME size_t role##_write(void *session, size_t pair, const void *bytes, size_t size)                              \
     {                                                                                                                  \
-        return CALL(ROLE, pair, size_t, run.driver->write(session, bytes, size));                                      \
+        return moved(CALL(ROLE, pair, size_t, run.driver->write(session, bytes, size)), size, "took");                 \
     }                                                                                                                  \
     FRAME size_t role##_read(void *session, size_t pair, void *bytes, size_t size)                                     \
     {                                                                                                                  \
-        return CALL(ROLE, pair, size_t, run.driver->read(session, bytes, size));                                       \
+        return moved(CALL(ROLE, pair, size_t, run.driver->read(session, bytes, size)), size, "gave");                  \
     }                                                                                                                  \
     FRAME void role##_release(void *session, size_t pair)                                                              \
     {                                                                                                                  \

@@ -124,7 +124,7 @@ static void resume(void *session, void *from)
 }
 
 /* Ends the run unless the library only waits for the other end. */
-static bool waits(gnutls_session_t session, ssize_t result, const char *what)
+static void must_wait(gnutls_session_t session, ssize_t result, const char *what)
 {
     gnutls_datum_t text = {NULL, 0};
     if (result == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR) {
@@ -134,7 +134,15 @@ static bool waits(gnutls_session_t session, ssize_t result, const char *what)
     }
     if (result != GNUTLS_E_AGAIN)
         die("%s: %s", what, result ? gnutls_strerror((int)result) : "the peer has closed");
-    return true;
+}
+
+/* What a call that moves bytes says: how many, and 0 where it waits. */
+static size_t bytes_moved(gnutls_session_t session, ssize_t result, const char *what)
+{
+    if (result > 0)
+        return (size_t)result;
+    must_wait(session, result, what);
+    return 0;
 }
 
 static bool handshake(void *session)
@@ -146,11 +154,14 @@ static bool handshake(void *session)
         ssize_t given = receive(session, &byte, 1); /* reads tickets, where there are any */
         if (given > 0)
             die("application data before both ends were complete");
-        return waits(session, given, "read");
+        must_wait(session, given, "read");
+        return true;
     }
     result = gnutls_handshake(session);
-    if (result < 0)
-        return !waits(session, result, "handshake");
+    if (result < 0) {
+        must_wait(session, result, "handshake");
+        return false;
+    }
     gnutls_session_set_ptr(session, NULL);
     if (context->tickets > 0 && gnutls_protocol_get_version(session) == GNUTLS_TLS1_3)
         check(gnutls_session_ticket_send(session, context->tickets, 0), "gnutls_session_ticket_send");
@@ -159,14 +170,12 @@ static bool handshake(void *session)
 
 static size_t write(void *session, const void *bytes, size_t size)
 {
-    ssize_t taken = gnutls_record_send(session, bytes, size);
-    return taken > 0 || !waits(session, taken, "write") ? (size_t)taken : 0;
+    return bytes_moved(session, gnutls_record_send(session, bytes, size), "write");
 }
 
 static size_t read(void *session, void *bytes, size_t size)
 {
-    ssize_t given = receive(session, bytes, size);
-    return given > 0 || !waits(session, given, "read") ? (size_t)given : 0;
+    return bytes_moved(session, receive(session, bytes, size), "read");
 }
 
 static void negotiated(void *session, struct negotiated *result)

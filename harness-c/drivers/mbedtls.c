@@ -50,16 +50,25 @@ static void *session_new(void *opaque, struct wire *wire)
 }
 
 /* Ends the run unless the library only waits for the other end. */
-static bool waits(mbedtls_ssl_context *ssl, int result, const char *what)
+static void must_wait(mbedtls_ssl_context *ssl, int result, const char *what)
 {
     char reason[256];
     if (result == MBEDTLS_ERR_SSL_WANT_READ || result == MBEDTLS_ERR_SSL_WANT_WRITE)
-        return true;
+        return;
     if (result == MBEDTLS_ERR_X509_CERT_VERIFY_FAILED &&
         mbedtls_x509_crt_verify_info(reason, sizeof reason, "", mbedtls_ssl_get_verify_result(ssl)) > 0)
         die("%s: the peer's chain: %.*s", what, (int)strcspn(reason, "\n"), reason);
     check(result, what);
-    return true;
+    die("%s: the peer has closed", what);
+}
+
+/* What a call that moves bytes says: how many, and 0 where it waits. */
+static size_t bytes_moved(mbedtls_ssl_context *ssl, int result, const char *what)
+{
+    if (result > 0)
+        return (size_t)result;
+    must_wait(ssl, result, what);
+    return 0;
 }
 
 static void resume(void *ssl, void *from)
@@ -121,7 +130,9 @@ static bool tickets_read(mbedtls_ssl_context *ssl)
         result = step_alone(ssl);
     while (result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET ||
            (result == MBEDTLS_ERR_SSL_WANT_READ && STATE(ssl) != MBEDTLS_SSL_HANDSHAKE_OVER));
-    return result == 0 || waits(ssl, result, "read");
+    if (result != 0)
+        must_wait(ssl, result, "read");
+    return true;
 }
 
 static bool handshake(void *opaque)
@@ -132,19 +143,19 @@ static bool handshake(void *opaque)
         return tickets_read(ssl);
     while (result == 0 && STATE(ssl) != MBEDTLS_SSL_HANDSHAKE_OVER)
         result = step_alone(ssl);
-    return result == 0 || !waits(ssl, result, "handshake");
+    if (result != 0)
+        must_wait(ssl, result, "handshake");
+    return result == 0;
 }
 
 static size_t write(void *ssl, const void *bytes, size_t size)
 {
-    int taken = mbedtls_ssl_write(ssl, bytes, size);
-    return taken > 0 ? (size_t)taken : !waits(ssl, taken, "write");
+    return bytes_moved(ssl, mbedtls_ssl_write(ssl, bytes, size), "write");
 }
 
 static size_t read(void *ssl, void *bytes, size_t size)
 {
-    int given = mbedtls_ssl_read(ssl, bytes, size);
-    return given > 0 ? (size_t)given : !waits(ssl, given, "read");
+    return bytes_moved(ssl, mbedtls_ssl_read(ssl, bytes, size), "read");
 }
 
 /* The peer's certificate, or its digest where the library is built to keep no more. False where there was none. */

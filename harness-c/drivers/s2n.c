@@ -111,10 +111,18 @@ static void resume(void *session, void *from)
 }
 
 /* Ends the run unless the library only waits for the other end. */
-static bool waits(const char *what)
+static void must_wait(const char *what)
 {
     check(s2n_error_get_type(s2n_errno) == S2N_ERR_T_BLOCKED, what);
-    return true;
+}
+
+/* What a call that moves bytes says: how many, and 0 where it waits. */
+static size_t bytes_moved(ssize_t result, const char *what)
+{
+    if (result >= 0)
+        return (size_t)result;
+    must_wait(what);
+    return 0;
 }
 
 static bool handshake(void *session)
@@ -124,10 +132,13 @@ static bool handshake(void *session)
     if (!s2n_connection_get_ctx(session)) { /* complete: s2n does not tell */
         if (s2n_recv(session, &byte, 1, &blocked) >= 0)
             die("application data, or its end, before both ends were complete");
-        return waits("read");
+        must_wait("read");
+        return true;
     }
-    if (s2n_negotiate(session, &blocked) != S2N_SUCCESS)
-        return !waits("handshake");
+    if (s2n_negotiate(session, &blocked) != S2N_SUCCESS) {
+        must_wait("handshake");
+        return false;
+    }
     /* As its documentation has it: "should be called after the handshake". */
     check(s2n_connection_free_handshake(session) == S2N_SUCCESS, "s2n_connection_free_handshake");
     check(s2n_connection_set_ctx(session, NULL) == S2N_SUCCESS, "s2n_connection_set_ctx");
@@ -137,15 +148,13 @@ static bool handshake(void *session)
 static size_t write(void *session, const void *bytes, size_t size)
 {
     s2n_blocked_status blocked;
-    ssize_t taken = s2n_send(session, bytes, (ssize_t)size, &blocked);
-    return taken >= 0 || !waits("write") ? (size_t)taken : 0;
+    return bytes_moved(s2n_send(session, bytes, (ssize_t)size, &blocked), "write");
 }
 
 static size_t read(void *session, void *bytes, size_t size)
 {
     s2n_blocked_status blocked;
-    ssize_t given = s2n_recv(session, bytes, (ssize_t)size, &blocked);
-    return given >= 0 || !waits("read") ? (size_t)given : 0;
+    return bytes_moved(s2n_recv(session, bytes, (ssize_t)size, &blocked), "read");
 }
 
 /* s2n gives out a chain that it has validated, the host name included, and no other. */

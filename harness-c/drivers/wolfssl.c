@@ -2,6 +2,7 @@
 #include "group_names.h"
 #include "wolfssl_sealer.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,12 +141,20 @@ static void resume(void *ssl, void *from)
 }
 
 /* Ends the run unless the library only waits for the other end. */
-static bool waits(WOLFSSL *ssl, int result, const char *what)
+static void must_wait(WOLFSSL *ssl, int result, const char *what)
 {
     int error = wolfSSL_get_error(ssl, result);
     if (error != WOLFSSL_ERROR_WANT_READ && error != WOLFSSL_ERROR_WANT_WRITE)
         check(error, what);
-    return true;
+}
+
+/* What a call that moves bytes says: how many, and 0 where it waits. */
+static size_t bytes_moved(WOLFSSL *ssl, int result, const char *what)
+{
+    if (result > 0)
+        return (size_t)result;
+    must_wait(ssl, result, what);
+    return 0;
 }
 
 static bool session_handshake(void *ssl)
@@ -154,22 +163,22 @@ static bool session_handshake(void *ssl)
     int result;
     if (!wolfSSL_is_init_finished(ssl)) {
         result = wolfSSL_negotiate(ssl);
-        return result == WOLFSSL_SUCCESS || !waits(ssl, result, "handshake");
+        if (result != WOLFSSL_SUCCESS)
+            must_wait(ssl, result, "handshake");
+        return result == WOLFSSL_SUCCESS;
     }
-    result = wolfSSL_peek(ssl, &byte, 1);
-    return result > 0 || waits(ssl, result, "read");
+    bytes_moved(ssl, wolfSSL_peek(ssl, &byte, 1), "read");
+    return true;
 }
 
 static size_t session_write(void *ssl, const void *bytes, size_t size)
 {
-    int taken = wolfSSL_write(ssl, bytes, (int)size);
-    return taken > 0 ? (size_t)taken : !waits(ssl, taken, "write");
+    return bytes_moved(ssl, wolfSSL_write(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX), "write");
 }
 
 static size_t session_read(void *ssl, void *bytes, size_t size)
 {
-    int given = wolfSSL_read(ssl, bytes, (int)size);
-    return given > 0 ? (size_t)given : !waits(ssl, given, "read");
+    return bytes_moved(ssl, wolfSSL_read(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX), "read");
 }
 
 /* As its own defaults build it the library keeps nothing of the peer's chain, has no call that would say that it was

@@ -156,15 +156,23 @@ static const char *chain_fault(SSL *ssl)
 }
 
 /* Ends the run unless the library only waits for the other end. */
-static bool waits(SSL *ssl, int result, const char *what)
+static void must_wait(SSL *ssl, int result, const char *what)
 {
     int error = SSL_get_error(ssl, result);
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
-        return true;
+        return;
     if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED)
         die("%s: the peer's chain: %s", what, chain_fault(ssl));
     openssl_check(false, what);
-    return false;
+}
+
+/* What a call that moves bytes says: how many, and 0 where it waits. */
+static size_t bytes_moved(SSL *ssl, int result, const char *what)
+{
+    if (result > 0)
+        return (size_t)result;
+    must_wait(ssl, result, what);
+    return 0;
 }
 
 bool openssl_handshake(void *ssl)
@@ -173,22 +181,22 @@ bool openssl_handshake(void *ssl)
     int result;
     if (!SSL_is_init_finished(ssl)) {
         result = SSL_do_handshake(ssl);
-        return result == 1 || !waits(ssl, result, "handshake");
+        if (result != 1)
+            must_wait(ssl, result, "handshake");
+        return result == 1;
     }
-    result = SSL_peek(ssl, &byte, 1); /* reads tickets, where there are any */
-    return result > 0 || waits(ssl, result, "read");
+    bytes_moved(ssl, SSL_peek(ssl, &byte, 1), "read"); /* reads tickets, where there are any */
+    return true;
 }
 
 size_t openssl_write(void *ssl, const void *bytes, size_t size)
 {
-    int taken = SSL_write(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
-    return taken > 0 || !waits(ssl, taken, "write") ? (size_t)taken : 0;
+    return bytes_moved(ssl, SSL_write(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX), "write");
 }
 
 size_t openssl_read(void *ssl, void *bytes, size_t size)
 {
-    int given = SSL_read(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
-    return given > 0 || !waits(ssl, given, "read") ? (size_t)given : 0;
+    return bytes_moved(ssl, SSL_read(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX), "read");
 }
 
 void openssl_negotiated(void *ssl, struct negotiated *result)

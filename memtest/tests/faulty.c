@@ -162,12 +162,16 @@ static size_t faulty_write(void *session, const void *bytes, size_t size)
 {
     if (fault_is("takes nothing"))
         return 0;
+    if (fault_is("takes -1"))
+        return (size_t)-1;
     return driver.write(session, bytes, fault_is("short write") ? size - 1 : size);
 }
 
 static size_t faulty_read(void *session, void *bytes, size_t size)
 {
     size_t given = driver.read(session, bytes, size);
+    if (fault_is("gives -1"))
+        return (size_t)-1;
     if (given && fault_is("corrupt byte"))
         ((unsigned char *)bytes)[given / 2] ^= 1;
     return given && fault_is("short read") ? given - 1 : given;

@@ -118,6 +118,8 @@ CAUGHT = {
     "falls back": "fell back into its handshake",
     "short write": "took 1023 bytes of a payload of 1024",
     "short read": "received 1023 bytes of a payload of 1024",
+    "takes -1": "the driver says that it took 18446744073709551615 bytes of 1024",
+    "gives -1": "the driver says that it gave 18446744073709551615 bytes of 16385",
     "corrupt byte": "received other bytes than were sent",
     "other protocol": "negotiated protocol TLSv1.0, the suite asks for none",
     "other cipher": "negotiated cipher NULL-MD5, the suite asks for none",

@@ -97,6 +97,8 @@ def test_every_handshake_that_counts_is_resumed_where_the_suite_asks(threads):
         ("short read", ["throughput"], "received 1048575 bytes of 1048576"),
         ("short write", ["throughput"], "took 1048575 bytes of a write of 1048576, and no more"),
         ("takes nothing", ["throughput"], "took 0 bytes of a write of 1048576, and no more"),
+        ("takes -1", ["throughput"], "the driver says that it took 18446744073709551615 bytes of 1048576"),
+        ("gives -1", ["throughput"], "the driver says that it gave 18446744073709551615 bytes of 1048576"),
     ],
 )
 def test_a_fault_fails_a_timed_run_with_a_sentence(fault, arguments, sentence):
