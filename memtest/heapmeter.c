@@ -175,6 +175,7 @@ __attribute__((constructor)) static void start(void)
 {
     const int before = errno;
     next_found();
+    loader_find(); /* now, since a dlsym frees what another one has left */
     programs_open();
     page_start();
     errno = before;

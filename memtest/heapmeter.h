@@ -43,7 +43,9 @@ struct heapmeter_page {
     } inherited; /* what the total began with: the parent's, after a fork; nothing in a program that was started */
     uint64_t failures;   /* allocations that got no memory, from the next allocator or of the meter itself */
     uint32_t own_malloc; /* 1: the program's malloc is not the meter's, so its allocations are not counted here */
+    uint32_t namespaces; /* libraries loaded into a namespace of their own: what they allocate is not counted here */
     uint64_t made;       /* when the page was, in nanoseconds of CLOCK_MONOTONIC */
+    uint32_t deepbind;   /* libraries loaded without RTLD_DEEPBIND, which was asked for: so they are counted */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 

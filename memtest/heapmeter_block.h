@@ -51,6 +51,12 @@ void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
 void *page_count_failure(void);                                   /* NULL, with errno as it is for that */
 void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
 
+enum library { LIBRARY_DEEPBIND, LIBRARY_NAMESPACE };
+void page_note_library(enum library); /* that the program loads one in this way */
+
+/* heapmeter_dlopen.c */
+void loader_find(void);
+
 /* heapmeter_exec.c */
 void programs_open(void); /* the list that the environment names, if any */
 bool programs_listed(void);

@@ -72,6 +72,11 @@ void *page_count_failure(void)
     return NULL;
 }
 
+void page_note_library(enum library which)
+{
+    __atomic_add_fetch(which == LIBRARY_DEEPBIND ? &page->deepbind : &page->namespaces, 1, __ATOMIC_RELAXED);
+}
+
 static void peaks_reset(struct heapmeter_page *of)
 {
     for (int role = 0; role <= HEAP_TOTAL; role++) {

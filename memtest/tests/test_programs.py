@@ -346,6 +346,74 @@ def test_a_program_that_takes_the_address_of_malloc_has_none_of_its_own(compiled
     assert sentences(heap("--", compiled("stub"))) == []
 
 
+LIBRARY = """
+#include <stdlib.h>
+#include <string.h>
+void *keep(int count)
+{
+    free(strdup("of libc's malloc, wherever that is"));
+    void **last = NULL;
+    for (int i = 0; i < count; i++) {
+        void **block = malloc(500);
+        *block = last;
+        last = block;
+    }
+    return last;
+}
+"""
+LOADER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+static void *volatile kept;
+int main(int argc, char **argv)
+{
+    int deep = !strcmp(argv[1], "deepbind") ? RTLD_DEEPBIND : 0;
+    void *library = !strcmp(argv[1], "namespace") ? dlmopen(LM_ID_NEWLM, "libkeep.so", RTLD_NOW)
+                                                  : dlopen("libkeep.so", RTLD_NOW | deep);
+    void *(*keep)(int) = library ? (void *(*)(int))dlsym(library, "keep") : NULL;
+    if (!keep)
+        return 9;
+    kept = keep(atoi(argv[2]));
+    return argc - 3;
+}
+"""
+NAMESPACE = "loader loaded 1 library by dlmopen, with a malloc of their own: what they allocate is not counted"
+DEEPBIND = (
+    "loader loaded 1 library with RTLD_DEEPBIND, which the heap meter left out: it would not have counted what they "
+    "allocate"
+)
+
+
+@pytest.fixture(scope="module")
+def loader(folder):
+    """A program that loads a library, which keeps blocks of 500 bytes. The RUNPATH of the program finds it."""
+    for name, source in {"libkeep.c": LIBRARY, "loader.c": LOADER}.items():
+        (folder / name).write_text(source)
+    (folder / "lib").mkdir()
+    shared = ["-shared", "-fPIC", folder / "libkeep.c", "-o", folder / "lib/libkeep.so"]
+    program = [folder / "loader.c", "-o", folder / "loader", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"]
+    for command in (shared, program):
+        subprocess.run(["gcc", "-std=gnu11", "-O1", "-fno-builtin", *command], check=True)
+    return folder / "loader"
+
+
+@pytest.mark.parametrize(
+    ("way", "status", "counted", "said"),
+    [("plain", 0, 5000, []), ("deepbind", 0, 5000, [DEEPBIND]), ("namespace", 125, 0, [NAMESPACE])],
+)
+def test_what_a_loaded_library_keeps_is_counted_or_a_sentence(loader, way, status, counted, said):
+    programs = []
+    for blocks in (3, 13):
+        done = heap("--once", "--json", "--", loader, way, blocks)
+        assert (done.returncode, sentences(done)) == (status, said)
+        programs += [json.loads(line) for line in done.stderr.splitlines() if '"program"' in line and line[0] == "{"]
+    few, many = (one for one in programs if one["record"] == "program")
+    assert many["live_bytes"] - few["live_bytes"] == counted
+    assert many["live_blocks"] - few["live_blocks"] == counted // 500
+
+
 def test_a_running_program_with_a_malloc_of_its_own_is_a_sentence(compiled):
     variables = os.environ | {"LD_PRELOAD": str(METER)}
     with subprocess.Popen([compiled("own_malloc"), "wait"], env=variables, stdin=subprocess.PIPE) as process:

@@ -149,7 +149,7 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     watch.summary()
     out.flush()
     omissions = list(heap_process.own_allocators(watch.tree, heap_process.program_files(watch.tree)))
-    for sentence in omissions:
+    for sentence in (*omissions, *heap_process.loaded_otherwise(watch.tree)):
         tell(sentence)
     return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
 

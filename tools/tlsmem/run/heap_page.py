@@ -44,7 +44,7 @@ ROLES = ("untagged", "client", "server", "client_context", "server_context", "to
 HEAD = struct.Struct("=QII")  # magic, process id, index of the phase
 COUNTS = struct.Struct("=6q")  # signed: a child that was forked while others counted may be a little below nought
 NAMES_AT, NAME_BYTES = 304, 16
-TAIL = struct.Struct("=I20s4q8xI4xQ")  # parent, program, inherited, own malloc, made
+TAIL = struct.Struct("=I20s4q8xIIQI")  # parent, program, inherited, own malloc, namespaces, made, deepbind
 TAIL_AT = 3376
 
 
@@ -83,7 +83,9 @@ class Page:
     roles: dict[str, PageCounts]
     inherited: InheritedCounts
     own_malloc: bool = False  # the program's allocations pass the meter by
+    namespaces: int = 0  # libraries that it loaded into a namespace of their own: their malloc passes the meter by
     made: int = 0  # nanoseconds of the clock that counts from the start of the system
+    deepbind: int = 0  # libraries that it loaded without RTLD_DEEPBIND, which it had asked for
 
     @property
     def total(self) -> PageCounts:
@@ -113,10 +115,11 @@ def parse(content: bytes) -> Page:
     if magic != PAGE_MAGIC:
         raise NotHeapPage("it begins with another magic number")
     counts = (PageCounts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
-    parent, program, *inherited, own_malloc, made = TAIL.unpack_from(content, TAIL_AT)
+    parent, program, *inherited, own_malloc, namespaces, made, deepbind = TAIL.unpack_from(content, TAIL_AT)
     name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
     roles = dict(zip(ROLES, counts, strict=True))
-    return Page(pid, parent, text(program), text(name), roles, InheritedCounts(*inherited), bool(own_malloc), made)
+    names = text(program), text(name)
+    return Page(pid, parent, *names, roles, InheritedCounts(*inherited), bool(own_malloc), namespaces, made, deepbind)
 
 
 def text(field: bytes) -> str:

@@ -101,6 +101,7 @@ class MeteredCommand:
         if left := sorted(self.tree.current.keys() - self.unseen):
             numbers = " ".join(map(str, left))
             yield f"still running, and under the meter: {numbers} (tools/heap.py {left[0]} goes on watching)"
+        yield from loaded_otherwise(self.tree)
 
 
 def preload_value() -> str:
@@ -122,10 +123,34 @@ def own_allocators(tree: heap_tree.ProcessTree, files: Iterable[str]) -> Iterato
     named = dict.fromkeys(program.page.program for program in tree.programs if program.page.own_malloc)
     for name in named:
         yield f"{name} has a malloc of its own, which the heap meter does not see: what it allocates is not counted"
+    for name, count in most_of_one(tree, "namespaces").items():
+        loaded = f"{name} loaded {libraries(count)} by dlmopen"
+        yield f"{loaded}, with a malloc of their own: what they allocate is not counted"
     for file in map(Path, files):
         own = None if file.name in named else own_allocator(file)
         if own:
             yield f"{file.name} has an allocator besides malloc ({own}): what it allocates with that is not counted"
+
+
+def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:
+    """A sentence for each program that would have had libraries that the meter does not see."""
+    for name, count in most_of_one(tree, "deepbind").items():
+        yield (
+            f"{name} loaded {libraries(count)} with RTLD_DEEPBIND, which the heap meter left out: it would not have "
+            "counted what they allocate"
+        )
+
+
+def most_of_one(tree: heap_tree.ProcessTree, field: str) -> dict[str, int]:
+    """Of each program, by name, how many libraries a process of it loaded in that way; those with none are left out."""
+    most: dict[str, int] = {}
+    for page in (program.page for program in tree.programs):
+        most[page.program] = max(most.get(page.program, 0), getattr(page, field))
+    return {name: count for name, count in most.items() if count}
+
+
+def libraries(count: int) -> str:
+    return f"{count:,} {'library' if count == 1 else 'libraries'}"
 
 
 def attach_tree(pid: int) -> heap_tree.ProcessTree:
