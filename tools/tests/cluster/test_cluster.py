@@ -1,6 +1,7 @@
 """A campaign on a cluster of two workers: real schedulers, workers and harnesses, of which one worker is killed."""
 
 import contextlib
+import http.client
 import os
 import re
 import signal
@@ -8,16 +9,18 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tlsmem.base import venv
+from tlsmem.cli import cluster_connection
 from tlsmem.run import heap_tree
 from tlsmem.schema.records import record_cell_key
-
-DASK = Path(sys.prefix) / "bin/dask"
 
 
 def until(condition, what):
@@ -50,14 +53,23 @@ def run_in_background(words: list, folder: Path) -> Iterator[subprocess.Popen]:
 
 
 @contextlib.contextmanager
-def scheduler(folder: Path) -> Iterator[str]:
-    """The address of a scheduler on a port that is free."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    words = [DASK, "scheduler", "--host=127.0.0.1", f"--port={port}", "--no-dashboard"]
-    with run_in_background(words, folder):
+def scheduler(clone, tls: Path | None = None, started: list | None = None) -> Iterator[str]:
+    """The address of a scheduler on a port that is free; its process goes into `started`."""
+    port = free_port()
+    address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
+    with run_in_background(words_of(clone, "scheduler", address, tls), clone.root) as process:
         until(lambda: is_open(port), "the scheduler")
-        yield f"tcp://127.0.0.1:{port}"
+        (started if started is not None else []).append(process)
+        yield address
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def words_of(clone, command: str, address: str, tls: Path | None = None) -> list:
+    return [sys.executable, clone.root / f"tools/{command}.py", address, *([f"--tls={tls}"] if tls else [])]
 
 
 def is_open(port: int) -> bool:
@@ -65,14 +77,15 @@ def is_open(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
-def worker(project, address: str):
-    return run_in_background([sys.executable, project.root / "tools/worker.py", address], project.root)
+def worker(clone, address: str, tls: Path | None = None):
+    return run_in_background(words_of(clone, "worker", address, tls), clone.root)
 
 
-def count_workers(address: str) -> int:
+def count_workers(address: str, tls: Path | None = None) -> int:
     from distributed import Client
 
-    with Client(address, set_as_default=False) as client:
+    security = cluster_connection.read_security(address, tls, "client")
+    with Client(address, set_as_default=False, security=security) as client:
         return len(client.scheduler_info(n_workers=-1)["workers"])
 
 
@@ -94,7 +107,7 @@ def campaign(project, address: str, *words: str) -> list[str]:
 
 def test_every_run_is_recorded_once_though_a_worker_is_killed_three_times(clone):
     (stack,) = clone.install("slow")
-    with scheduler(clone.root) as address, worker(clone, address) as victim, worker(clone, address):
+    with scheduler(clone) as address, worker(clone, address) as victim, worker(clone, address):
         until(lambda: count_workers(address) == 2, "two workers")
         words = campaign(clone, address, f"--stacks={stack}", "--repeats=12")
         asking = subprocess.Popen(words, cwd=clone.root, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -115,7 +128,7 @@ def test_every_run_is_recorded_once_though_a_worker_is_killed_three_times(clone)
 def test_a_harness_dies_with_its_worker(clone):
     """One that hangs: it would be there still."""
     (stack,) = clone.install("hang")
-    with scheduler(clone.root) as address, worker(clone, address) as victim:
+    with scheduler(clone) as address, worker(clone, address) as victim:
         until(lambda: count_workers(address) == 1, "the worker")
         with run_in_background(campaign(clone, address, f"--stacks={stack}"), clone.root):
             until(lambda: measuring_child(clone, victim.pid), "a run")
@@ -132,7 +145,7 @@ def test_a_harness_dies_with_its_worker(clone):
 def test_a_run_goes_to_no_worker_with_another_build(clone):
     """The second of two stacks is built anew after the worker has begun: the first is measured, the second is not."""
     same, other = clone.install("obey", "obey2")
-    with scheduler(clone.root) as address, worker(clone, address):
+    with scheduler(clone) as address, worker(clone, address):
         until(lambda: count_workers(address) == 1, "the worker")
         clone.add(other, clone.pretender() + b"# built anew\n")
         definitions = clone.root / "memtest/stacks.toml"
@@ -152,8 +165,7 @@ def test_a_run_goes_to_no_worker_with_another_build(clone):
 
 def test_a_scheduler_that_does_not_answer_is_a_sentence(clone):
     (stack,) = clone.install("obey")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     words = campaign(clone, f"tcp://127.0.0.1:{port}", f"--stacks={stack}")
     refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True)
     assert refused.returncode == 1
@@ -173,8 +185,7 @@ def test_what_listens_and_says_nothing_is_no_scheduler(clone):
 
 def test_a_worker_without_a_scheduler_is_a_sentence(clone):
     clone.install("obey")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     words = [sys.executable, clone.root / "tools/worker.py", f"tcp://127.0.0.1:{port}"]
     refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True)
     assert refused.returncode == 1
@@ -184,9 +195,110 @@ def test_a_worker_without_a_scheduler_is_a_sentence(clone):
 
 def test_a_cluster_without_workers_is_a_sentence(clone):
     (stack,) = clone.install("obey")
-    with scheduler(clone.root) as address:
+    with scheduler(clone) as address:
         refused = subprocess.run(
             campaign(clone, address, f"--stacks={stack}"), cwd=clone.root, capture_output=True, text=True
         )
     assert refused.returncode == 1
     assert "no workers; start one on each machine: tools/worker.py" in refused.stderr
+
+
+def listening(process: subprocess.Popen) -> dict[int, str]:
+    """The ports at which a process and all that it started listen, and the address of each."""
+    whole = psutil.Process(process.pid)
+    found = [one for each in (whole, *whole.children(recursive=True)) for one in each.net_connections(kind="inet")]
+    return {one.laddr.port: one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+
+
+def http_status(port: int, path: str) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_scheduler_and_a_worker_listen_where_the_other_is_and_serve_no_pages(clone):
+    clone.install("obey")
+    started = []
+    with scheduler(clone, started=started) as address, worker(clone, address) as supervisor:
+        until(lambda: count_workers(address) == 1, "the worker")
+        ends = listening(started[0]), listening(supervisor)
+        assert [len(end) for end in ends] == [2, 3]  # each an HTTP port; of the worker, its supervisor's too
+        assert {ip for end in ends for ip in end.values()} == {"127.0.0.1"}
+        pages = {
+            "/health",
+            "/metrics",
+            "/status",
+            "/info/main/workers.html",
+            "/json/counts.json",
+            "/statics/css/base.css",
+        }
+        answers = {}
+        for end in ends:
+            for port in end:
+                with contextlib.suppress(OSError, http.client.HTTPException):  # Dask's own protocol
+                    answers[port] = {http_status(port, page) for page in pages}
+        assert list(answers.values()) == [{404}] * 2
+
+
+def test_a_campaign_over_tls_is_recorded_and_no_other_certificate_gets_in(clone):
+    (stack,) = clone.install("obey")
+    tls, other = clone.root / "cluster.pem", clone.root / "other.pem"
+    cluster_connection.make_certificate(other)
+    with scheduler(clone, tls) as address, worker(clone, address, tls):
+        assert tls.stat().st_mode & 0o777 == 0o600
+        until(lambda: count_workers(address, tls) == 1, "the worker")
+        refused = {
+            way_in: subprocess.run(
+                campaign(clone, address, f"--stacks={stack}", *words), cwd=clone.root, capture_output=True, text=True
+            )
+            for way_in, words in (("other", [f"--tls={other}"]), ("none", []))
+        }
+        plain = subprocess.run(
+            campaign(clone, address.replace("tls:", "tcp:"), f"--stacks={stack}"),
+            cwd=clone.root,
+            capture_output=True,
+            text=True,
+        )
+        intruder = subprocess.run(words_of(clone, "worker", address, other), capture_output=True, text=True)
+        assert not [*clone.root.glob("out/*.jsonl")]
+        done = subprocess.run(
+            campaign(clone, address, f"--stacks={stack}", f"--tls={tls}"),
+            cwd=clone.root,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stderr
+    assert {run.status for run in clone.recorded()} == {"measured"}
+    for one in (*refused.values(), plain, intruder):
+        assert one.returncode == 1
+        assert "Traceback" not in one.stderr
+    assert "needs the cluster's certificate: give --tls FILE" in refused["none"].stderr
+    for one in (refused["other"], plain, intruder):
+        assert "no scheduler answers there" in one.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "mode", "content", "sentence"),
+    [
+        ("tcp://127.0.0.1:{port}", 0o600, None, "has no TLS; write tls://"),
+        ("tls://127.0.0.1:{port}", 0o640, None, "other users may read this private key; `chmod 600"),
+        ("tls://127.0.0.1:{port}", 0o600, "nothing\n", "no private key with its certificate"),
+        ("tcp://0.0.0.0:{port}", 0o600, "", "is every interface of this machine"),
+        ("tcp://[::]:{port}", 0o600, "", "is every interface of this machine"),
+        ("tcp://192.0.2.77:{port}", 0o600, "", "name an address of this machine"),
+    ],
+    ids=["file-without-tls", "readable-key", "no-key", "every-v4", "every-v6", "elsewhere"],
+)
+def test_a_scheduler_that_would_be_open_is_a_sentence(clone, address, mode, content, sentence):
+    tls = clone.root / "cluster.pem"
+    cluster_connection.make_certificate(tls)
+    if content:
+        tls.write_text(content)
+    tls.chmod(mode)
+    words = words_of(clone, "scheduler", address.format(port=free_port()), tls if content != "" else None)
+    refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1
+    assert sentence in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,11 +1,12 @@
 """A campaign on the machines of a Dask cluster: who may make its runs, and what comes back."""
 
-import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlsmem.cli import cluster_connection
 from tlsmem.cli.campaign_plan import Plan
 from tlsmem.run import spread_runs
 from tlsmem.run.provenance import read_manifest
@@ -15,34 +16,17 @@ from tlsmem.run.spread_runs import SpreadResult
 if TYPE_CHECKING:  # an environment without it imports this module
     from distributed import Client
 
-CONNECT_S = 10
 
-
-def check_scheduler(address: str, option: str = "") -> None:
-    """Exit with a sentence where no scheduler answers. Dask itself waits for ever for one that says nothing."""
-    from distributed.comm import connect
-
-    async def greet() -> None:
-        async with asyncio.timeout(CONNECT_S + 1):  # connect() says by itself that nobody listens
-            await (await connect(address, timeout=CONNECT_S)).close()
-
-    try:
-        asyncio.run(greet())
-    except (OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0] or f"it said nothing for {CONNECT_S} s"
-        start = "start one with `build/cluster-venv/bin/dask scheduler` (docs/how-to/cluster.md)"
-        sys.exit(f"memtest: {option}{address}: no scheduler answers there: {reason}; {start}")
-
-
-def measure(plan: Plan, address: str, limit_s: float | None) -> SpreadResult:
+def measure(plan: Plan, address: str, tls: Path | None, limit_s: float | None) -> SpreadResult:
     """Make the runs that are to go on the cluster's machines, and record each as it arrives."""
     print(f"memtest: {plan.summary()}", file=sys.stderr)
     if not plan.to_go:
         return SpreadResult(0, 0)
     from distributed import Client
 
-    check_scheduler(address, "--cluster ")
-    client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    security = cluster_connection.read_security(address, tls, "client")
+    cluster_connection.check_scheduler(address, security, "client", "--cluster ")
+    client = Client(address, timeout=cluster_connection.CONNECT_S, set_as_default=False, security=security)
     try:
         check_workers(client, plan.campaign.every_stack, address)
 

@@ -19,7 +19,7 @@ EXAMPLES = """examples:
   tools/measure.py throughput --sizes 16,1024,65536        short and long writes
   tools/measure.py handshake --suites tls13-rsa-aes256     one suite of 36, which take a quarter of an hour
   BENCH_MULTIPLIER=0.1 tools/measure.py handshake          a tenth of the rounds: for a try, no figure
-  tools/measure.py mem --cluster tcp://10.0.0.1:8786       on the machines of a Dask cluster
+  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem       on the machines of a Dask cluster
   tools/measure.py mem --list                              what would run, and what is recorded already
   tools/measure.py --verify                                every built stack and suite once, with 2 sessions
 

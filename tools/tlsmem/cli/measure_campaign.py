@@ -70,7 +70,7 @@ def measure_on_cluster(plan: Plan, given: argparse.Namespace) -> int:
     """Make the runs that are to go on other machines; return how many failed. Exits where some were not made."""
     from tlsmem.cli import cluster_campaign
 
-    result = cluster_campaign.measure(plan, given.cluster, given.timeout)
+    result = cluster_campaign.measure(plan, given.cluster, given.tls, given.timeout)
     if result.missing:
         way_out = f"what was made is kept in {plan.name}, and the same command goes on from there"
         sys.exit(f"memtest: {result.missing} of {len(plan.to_go)} runs were not made; {way_out}")

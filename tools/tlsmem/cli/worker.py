@@ -2,9 +2,11 @@
 
 Start one on each machine. It offers the builds that it has when it starts; a run goes only to a machine that has the
 same binary as the clone which asks. If the worker is killed, so is the run that it is making, and its supervisor starts
-another worker. It ends with Ctrl-C."""
+another worker. It ends with Ctrl-C.
 
-import os
+It listens only at this machine's address on the way to the scheduler. Whoever can connect to the scheduler or to the
+worker can run code as your user: with tls:// that is who has the file of `--tls`."""
+
 import sys
 
 from tlsmem.base import venv
@@ -12,9 +14,9 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
-  build/cluster-venv/bin/dask scheduler --host 127.0.0.1     on one machine; it prints its address
-  tools/worker.py tcp://127.0.0.1:8786                       on each machine that measures
-  tools/measure.py mem --cluster tcp://127.0.0.1:8786        where the recording is to be"""
+  tools/scheduler.py tls://10.0.0.1:8786 --tls build/cluster.pem          on one machine
+  tools/worker.py tls://10.0.0.1:8786 --tls build/cluster.pem             on each machine that measures
+  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem    where the recording is to be"""
 
 
 def parser() -> CommandParser:
@@ -24,16 +26,16 @@ def parser() -> CommandParser:
 def main() -> None:
     given = parser().parse_args()
     venv.activate(cluster=True)
-    from tlsmem.cli.cluster_campaign import check_scheduler
+    from tlsmem.cli import cluster_connection
     from tlsmem.run.remote_run import offered_builds, resource_name
 
     builds = offered_builds()
     if not builds:
         sys.exit("memtest: no stack is built here; build those of the campaign with `tools/build.py`")
-    check_scheduler(given.address)
+    security = cluster_connection.read_security(given.address, given.tls, "worker")
+    host = cluster_connection.check_scheduler(given.address, security, "worker")
     offers = " ".join(f"{resource_name(stack, sha256)}=1" for stack, sha256 in builds.items())
-    words = ["dask", "worker", given.address, "--nworkers=1", "--nthreads=1", "--resources", offers]
-    words += ["--memory-limit=0", "--no-dashboard", f"--local-directory={ROOT / 'build/cluster'}"]
+    words = [given.address, "--host", cluster_connection.bracket(host), "--nworkers=1", "--nthreads=1"]
+    words += ["--resources", offers, "--memory-limit=0", f"--local-directory={ROOT / 'build/cluster'}"]
     print(f"memtest: offers {', '.join(builds)}", file=sys.stderr, flush=True)
-    os.chdir(ROOT)
-    os.execve(ROOT / venv.CLUSTER / "bin/dask", words, os.environ | {"PYTHONPATH": str(ROOT / "tools")})
+    cluster_connection.become_dask("worker", words, given.address, security)

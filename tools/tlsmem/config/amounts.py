@@ -95,7 +95,9 @@ def parse_connections(text: str) -> int:
 def parse_scheduler(text: str) -> str:
     """The address of a cluster's scheduler."""
     if not re.fullmatch(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):[0-9]{1,5}", text):
-        raise ArgumentTypeError(f"{text!r} is no address of a scheduler: write tcp://HOST:PORT")
+        raise ArgumentTypeError(
+            f"{text!r} is no address of a scheduler: write tls://HOST:PORT, or tcp://HOST:PORT without TLS"
+        )
     return text
 
 

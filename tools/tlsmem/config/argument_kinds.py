@@ -29,7 +29,9 @@ TIME = Parsed(amounts.parse_seconds, "a time: `200ms`, `10s`")
 DURATION = Parsed(amounts.parse_duration, "a time above 0: `10s`")
 RATE = Parsed(amounts.parse_rate, "a rate: `500/s`")
 POSITIVE_RATE = Parsed(amounts.parse_positive_rate, "a rate above 0: `500/s`")
-SCHEDULER = Parsed(amounts.parse_scheduler, "the address of a Dask scheduler: `tcp://10.0.0.1:8786`")
+SCHEDULER = Parsed(
+    amounts.parse_scheduler, "the address of a Dask scheduler: `tls://10.0.0.1:8786`, or `tcp://` without TLS"
+)
 SHARE = Parsed(amounts.parse_share, "a share: `5%`, or a number")
 ONE_RECORDING = "a directory under data/, or one of its files"
 USUAL_SUITE = Words(f"{choices.PLAN_SUITE}; for a stack without it, one that it has")

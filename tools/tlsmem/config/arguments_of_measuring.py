@@ -29,7 +29,15 @@ MEASURING_ARGUMENTS = (
         commands=each("measure"),
         metavar="ADDRESS",
     ),
-    Option("address", "of the cluster's scheduler", SCHEDULER, commands=each("worker"), metavar="ADDRESS"),
+    Option("address", "of the cluster's scheduler", SCHEDULER, commands=each("scheduler", "worker"), metavar="ADDRESS"),
+    Option(
+        "--tls",
+        "the cluster's private key and certificate, for an address with tls://; scheduler.py makes the file if it is "
+        "not there, and whoever has it can run code on every machine of the cluster",
+        PATH,
+        commands=each("measure", "scheduler", "worker"),
+        metavar="FILE",
+    ),
     Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("live", "measure")),
     Option(
         "recording",

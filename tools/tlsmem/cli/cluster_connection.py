@@ -1,0 +1,136 @@
+"""How the scheduler, the workers and the caller of a Dask cluster connect: where each listens, and TLS.
+
+All of them run functions that the others send. So none listens anywhere but where the others need it, and TLS, if it is
+on, asks both ends for the certificate of the cluster."""
+
+import asyncio
+import ipaddress
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from tlsmem.base import venv
+from tlsmem.base.paths import ROOT
+
+if TYPE_CHECKING:  # an environment without it imports this module
+    from distributed.security import Security
+
+CONNECT_S = 10
+DAYS = 365
+Role = Literal["client", "scheduler", "worker"]
+NO_PAGES = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]  # Dask opens its HTTP port even without a dashboard
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Return the host, without brackets, and the port."""
+    from distributed.comm import get_address_host_port
+
+    return get_address_host_port(address)
+
+
+def bracket(host: str) -> str:
+    """Return the host as an address of Dask's has it."""
+    return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def make_certificate(file: Path) -> None:
+    """Write a new private key, which only its owner may read, and the certificate that all of a cluster show."""
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    words += ["-days", str(DAYS), "-subj", "/CN=tls-memtest cluster", "-keyout", "-", "-out", "-"]
+    try:
+        made = subprocess.run(words, capture_output=True, check=True).stdout
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(made)
+    except OSError as error:
+        sys.exit(f"memtest: cannot make {file}: {error.filename}: {error.strerror}")
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        sys.exit(f"memtest: cannot make {file}: openssl: {reason}")
+
+
+def read_security(address: str, file: Path | None, role: Role) -> "Security":
+    """Return Dask's security options: from the file with key and certificate, or from Dask's own configuration.
+
+    Exits with a sentence where an address with tls:// has neither, or one with tcp:// has the file. Without TLS, says
+    who else can run code here."""
+    from distributed.security import Security
+
+    is_encrypted = address.startswith("tls://")
+    if not is_encrypted:
+        if file:
+            sys.exit(f"memtest: --tls {file}: {address} has no TLS; write tls://")
+        host, _ = split_address(address)
+        if not is_loopback(host):
+            print(
+                f"memtest: {address} has no TLS: whoever reaches it can run code as your user here; "
+                "with tls:// and --tls FILE only who has the file can",
+                file=sys.stderr,
+            )
+        return Security()
+    names = ("tls_ca_file", f"tls_{role}_cert", f"tls_{role}_key")
+    security = Security(require_encryption=True, **(dict.fromkeys(names, str(file.absolute())) if file else {}))
+    missing = next((name for name in names[:2] if not getattr(security, name)), None)
+    if missing:
+        way_out = "give --tls FILE, which `tools/scheduler.py --tls FILE` makes (docs/how-to/cluster.md)"
+        sys.exit(f"memtest: {address} needs the cluster's certificate: {way_out}")
+    if file:
+        check_private(file)
+    try:
+        security.get_connection_args(role)
+    except OSError as error:
+        files = file or security.tls_ca_file
+        sys.exit(f"memtest: --tls {files}: no private key with its certificate: {error.strerror or error}")
+    return security
+
+
+def check_private(file: Path) -> None:
+    """Exit with a sentence where others may read the key, or nobody can."""
+    try:
+        mode = file.stat().st_mode
+    except OSError as error:
+        sys.exit(f"memtest: --tls {file}: {error.strerror}; copy it from the scheduler's machine")
+    if mode & 0o077:
+        sys.exit(f"memtest: --tls {file}: other users may read this private key; `chmod 600 {file}`")
+
+
+def check_scheduler(address: str, security: "Security", role: Role, option: str = "") -> str:
+    """Return this machine's own address on the way to the scheduler. Exit with a sentence where no scheduler answers:
+    Dask itself waits for ever for one that says nothing."""
+    from distributed.comm import connect, get_address_host
+
+    async def greet() -> str:
+        async with asyncio.timeout(CONNECT_S + 1):  # connect() says by itself that nobody listens
+            comm = await connect(address, timeout=CONNECT_S, **security.get_connection_args(role))
+            await comm.close()
+            return get_address_host(comm.local_address)
+
+    try:
+        return asyncio.run(greet())
+    except (OSError, ValueError) as error:
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        reason = str(cause).partition("\n")[0] or f"it said nothing for {CONNECT_S} s"
+        start = f"start one with `tools/scheduler.py {address}` (docs/how-to/cluster.md)"
+        sys.exit(f"memtest: {option}{address}: no scheduler answers there: {reason}; {start}")
+
+
+def become_dask(role: Role, words: list[str], address: str, security: "Security") -> NoReturn:
+    """Go on as Dask's own command, without its HTTP pages."""
+    tls = security.get_tls_config_for_role(role) if address.startswith("tls://") else {}
+    files = {"--tls-ca-file": tls.get("ca_file"), "--tls-cert": tls.get("cert"), "--tls-key": tls.get("key")}
+    options = [word for name, file in files.items() if file for word in (name, file)]
+    protocol = ["--protocol", address.partition("://")[0]]
+    here = {"PYTHONPATH": str(ROOT / "tools"), f"DASK_DISTRIBUTED__{role.upper()}__HTTP__ROUTES": "[]"}
+    os.chdir(ROOT)
+    command = ["dask", role, *words, *protocol, *options, *NO_PAGES]
+    os.execve(ROOT / venv.CLUSTER / "bin/dask", command, os.environ | here)

@@ -1,0 +1,49 @@
+"""Start the scheduler of a Dask cluster, which listens at ADDRESS alone, for `worker.py` and `measure.py --cluster`.
+
+Whoever can connect to it can run code as your user, on every machine of the cluster. With tls:// that is who has the
+file of `--tls`. With tcp:// it is everyone who can reach the address. It ends with Ctrl-C."""
+
+import socket
+import sys
+from ipaddress import ip_address
+
+from tlsmem.base import venv
+from tlsmem.config.option_parser import CommandParser, make_parser
+
+EXAMPLES = """examples:
+  tools/scheduler.py tcp://127.0.0.1:8786                                 on this machine alone
+  tools/scheduler.py tls://10.0.0.1:8786 --tls build/cluster.pem          makes the file; copy it to each machine
+  tools/worker.py tls://10.0.0.1:8786 --tls build/cluster.pem             on each machine that measures
+  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem    where the recording is to be"""
+
+
+def parser() -> CommandParser:
+    return make_parser("scheduler", __doc__, EXAMPLES)
+
+
+def main() -> None:
+    given = parser().parse_args()
+    venv.activate(cluster=True)
+    from tlsmem.cli import cluster_connection
+
+    host, port = cluster_connection.split_address(given.address)
+    check_free(given.address, host, port)
+    if given.tls and not given.tls.exists():
+        cluster_connection.make_certificate(given.tls)
+        print(f"memtest: made {given.tls}; copy it to each machine of the cluster, and to no other", file=sys.stderr)
+    security = cluster_connection.read_security(given.address, given.tls, "scheduler")
+    where = ["--host", cluster_connection.bracket(host), "--port", str(port)]
+    cluster_connection.become_dask("scheduler", where, given.address, security)
+
+
+def check_free(address: str, host: str, port: int) -> None:
+    """Exit with a sentence where it cannot listen, or would on every interface."""
+    try:
+        name, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        if ip_address(name[4][0]).is_unspecified:
+            sys.exit(f"memtest: {address} is every interface of this machine: name the one that the workers reach")
+        with socket.socket(name[0]) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(name[4])
+    except OSError as error:
+        sys.exit(f"memtest: cannot listen at {address}: {error.strerror}; name an address of this machine, a free port")
