@@ -20,7 +20,7 @@ from tlsmem.cli import plan as command
 from tlsmem.config import amounts
 from tlsmem.plan import answer, capacity, handshake_rates, haproxy_answer, memory_answer, recordings
 from tlsmem.plan.assumptions import haproxy_assumptions
-from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.capacity import Backends, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import MEASURED, ConnectionModel
@@ -60,7 +60,9 @@ def test_littles_law():
     assert capacity.apply_littles_law(100, 1.1) == 110  # and not 111: the product of floats is 110.00000000000001
 
 
-prices = strategies.builds(Price, *[strategies.integers(0, 10**6)] * 6).filter(lambda one: one.tls + one.kernel)
+sizes = strategies.integers(0, 10**6)
+proxies = strategies.none() | strategies.builds(Backends, *[sizes] * 4, strategies.none() | sizes)
+prices = strategies.builds(Price, *[sizes] * 6, proxies).filter(lambda one: one.tls + one.kernel)
 parts = strategies.fractions(0, Fraction(1, 2)) | strategies.integers(0, 10_000)
 demands = strategies.builds(Demand, parts, parts)
 

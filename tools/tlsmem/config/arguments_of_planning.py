@@ -41,6 +41,21 @@ PLANNING_ARGUMENTS = (
         commands=each(*PLANS, default="server"),
     ),
     Option(
+        "--backends",
+        "backend TLS connections of a proxy (--role both)",
+        COUNT,
+        commands=each(*LOADED, default=Words("one for each client connection")),
+        metavar="N",
+        example="--backends 200",
+    ),
+    Option(
+        "--backend-servers",
+        "servers behind the proxy: each has a TLS context of its own, with one CA",
+        COUNT,
+        commands=each(*LOADED, default=Words("1 with --backends")),
+        metavar="N",
+    ),
+    Option(
         "--as",
         "plan for a server of this name: its options, tickets and own memory",
         Names("server", single="a plan is for one server"),

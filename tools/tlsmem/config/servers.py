@@ -1,9 +1,10 @@
-"""Servers as they run a TLS library, from memtest/servers.toml: options, tickets, and bytes of their own."""
+"""Servers as they run a TLS library, from memtest/servers.toml: options, tickets, and their live runs."""
 
 import re
+from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PlainValidator
+from pydantic import Field, PlainValidator
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
@@ -11,6 +12,14 @@ from tlsmem.config.campaigns import Definition
 from tlsmem.config.definitions import parse_tickets
 from tlsmem.config.suite_variants import LOW_MEMORY
 from tlsmem.config.toml_tables import DEFINITIONS
+
+
+class LiveRuns(Definition):
+    """Where the live runs of a server are, and what its sessions were there."""
+
+    recording: str
+    stack: str
+    suite: str
 
 
 class Server(Definition):
@@ -22,8 +31,8 @@ class Server(Definition):
     releases: list[str]
     tickets: Annotated[int | str, PlainValidator(parse_tickets)]
     phase: Literal["blocked", "idle"]
-    own_bytes: NonNegativeInt | None = None
-    own_source: str | None = None
+    live: LiveRuns | None = None
+    table: Annotated[Fraction, PlainValidator(Fraction)] = Fraction(0)
     sources: list[str] = Field(min_length=1)
 
     def options(self, stack: str) -> str:
@@ -31,8 +40,8 @@ class Server(Definition):
         return LOW_MEMORY if library_name(stack) in self.releases else "default"
 
     def can_run(self, stack: str) -> bool:
-        """Return whether the server can run on the stack's library."""
-        return library_name(stack) in self.libraries
+        """Return whether the server can run on the stack's library, in the build that it needs."""
+        return any(stack.startswith((f"{name}@", f"{name}+")) for name in self.libraries)
 
 
 def library_name(stack: str) -> str:

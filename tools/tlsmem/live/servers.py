@@ -74,6 +74,9 @@ class Server(NamedTuple):
     collects: bool = False  # garbage, when it gets SIGUSR1
     ports: Ports = PORTS
     prefix: tuple[str, ...] = ()  # words before its command
+    table_entries: Callable[[int], int] | None = (
+        None  # of the connection table that it allocates for so many connections
+    )
 
 
 NGINX = """\
@@ -136,13 +139,18 @@ def configure_nginx(setup: Setup) -> list[str]:
             protocol=setup.protocol,
             workers=workers,
             shared=" reuseport" if workers > 1 else "",
-            connections=2 * most + 100,  # with fewer than a sixteenth left, nginx closes idle connections
+            connections=worker_connections(most),
             descriptors=most + SPARE,
             ktls=" ssl_conf_command Options KTLS;" if setup.ktls else "",
             **setup.ports._asdict(),
         )
     )
     return ["-c", str(config), "-p", str(setup.folder), "-e", "stderr"]
+
+
+def worker_connections(most: int) -> int:
+    """Return the worker_connections for so many: with fewer than a sixteenth of them left, nginx closes idle ones."""
+    return 2 * most + 100
 
 
 def nginx_connections(descriptors: int) -> int:
@@ -216,6 +224,7 @@ NGINX_SERVER = Server(
     nginx_connections,
     configure_nginx,
     has_ktls=True,
+    table_entries=worker_connections,
 )
 HAPROXY_SERVER = Server(  # it reserves two descriptors for each connection
     "haproxy",

@@ -142,7 +142,8 @@ def answer_haproxy(given: argparse.Namespace) -> Answer:
 def answer_check(given: argparse.Namespace) -> Answer:
     stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
     suite = find_model.check_suite(given.suite or choices.PLAN_SUITE)
-    return check_answer.answer_check(stacks, suite, recordings.find_recordings(given.recording))
+    live = [] if given.stack or given.suite or given.recording else check_answer.check_live()
+    return check_answer.answer_check(stacks, suite, recordings.find_recordings(given.recording), live)
 
 
 ANSWERS = {

@@ -1,4 +1,4 @@
-"""The arithmetic of a plan: process + N·(E + own + K) + W·H + F·R, in whole bytes, and what fits."""
+"""The arithmetic of a plan: process + N·(E + own + K) + W·H + F·R + backends, in whole bytes, and what fits."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,22 @@ from typing import NamedTuple
 from tlsmem.config.amounts import Share
 from tlsmem.plan.amounts import take_share
 from tlsmem.plan.connection_model import ConnectionModel
+from tlsmem.plan.server_memory import ServerMemory
 
 FIXED, CONNECTIONS, HANDSHAKE = "process without connections", "TLS connections, E", "concurrent handshakes, H"
 IN_FLIGHT, OWN, KERNEL = "records in flight, R", "server's own", "kernel, K"
+BACKENDS, CONTEXTS, BACKEND_KERNEL = "backend connections", "backend contexts", "kernel, backends"
+
+
+class Backends(NamedTuple):
+    """A proxy's connections to its backends, and its contexts for them: how many, and bytes of each. `context`: None
+    where that is not recorded, and so not counted."""
+
+    connections: int
+    tls: int
+    kernel: int
+    contexts: int
+    context: int | None
 
 
 class Price(NamedTuple):
@@ -23,6 +36,7 @@ class Price(NamedTuple):
     record: int
     kernel: int
     own: int = 0
+    backends: Backends | None = None
 
     @property
     def connection(self) -> int:
@@ -55,11 +69,16 @@ class Term(NamedTuple):
         return math.ceil(self.count * self.each)
 
 
-def price_model(model: ConnectionModel, kernel: int, record: int | None, assumed: int) -> Price:
-    """`record`: what one in flight adds; None: what the recording says, or what is assumed."""
+def price_model(
+    model: ConnectionModel, kernel: int, record: int | None, assumed: int, server: ServerMemory | None = None
+) -> Price:
+    """`record`: what one in flight adds; None: what the recording says, or what is assumed. `server`: whose process it
+    is, and whose own memory each connection has that clients make; None: the harness's process."""
     flying = model.record(assumed)[0] if record is None else record
-    sizes = (model.fixed, model.connection, model.handshake or 0.0, flying)
-    return Price(*map(round, sizes), kernel, model.configuration.own_bytes or 0)
+    fixed = server.process if server else model.fixed
+    own = server.own(model.configuration.is_at_rest) if server and model.role != "client" else 0
+    fixed, tls, handshake, flying = map(round, (fixed, model.connection, model.handshake or 0.0, flying))
+    return Price(fixed, tls, handshake, flying, kernel, own)
 
 
 def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
@@ -70,16 +89,27 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
         Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
         Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,
+        *backend_terms(price.backends),
     ]
 
 
-def kernel_term(price: Price, sessions: int) -> Term:
-    return Term(KERNEL, Fraction(sessions), price.kernel)
+def backend_terms(backends: Backends | None) -> list[Term]:
+    if not backends:
+        return []
+    connections = Term(BACKENDS, Fraction(backends.connections), backends.tls)
+    contexts = [] if backends.context is None else [Term(CONTEXTS, Fraction(backends.contexts), backends.context)]
+    return [connections, *contexts]
+
+
+def kernel_terms(price: Price, sessions: int) -> list[Term]:
+    backends = price.backends
+    of_backends = [Term(BACKEND_KERNEL, Fraction(backends.connections), backends.kernel)] if backends else []
+    return [Term(KERNEL, Fraction(sessions), price.kernel), *of_backends]
 
 
 def memory_bytes(price: Price, demand: Demand, sessions: int) -> int:
     """Bytes of process and kernel, rounded up term by term."""
-    return sum(term.size for term in (*process_terms(price, demand, sessions), kernel_term(price, sessions)))
+    return sum(term.size for term in (*process_terms(price, demand, sessions), *kernel_terms(price, sessions)))
 
 
 def fit_connections(price: Price, demand: Demand, size: int) -> int | None:

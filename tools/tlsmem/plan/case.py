@@ -11,6 +11,7 @@ from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.configuration import recording_commands
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
 from tlsmem.plan.recordings import display_name
+from tlsmem.plan.server_memory import ServerMemory
 from tlsmem.tables.table import Cell
 
 QUIET = Demand()  # none in the handshake, nothing in flight
@@ -26,6 +27,7 @@ class Case(NamedTuple):
     record_note: str | None
     idle: Price | None = None  # at rest; None: not recorded
     active: Price | None = None  # in use; None: not recorded
+    measured: ServerMemory | None = None  # of the server of the plan; None: without a server, or not recorded
 
     @property
     def name(self) -> Cell:
@@ -71,7 +73,12 @@ class Case(NamedTuple):
         """Stack, role, suite, and how the library runs."""
         model = self.model
         options = model.configuration.describe_options()
-        return f"{self.title} {ROLES[model.role]}, {suite_title(model.suite)}, {options}"
+        return f"{self.title} {self.role}, {suite_title(model.suite)}, {options}"
+
+    @property
+    def role(self) -> str:
+        """What the process is."""
+        return ROLES["both" if self.price.backends else self.model.role]
 
 
 def extrapolation_note(model: ConnectionModel, connections: int) -> str | None:
@@ -101,18 +108,44 @@ def describe_tables(cases: Sequence[Case]) -> str:
     state = model.configuration.describe_state()
     options = dict.fromkeys(case.model.configuration.describe_options() for case in cases)
     return (
-        f"{describe_origin(cases)} A {ROLES[model.role]}, suite {model.suite}, {'; '.join(options)}. "
+        f"{describe_origin(cases)} A {cases[0].role}, suite {model.suite}, {'; '.join(options)}. "
         f"Connections {state}.{describe_own(cases)}"
     )
 
 
 def describe_own(cases: Sequence[Case]) -> str:
-    """Say that the server's own memory for a connection is not in it, where nobody measured that."""
-    configuration = cases[0].model.configuration
-    if not configuration.server or configuration.own_bytes is not None:
+    """Say what of the server's own memory is not in it, because nobody measured that."""
+    server, measured = cases[0].model.configuration.server, cases[0].measured
+    if not server:
         return ""
-    what = configuration.server.what
-    return f" What {what} itself holds for a connection is not recorded (tools/heap.py measures it) and not included."
+    if not measured:
+        return (
+            f" What {server.what} itself holds, in its process and for a connection, is not recorded and not included: "
+            "compare its RSS with and without connections."
+        )
+    has_backends = cases[0].price.backends or cases[0].model.role != "server"
+    return f" What {server.what} holds for a backend connection beside TLS is not recorded." if has_backends else ""
+
+
+def describe_server(cases: Sequence[Case]) -> list[str]:
+    """Say where the server's own memory was measured."""
+    measured = cases[0].measured
+    if not measured:
+        return []
+    table = f"; {measured.table:,} B of its own are for its connection table" if measured.table else ""
+    return [f"Process and server's own: RSS of {measured.source}{table}."]
+
+
+def describe_backends(cases: Sequence[Case]) -> list[str]:
+    """Say how many backend connections a proxy has, and what of them is not recorded."""
+    if cases[0].model.role == "both":
+        return ["Each client connection has a backend connection of its own; --backends N says how many there are."]
+    return [
+        f"Backend contexts of {case.title}: not recorded and not included; to record them: "
+        f"tools/measure.py contexts --stacks {case.model.stack}"
+        for case in cases
+        if case.price.backends and case.price.backends.context is None
+    ]
 
 
 def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
@@ -122,7 +155,13 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     beyond = f"Measured up to {widest:,} connections; beyond that, extrapolated."
     kernel = ["Kernel memory: measured on Linux 6.18; yours may differ (--kernel-bytes)."]
     is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
-    return [left_out + describe_own(cases), *(kernel if is_ours else []), *([beyond] if connections > widest else [])]
+    backends = describe_backends(cases)
+    return [
+        left_out + describe_own(cases),
+        *backends,
+        *(kernel if is_ours else []),
+        *([beyond] if connections > widest else []),
+    ]
 
 
 def describe_missing(cases: Sequence[Case]) -> list[str]:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.config.servers import servers
 from tlsmem.plan import recordings
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import SYSTEM, find_series, find_settings, machine_identity, select_runs
 from tlsmem.plan.screen import Answer, Line, Section
+from tlsmem.plan.server_memory import WINDOW, find_live_runs, measured_rss, predict_rss
 from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
@@ -22,6 +24,7 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, wi
 
 ELSEWHERE = "on another machine than the runs that the model is fitted to"
 LINES = ("server, in use", "server, at rest")
+LIVE_STATES = {"in use": "in-use", "at rest": "at-rest"}  # of real servers, as people and as a plan name them
 PEAKS = {"split": "server, peak", "keep-server": "server kept alone, peak"}  # by roles
 NARROWER = "fewer concurrent handshakes than 1 % of the connections: the model is not meant for these"
 
@@ -115,8 +118,27 @@ def check_line(stack: str, process: str, path: Path, series: Series, quantity: Q
     yield Check(stack, process, most // 2, window, path, points[most], line.value_at(most))
 
 
-def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Answer:
-    """Return the answer. Raises ValueError with a sentence where there is nothing to check."""
+def check_live() -> list[Check]:
+    """Return the plan of each server against all its live runs, in use and at rest."""
+    return [
+        Check(
+            name,
+            words,
+            run.connections,
+            run.window,
+            path,
+            measured_rss(run, state),
+            predict_rss(name, run, state),
+        )
+        for name, server in servers().items()
+        if server.live
+        for words, state in LIVE_STATES.items()
+        for path, run in find_live_runs(name)
+    ]
+
+
+def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path], live: Sequence[Check] = ()) -> Answer:
+    """Return the answer; `live`: checks of servers. Raises ValueError where there is nothing to check."""
     checks = [one for stack in stacks for find in (check_servers, check_pairs) for one in find(stack, suite, among)]
     if not checks:
         raise ValueError(
@@ -137,19 +159,56 @@ def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> An
         "More: --details lists every figure; --stack, --suite",
     ]
     sections = [check_section(stack, [one for one in claimed if one.stack == stack]) for stack in stacks]
-    return Answer([headline], [one for one in sections if one.lines], notes, [check_table(checks, suite, worst)])
+    tables = [check_table(checks, suite, worst)]
+    if live:
+        sections.append(live_section(live))
+        tables.append(live_table(live))
+    return Answer([headline], [one for one in sections if one.lines], notes, tables)
 
 
 def check_section(stack: str, checks: Sequence[Check]) -> Section:
     """Return the largest error of each kind of process."""
     lines = []
     for process in dict.fromkeys(one.process for one in checks):
-        several = [one for one in checks if one.process == process]
-        worst = max(several, key=lambda one: abs(one.error))
-        among = f" (worst of {len(several)})" if len(several) > 1 else ""
-        remark = f"at {worst.sessions:,} sessions{among}"
-        lines.append(Line(process, f"{worst.error:+.2%}", remark))
+        worst, among = find_worst([one for one in checks if one.process == process])
+        lines.append(Line(process, f"{worst.error:+.2%}", f"at {worst.sessions:,} sessions{among}"))
     return Section(stack_title(stack), lines)
+
+
+def find_worst(checks: Sequence[Check]) -> tuple[Check, str]:
+    """Return the check with the largest error, and of how many it is the worst."""
+    return max(checks, key=lambda one: abs(one.error)), f" (worst of {len(checks)})" if len(checks) > 1 else ""
+
+
+def live_section(checks: Sequence[Check]) -> Section:
+    """Return the largest error of each server in each state."""
+    lines = []
+    for server, process in dict.fromkeys((one.stack, one.process) for one in checks):
+        worst, among = find_worst([one for one in checks if (one.stack, one.process) == (server, process)])
+        window = "all" if worst.window == worst.sessions else f"{worst.window:,}"
+        remark = f"{worst.sessions:,} connections, W {window}{among}"
+        lines.append(Line(f"{server}, {process}", f"{worst.error:+.1%}", remark))
+    return Section("RSS of real servers, as planned with --as and W concurrent handshakes", lines)
+
+
+def live_table(checks: Sequence[Check]) -> Table:
+    """Return a row for each live run and state."""
+    caption = (
+        "RSS of the server's processes, added up, without kernel memory. Model: the process, N·(E + own), and W·H. The "
+        f"process and own come from the runs with W = {WINDOW} of the recording that memtest/servers.toml names; the "
+        "plan was not fitted to any other."
+    )
+    names = {"server": "server", "state": "state", "recording": "recording"}
+    columns = [Column(key, heading, left=True) for key, heading in names.items()]
+    columns += [Column("connections", "N"), Column("window", "W"), Column("measured_bytes", "measured")]
+    columns += [Column("predicted_bytes", "model"), Column("error", "error")]
+    table = Table("servers", "Plans against real servers", caption, columns)
+    for one in checks:
+        error = Cell(f"{one.error:+.1%}".replace("%", " %"), round(one.error, 6))
+        cells = [text_cell(one.stack), text_cell(one.process), text_cell(recordings.display_name(one.recording))]
+        cells += [integer_cell(one.sessions), integer_cell(one.window)]
+        table.rows.append([*cells, memory_cell(one.measured), memory_cell(one.predicted), error])
+    return table
 
 
 def check_table(checks: Sequence[Check], suite: str, worst: float | None) -> Table:

@@ -20,14 +20,14 @@ from tlsmem.stats.series import limit_to_common_sessions
 
 
 def add_roles(server: ConnectionModel, client: ConnectionModel) -> ConnectionModel:
-    """Return the model of a proxy's connection: the sum of both sessions, and of what both processes need."""
+    """Return the model of a proxy's connection: the sum of both sessions, in one process."""
     known = server.handshake is not None and client.handshake is not None
     peak = server.peak + client.peak
     return replace(
         server,
         role="both",
         how=SUMMED,
-        fixed=server.fixed + client.fixed,
+        fixed=max(server.fixed, client.fixed),
         connection=server.connection + client.connection,
         handshake=(server.handshake or 0.0) + (client.handshake or 0.0) if known else None,
         widest=min(server.widest, client.widest),

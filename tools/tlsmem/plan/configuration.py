@@ -36,11 +36,6 @@ class Configuration:
         """Return the name of the suite in this configuration."""
         return name_variant(suite, self.options, self.tickets)
 
-    @property
-    def own_bytes(self) -> int | None:
-        """What the server holds for a connection beside TLS: 0 without a server, None where nobody measured it."""
-        return self.server.own_bytes if self.server else 0
-
     def describe_options(self) -> str:
         """Return who runs the library, and how: `defaults`, or `as nginx runs it, buffers released`."""
         options = "buffers released (low-memory)" if self.options == LOW_MEMORY else "defaults"

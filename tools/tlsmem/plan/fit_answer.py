@@ -11,6 +11,7 @@ from tlsmem.plan.case import (
     describe_limits,
     describe_missing,
     describe_origin,
+    describe_server,
     describe_tables,
     extrapolation_note,
 )
@@ -26,7 +27,7 @@ def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
         [fit_section(case, demand, count, given) for case, count in zip(cases, counts, strict=True)],
-        [*notes, describe_origin(cases), describe_next(cases)],
+        [*notes, describe_origin(cases), *describe_server(cases), describe_next(cases)],
         [fit_table(cases, counts, demand, size)],
     )
 
@@ -37,7 +38,7 @@ def fit_case(case: Case, price: Price, demand: Demand, size: int) -> int:
     if most is None:
         raise ValueError(
             f"--memory: {format_size(size)} is less than one process of {case.model.stack} without connections, "
-            f"{format_size(price.fixed)}"
+            f"{format_size(capacity.memory_bytes(price, demand, 0))}"
         )
     return most
 
@@ -75,7 +76,7 @@ def fit_table(cases: Sequence[Case], counts: Sequence[int], demand: Demand, size
     for case, most in zip(cases, counts, strict=True):
         used = capacity.memory_bytes(case.price, demand, most)
         parts = [Cell(f"{float(part):,.0f}", float(part)) for part in (demand.shaking(most), demand.flying(most))]
-        each = (used - case.price.fixed) / most if most else 0.0
+        each = (used - capacity.memory_bytes(case.price, demand, 0)) / most if most else 0.0
         count = with_note(integer_cell(most), extrapolation_note(case.model, most))
         if case.price.record and demand.in_flight:
             parts[1] = with_note(parts[1], case.record_note)

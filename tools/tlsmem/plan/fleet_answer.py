@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
-from tlsmem.plan.case import describe_limits, describe_origin, describe_tables, extrapolation_note
+from tlsmem.plan.case import describe_limits, describe_origin, describe_server, describe_tables, extrapolation_note
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_answer import StormResult, describe_rates, format_seconds
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
@@ -57,6 +57,7 @@ def answer_fleet(storms: Sequence[StormResult], fleet: Fleet) -> Answer:
         *describe_limits(cases, fleet.after),
         "",
         describe_origin(cases),
+        *describe_server(cases),
         *describe_rates(storms),
         "More: --details, --fail 2, --handshaking 1%, --within 5s, -o FILE (a picture)",
     ]

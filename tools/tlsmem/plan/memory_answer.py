@@ -12,6 +12,7 @@ from tlsmem.plan.case import (
     describe_limits,
     describe_missing,
     describe_origin,
+    describe_server,
     describe_tables,
     extrapolation_note,
 )
@@ -29,7 +30,7 @@ LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sente
 def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer; `given`: the options of assumptions that the user gave."""
     notes = [*describe_states(cases), *describe_limits(cases, connections), *describe_missing(cases), ""]
-    notes += [describe_origin(cases), describe_next(cases)]
+    notes += [describe_origin(cases), *describe_server(cases), describe_next(cases)]
     return Answer(
         [memory_headline(case, demand, connections, len(cases) > 1) for case in cases],
         [memory_section(case, demand, connections, given) for case in cases],
@@ -70,21 +71,28 @@ def busiest_bytes(case: Case, connections: int) -> int | None:
 
 def memory_section(case: Case, demand: Demand, connections: int, given: Sequence[str]) -> Section:
     """Return what the memory consists of."""
-    terms = [*capacity.process_terms(case.price, demand, connections), capacity.kernel_term(case.price, connections)]
+    terms = [*capacity.process_terms(case.price, demand, connections), *capacity.kernel_terms(case.price, connections)]
     return Section(case.setting, [term_line(case, term, given) for term in terms])
 
 
 def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     """Return a term as a line: its size, and how many of how many bytes."""
     if term.what == capacity.FIXED:
-        return Line("process, 0 connections", format_size(term.size))
+        return Line("process, 0 connections", format_size(term.size), describe_process(case))
     label = {capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use"}
     if term.what == capacity.HANDSHAKE and case.model.handshake is None:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
     each = f"{float(term.count):,.0f} x {term.each:,} B"
     is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
-    return Line(label.get(term.what, term.what.partition(",")[0]), format_size(term.size), remark)
+    name = term.what if term.what == capacity.BACKEND_KERNEL else term.what.partition(",")[0]
+    return Line(label.get(term.what, name), format_size(term.size), remark)
+
+
+def describe_process(case: Case) -> str:
+    """Say that the process is the harness's, where a server's is not recorded."""
+    server = case.model.configuration.server
+    return f"the library alone; {server.what}: not recorded" if server and not case.measured else ""
 
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
@@ -123,7 +131,8 @@ def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Tab
 
 def memory_rows(case: Case, demand: Demand, connections: int) -> list[list[Cell]]:
     model, price, blank = case.model, case.price, Cell("", None)
-    terms = [*capacity.process_terms(price, demand, connections), capacity.kernel_term(price, connections)]
+    kernel = capacity.kernel_terms(price, connections)
+    terms = [*capacity.process_terms(price, demand, connections), *kernel]
     rows = []
     for term in terms:
         count = Cell(f"{float(term.count):,.0f}", float(term.count))
@@ -133,7 +142,7 @@ def memory_rows(case: Case, demand: Demand, connections: int) -> list[list[Cell]
     peak = capacity.memory_bytes(price, demand, connections)
     totals: dict[str, int | None] = {
         "peak": peak,
-        "RSS at peak": peak - terms[-1].size,
+        "RSS at peak": peak - sum(term.size for term in kernel),
         "RSS after handshakes": capacity.after_handshakes(price, model, demand, connections),
         "RSS after closing all": capacity.after_closing(price, model, demand, connections),
         f"peak, if all {'active' if case.is_at_rest else 'idle'}": other_state_bytes(case, connections),

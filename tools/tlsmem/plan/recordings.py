@@ -16,6 +16,7 @@ from tlsmem.config.suite_variants import split_variant
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema import read_records
 from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
 from tlsmem.schema.records import Record
 
@@ -36,6 +37,11 @@ def find_recordings(named: Sequence[Path] | None) -> list[Path]:
     if not found:
         raise ValueError("data: no committed recording; name yours in data/local with --recording")
     return found
+
+
+def find_live_recordings() -> list[Path]:
+    """Return the committed recordings that have live runs, the newest first."""
+    return sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{FOLDER}/")), reverse=True)
 
 
 def display_name(recording: Path) -> str:

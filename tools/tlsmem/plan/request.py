@@ -1,14 +1,19 @@
 """What the command line asks for: the memory model of a stack with its prices, and the load."""
 
 import argparse
+from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 from tlsmem.config.servers import find_server
 from tlsmem.plan import assumptions, capacity, find_model, recordings
-from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.capacity import Backends, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
+from tlsmem.plan.server_memory import measure_server
+from tlsmem.stats.contexts import find_contexts
+from tlsmem.stats.missing import Missing
 
 
 class ImpossibleRequest(Exception):
@@ -40,16 +45,32 @@ def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes
 
 def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = True) -> Case:
     """`handshakes`: more than 100 connections may be in the handshake at once, so H is needed."""
-    return priced_case(given, requested_model(given, stack, given.role, handshakes), handshakes)
+    role = "server" if count_backends(given) else given.role
+    return priced_case(given, requested_model(given, stack, role, handshakes), handshakes)
+
+
+def count_backends(given: argparse.Namespace) -> tuple[int, int] | None:
+    """Return how many backend connections and contexts a proxy has; None where each connection has its own backend.
+
+    Impossible where the connections are no proxy's."""
+    connections, contexts = (vars(given).get(name) for name in ("backends", "backend_servers"))
+    if connections is None and contexts is None:
+        return None
+    if connections is None:
+        raise ImpossibleRequest("--backend-servers also needs --backends")
+    if given.role != "both":
+        raise ImpossibleRequest("--backends also needs --role both: a proxy with TLS on both sides")
+    return connections, contexts or 1
 
 
 def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: bool = True) -> Case:
     """Return the model with the prices that were given or are assumed, and with those of either state."""
     note = model.record(0)[1] if given.record_bytes is None else None
-    states = [
+    idle, active = (
         state_price(given, model, model.configuration.with_state(at_rest), handshakes) for at_rest in (True, False)
-    ]
-    return Case(model, price_model(given, model), note, *states)
+    )
+    measured = measure_server(given.server) if given.server else None
+    return Case(model, price_model(given, model), note, idle, active, measured)
 
 
 def state_price(
@@ -65,10 +86,38 @@ def state_price(
 
 
 def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
-    """Return the prices of the model's connections, in bytes."""
-    kernel = assumptions.assumed_kernel_bytes(model.role) if given.kernel_bytes is None else given.kernel_bytes
+    """Return the prices of the model's connections, in bytes. Raises ValueError where a backend's is not recorded."""
+    kernel = kernel_bytes(given, model.role)
     assumed_record = assumptions.assumed_size("record_bytes").value
-    return capacity.price_model(model, kernel, given.record_bytes, assumed_record)
+    server = measure_server(given.server) if given.server else None
+    price = capacity.price_model(model, kernel, given.record_bytes, assumed_record, server)
+    return price._replace(backends=price_backends(given, model))
+
+
+def kernel_bytes(given: argparse.Namespace, role: str) -> int:
+    return assumptions.assumed_kernel_bytes(role) if given.kernel_bytes is None else given.kernel_bytes
+
+
+def price_backends(given: argparse.Namespace, model: ConnectionModel) -> Backends | None:
+    """Return a proxy's connections to its backends, in the same stack, suite and state; None without --backends."""
+    counts = count_backends(given)
+    if not counts:
+        return None
+    among = recordings.find_recordings(given.recording)
+    wanted = ModelRequest(model.stack, model.suite, model.allocator, "client", model.configuration)
+    backend = find_model.choose_model(wanted, among)
+    context = client_context_bytes(model.stack, among)
+    return Backends(counts[0], round(backend.connection), kernel_bytes(given, "client"), counts[1], context)
+
+
+def client_context_bytes(stack: str, among: Sequence[Path]) -> int | None:
+    """Return the RSS of one more client context with one CA, from the newest recording that has it; None: none has."""
+    found = (
+        contexts.context("client").rss
+        for path in among
+        for contexts in find_contexts(recordings.load_stack(path, stack))
+    )
+    return next((round(one) for one in found if not isinstance(one, Missing)), None)
 
 
 def given_assumptions(given: argparse.Namespace) -> list[str]:

@@ -10,6 +10,7 @@ from tlsmem.plan.case import (
     Case,
     describe_limits,
     describe_origin,
+    describe_server,
     describe_tables,
     extrapolation_note,
 )
@@ -97,6 +98,7 @@ def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> 
         *describe_limits(cases, max(storm.connections for storm in storms)),
         "",
         describe_origin(cases),
+        *describe_server(cases),
         *describe_rates(storms),
         "More: --details, --limit 1000, --cores 8, --timeout 5s, -o FILE (a picture)",
     ]

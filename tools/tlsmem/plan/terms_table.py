@@ -52,7 +52,7 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
         where = display_name(model.origin) if model.origin else ""
         shares = (model.handshake_retention, model.closed_retention)
         row = [case.name, text_cell(SHORT[model.how]), text_cell(where), memory_cell(price.fixed)]
-        row += [integer_cell(price.tls), live_cell(model), own_cell(model), handshake_cell(case)]
+        row += [integer_cell(price.tls), live_cell(model), own_cell(case), handshake_cell(case)]
         row += [record if record_given else with_note(record, case.record_note), integer_cell(price.kernel)]
         row += [Cell(f"{100 * one:,.0f} %", round(one, 4)) for one in shares]
         table.rows.append([*row, integer_cell(model.widest)])
@@ -64,12 +64,12 @@ def live_cell(model: ConnectionModel) -> Cell:
     return missing_cell("live heap is not recorded") if model.live is None else integer_cell(round(model.live))
 
 
-def own_cell(model: ConnectionModel) -> Cell:
+def own_cell(case: Case) -> Cell:
     """What the server holds for a connection beside TLS."""
-    server, own = model.configuration.server, model.configuration.own_bytes
-    if server and own is None:
-        return missing_cell(f"what {server.what} itself holds is not recorded; tools/heap.py measures it")
-    return integer_cell(own or 0)
+    server = case.model.configuration.server
+    if server and not case.measured:
+        return missing_cell(f"what {server.what} itself holds is not recorded")
+    return integer_cell(case.price.own)
 
 
 def handshake_cell(case: Case) -> Cell:
