@@ -73,7 +73,76 @@ def test_without_a_stack_every_library_has_a_bar_as_long_as_it_holds(recording, 
 
 def test_what_is_not_recorded_is_said_with_the_command_that_records_it(recording, capsys, monkeypatch):
     screen = printed(capsys, monkeypatch, recording, BORING)
-    assert screen.count("not recorded") == 6 and f"tools/measure.py deployed-config --stacks {BORING}" in screen
+    assert "Not recorded in this suite as servers run it" in screen
+    assert f"  tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}\n" in screen
+
+
+def test_what_is_recorded_in_another_state_is_shown_with_the_state_and_the_recording(recording, capsys, monkeypatch):
+    screen = printed(capsys, monkeypatch, recording, BORING)
+    _, at_rest = screen.split("At rest, all handshakes concurrent, a process per role, no tickets:\n")
+    assert re.findall(r"(?m)^  (\w+ \w+ at rest)", screen) == ["Live heap at rest"] and "RSS at rest" in at_rest
+    assert f"{recording}, campaign stacks" in at_rest and "in use  " not in at_rest
+
+
+MLDSA = "tls13-mldsa65-aes256"
+
+
+@pytest.mark.parametrize("suite", ["tls12-rsa-aes256", MLDSA, f"{SUITE}-mutual"])
+def test_a_named_suite_is_never_answered_with_the_figures_of_another(recording, capsys, monkeypatch, suite):
+    screen = printed(capsys, monkeypatch, recording, OPENSSL, "--suite", suite)
+    assert "53,000" not in screen and "RSS in use" not in screen
+    assert f"  tools/measure.py deployed-config --stacks {OPENSSL} --suites {suite}\n" in screen
+    rows = json.loads(printed(capsys, monkeypatch, recording, OPENSSL, "--suite", suite, "--format", "json"))
+    for row in rows["tables"][0]["rows"]:
+        assert row["suite"] == suite and f"--suites {suite}" in row["rss_in_use_bytes"]["hole"]
+    bars = printed(capsys, monkeypatch, recording, "--suite", suite)
+    assert "█" not in bars and "rustls" in bars[bars.index("Not recorded in use in this suite:") :]
+    picture = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
+    assert (
+        picture == f"cost: no server in use is recorded in {suite} (tools/measure.py deployed-config --suites {suite})"
+    )
+    page = printed(capsys, monkeypatch, recording, "openssl", "--suite", suite, "--page")
+    assert "not recorded in use" in page and "53,000" not in page
+
+
+def test_the_recorded_ml_dsa_has_the_figures_of_its_own_recording(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["cost.py", OPENSSL, "--suite", MLDSA, "--format", "json"])
+    cost.main()
+    rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
+    assert [(row["role"], row["suite"], row["configuration"]) for row in rows] == [
+        ("server", MLDSA, "no tickets"),
+        ("client", MLDSA, "no tickets"),
+    ]
+    assert [round(row["rss_in_use_bytes"]) for row in rows] == [68_289, 98_463]  # section 9 of the report
+    assert {row["recording"] for row in rows} == {"data/2026-11-24-amd-epyc-p0457-post-quantum"}
+    assert {row["state"] for row in rows} == {"in use, all handshakes concurrent, a process per role"}
+
+
+def test_a_variant_of_a_suite_is_refused_with_the_suite_itself(recording, capsys, monkeypatch):
+    assert refused(capsys, monkeypatch, recording, OPENSSL, "--suite", f"{SUITE}+low-memory") == (
+        f"cost: --suite: name the suite itself, {SUITE}; its library options are shown beside its defaults"
+    )
+
+
+def test_the_parts_of_a_session_that_no_campaign_can_record_say_why(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["cost.py", "go@1.27.4", "--explain"])
+    cost.main()
+    screen = " ".join(capsys.readouterr().out.split())
+    assert "in-use-sites" not in screen and "go@1.27.4 brings its own allocator" in screen
+
+
+def test_what_is_recorded_has_a_row_for_each_suite_of_a_stack(recording, capsys, monkeypatch):
+    words = ("--recorded", "--format", "json")
+    (table,) = json.loads(printed(capsys, monkeypatch, recording, *words))["tables"]
+    shown = [(row["stack"], row["suite"], row["as_deployed"], row["at_rest"]) for row in table["rows"]]
+    assert shown == [
+        (OPENSSL, SUITE, "live heap, RSS", ""),
+        (BORING, SUITE, "", "live heap, RSS"),
+        (RUSTLS, SUITE, "live heap, RSS", ""),
+    ]
+    (table,) = json.loads(printed(capsys, monkeypatch, recording, OPENSSL, "--suite", MLDSA, *words))["tables"]
+    command = f"tools/measure.py deployed-config --stacks {OPENSSL} --suites {MLDSA}"
+    assert table["rows"] == [] and table["without"] == [f"{OPENSSL}: not recorded in {MLDSA}; to record it: {command}"]
 
 
 def test_files_have_a_row_for_each_role_and_configuration(recording, capsys, monkeypatch):
@@ -90,9 +159,7 @@ def test_a_library_is_its_newest_release_as_servers_build_it():
     assert newest_releases(there) == {"openssl": "openssl@4.0.3", "rustls": "rustls+aws-lc@0.23.46"}
 
 
-@pytest.mark.parametrize(
-    "words", ["opensl", "openssl@9.9.9", "openssl --suite tls13", f"{OPENSSL} --suite tls12-rsa-aes256", "--role srver"]
-)
+@pytest.mark.parametrize("words", ["opensl", "openssl@9.9.9", "openssl --suite tls13", "--role srver"])
 def test_what_cannot_be_answered_is_one_sentence(recording, capsys, monkeypatch, snapshot, words):
     assert refused(capsys, monkeypatch, recording, *words.split()) == snapshot
 
@@ -127,7 +194,7 @@ def test_a_library_without_the_suite_is_shown_in_the_one_it_has(tmp_path):
     runs = [run.model_copy(update={"window": 100}) for run in recorded(RUSTLS, "+tickets-library")]
     other = [run.model_copy(update={"suite": run.suite.replace(SUITE, "tls12-rsa-aes256")}) for run in runs]
     recordings.load_stack.cache_clear()
-    (group,) = cost_picture.find_groups((), SUITE, "server", [synthetic.write(tmp_path / "recording", other)])
+    (group,) = cost_picture.find_groups((), None, "server", [synthetic.write(tmp_path / "recording", other)])
     assert group.costs.suite == "tls12-rsa-aes256" and group.title(SUITE) == "rustls 0.23.46 (aws-lc)\nTLS 1.2"
 
 

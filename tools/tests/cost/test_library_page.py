@@ -43,9 +43,12 @@ def test_a_page_has_the_releases_in_order_and_the_option_with_its_effect(recordi
 
 def test_what_is_not_recorded_stands_there_with_its_command(recording):
     page = describe_library("openssl", SUITE, [recording])
-    assert "Not recorded. To record it: `tools/measure.py in-use-sites --stacks openssl@3.5.5`." in page
+    assert (
+        f"Not recorded. To record it: `tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites {SUITE}`." in page
+    )
     page = describe_library("rustls", SUITE, [recording])
-    assert "To record it: `tools/measure.py deployed-config --stacks rustls+aws-lc@0.23.46`." in page
+    command = f"tools/measure.py deployed-config --stacks rustls+aws-lc@0.23.46 --suites {SUITE}"
+    assert f"To record it: `{command}`." in page
     assert "## Releases" not in page
 
 

@@ -14,6 +14,8 @@ EXAMPLES = """examples:
   tools/cost.py openssl@3.5.5                          one release: its costs, and the three largest reasons
   tools/cost.py rustls --role server --explain         all that a server session's live heap is for
   tools/cost.py openssl gnutls --format csv
+  tools/cost.py gnutls --suite tls13-mldsa65-aes256    one suite: what is recorded of it, or what records it
+  tools/cost.py --recorded openssl                     in which suites and states it is recorded
   tools/cost.py -o docs/figures/server                 every library's newest release as a picture"""
 
 
@@ -25,8 +27,10 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
-    if given.output and given.format:
-        asked.error("-o writes a picture and --format prints a table; leave one out")
+    if given.output and (given.format or given.recorded):
+        asked.error(f"-o writes a picture and {'--format' if given.format else '--recorded'} a table; leave one out")
+    if given.recorded and (given.explain or given.page or given.role):
+        asked.error("--recorded takes stacks, --suite, --recording and --format only")
     venv.activate(core=True)
     from tlsmem.cost import cost_command
     from tlsmem.schema import recording_files

@@ -159,6 +159,12 @@ READING_ARGUMENTS = (
     Option("--suite", "the suite of the sessions", commands={"cost": USUAL_SUITE}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
     Option("--explain", "show what all live heap in use is for", Flag(), commands=each("cost")),
+    Option(
+        "--recorded",
+        "show instead what is recorded: each suite of these stacks or of all, in which states",
+        Flag(),
+        commands=each("cost"),
+    ),
     Option("--page", "the page of one library: costs, reasons, releases and options", Flag(), commands=each("cost")),
     Option(
         "--output",

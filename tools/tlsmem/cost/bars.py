@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
 from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import format_bytes, title_in_suite
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
@@ -19,25 +19,25 @@ COLUMNS, TITLE_CELLS, FIGURE_CELLS, BAR_CELLS = 80, 32, 14, 74
 EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def newest_costs(suite: str, among: Sequence[Path], role: Role = "server") -> list[StackCosts]:
-    """Return the costs of each library's newest release; the least live heap in use of the role first."""
+def newest_costs(named: str | None, among: Sequence[Path], role: Role = "server") -> list[StackCosts]:
+    """Return the costs of each library's newest release, in the named suite; the least live heap in use first."""
     there = [stack for path in among for stack in recordings.stacks(path)]
-    found = [find_costs_or_like(stack, suite, among) for stack in newest_releases(there).values()]
+    found = [find_chosen_costs(stack, named, among) for stack in newest_releases(there).values()]
     return sorted(found, key=lambda one: one.sizes(role).get(LIVE_IN_USE, float("inf")))
 
 
-def describe_libraries(suite: str, role: Role, among: Sequence[Path]) -> Text:
+def describe_libraries(named: str | None, role: Role, among: Sequence[Path]) -> Text:
     """Return the three costs of a session of the role of each library, and a bar of its live heap in use."""
-    every = newest_costs(suite, among, role)
+    every, suite = newest_costs(named, among, role), named or SUITE
     found = [one for one in every if LIVE_IN_USE in one.sizes(role)]
     screen = Text()
     screen.append(f"What one {role} session costs", style="bold")
     screen.append(f" · {suite_title(suite)}\n\n")
-    for words in zip(*(split_name(cost.name) for cost in COSTS), strict=True):
+    for words in zip(*(split_name(cost.name) for cost in COSTS if found), strict=True):
         screen.append(f"  {'':<{TITLE_CELLS}}" + "".join(f"{word:>{FIGURE_CELLS}}" for word in words) + "\n")
     for costs in found:
         screen.append_text(library_lines(costs, role, suite, found[-1].sizes(role)[LIVE_IN_USE]))
-    for line in notes(found, [one.stack for one in every if one not in found]):
+    for line in notes(found, [one for one in every if one not in found], named):
         screen.append(f"{line}\n")
     return screen
 
@@ -62,7 +62,7 @@ def bar(share: float, cells: int) -> str:
     return "█" * whole + EIGHTHS[eighths].strip()
 
 
-def notes(found: Sequence[StackCosts], without: Sequence[str]) -> Iterator[str]:
+def notes(found: Sequence[StackCosts], without: Sequence[StackCosts], named: str | None) -> Iterator[str]:
     """Yield what the costs mean, where they are from, what is missing and what to ask next."""
     yield ""
     yield from textwrap.wrap(VOCABULARY, COLUMNS)
@@ -73,5 +73,6 @@ def notes(found: Sequence[StackCosts], without: Sequence[str]) -> Iterator[str]:
         yield f"Library defaults. Bars: live heap in use. Recorded {days}:"
         yield f"  {', '.join(names)}"
     if without:
-        yield f"Not recorded in use: {', '.join(map(stack_title, without))}"
-    yield "One library: tools/cost.py openssl"
+        titles = ", ".join(stack_title(one.stack) for one in without)
+        yield from textwrap.wrap(f"Not recorded in use{' in this suite' if named else ''}: {titles}", COLUMNS)
+    yield f"One library: tools/cost.py openssl{f' --suite {named}' if named else ''}"

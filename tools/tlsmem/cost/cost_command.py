@@ -11,10 +11,12 @@ from tlsmem.base import markdown_embedding, stdout
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import choices, definitions
 from tlsmem.config.libraries import libraries
+from tlsmem.config.suite_variants import split_variant
 from tlsmem.cost.bars import describe_libraries, newest_costs
 from tlsmem.cost.cost_table import cost_table, cost_table_for_pages
-from tlsmem.cost.find_costs import SUITE, find_costs_or_like
+from tlsmem.cost.find_costs import find_chosen_costs
 from tlsmem.cost.library_page import describe_library
+from tlsmem.cost.recorded_table import recorded_table
 from tlsmem.cost.screen import describe_stack
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
@@ -24,35 +26,34 @@ from tlsmem.tables import table_command
 def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Print what was asked for, or write it into a page. Raises ValueError and OSError with a sentence."""
     among = recordings.find_recordings(given.recording)
-    if given.suite and given.suite not in definitions.suites():
-        raise ValueError(f"--suite: no suite {given.suite}{suggest_nearest(given.suite, definitions.suites())}")
+    if given.suite:
+        check_suite(given.suite)
     if given.page:
         deliver_page(given, parser, among)
         return
     stacks = list(dict.fromkeys(recordings.resolve_stack(name, among) for name in given.stacks))
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
-    if given.suite:
-        for stack in stacks:
-            check_suite(stack, given.suite, among)
-    suite = given.suite or SUITE
-    if given.output:
-        draw(stacks, suite, roles[0], among, given.output)
+    if given.recorded:
+        table_command.deliver([recorded_table(stacks, given.suite, among)], given, parser)
         return
-    found = [find_costs_or_like(one, suite, among) for one in stacks]
+    if given.output:
+        draw(stacks, given.suite, roles[0], among, given.output)
+        return
+    found = [find_chosen_costs(one, given.suite, among) for one in stacks]
     if given.format or given.into:
-        found = found or newest_costs(suite, among)
+        found = found or newest_costs(given.suite, among)
         for_pages = given.into or given.format == choices.MARKDOWN
         table_command.deliver([(cost_table_for_pages if for_pages else cost_table)(found, roles)], given, parser)
         return
-    screens = [describe_stack(costs, roles, among, given.explain) for costs in found]
-    show(Text("\n").join(screens or [describe_libraries(suite, roles[0], among)]))
+    screens = [describe_stack(costs, roles, among, given.explain, given.suite) for costs in found]
+    show(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)]))
 
 
-def draw(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path], output: Path) -> None:
+def draw(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[Path], output: Path) -> None:
     """Write the picture, and print the names of its files."""
     from tlsmem.cost import cost_picture  # slow to import, and needed for pictures only
 
-    written = cost_picture.save_picture(stacks, suite, role, among, output)
+    written = cost_picture.save_picture(stacks, named, role, among, output)
     with stdout.exit_on_write_error():
         print(*written, sep="\n")
 
@@ -61,7 +62,7 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
     """Print the page of one library, or write it into a page. Raises ValueError with a sentence."""
     if len(given.stacks) != 1 or given.stacks[0] not in libraries():
         raise ValueError(f"--page takes one library; there are: {', '.join(libraries())}")
-    page = describe_library(given.stacks[0], given.suite or SUITE, among)
+    page = describe_library(given.stacks[0], given.suite, among)
     if given.into:
         markdown_embedding.replace_block(given.into, given, parser, page)
     else:
@@ -69,11 +70,14 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
             print(page)
 
 
-def check_suite(stack: str, suite: str, among: Sequence[Path]) -> None:
-    """Raise ValueError with a sentence when the stack is recorded in use, but not in this suite."""
-    there = recordings.find_suites(stack, among)
-    if there and suite not in there:
-        raise ValueError(f"--suite: {stack} is not recorded in use in {suite}; there are: {', '.join(there)}")
+def check_suite(suite: str) -> None:
+    """Raise ValueError with a sentence when there is no such suite, or when it is a variant of one."""
+    known = definitions.suites()
+    if suite not in known:
+        raise ValueError(f"--suite: no suite {suite}{suggest_nearest(suite, known)}")
+    base, settings = split_variant(suite)
+    if settings:
+        raise ValueError(f"--suite: name the suite itself, {base}; its library options are shown beside its defaults")
 
 
 def show(screen: Text) -> None:

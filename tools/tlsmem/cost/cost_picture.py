@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
 from tlsmem.config.suite_title import suite_difference, suite_title
-from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING
 from tlsmem.plan import recordings
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
@@ -42,22 +42,24 @@ class Group(NamedTuple):
         return stack_title(self.costs.stack) + (f"\n{other}" if other else "")
 
 
-def find_group(stack: str, suite: str, role: Role, among: Sequence[Path]) -> Group | None:
-    """Return a stack's costs in the suite or one like it; None where not all three are recorded."""
-    costs = find_costs_or_like(stack, suite, among)
+def find_group(stack: str, named: str | None, role: Role, among: Sequence[Path]) -> Group | None:
+    """Return a stack's costs, in the named suite; None where not all three are recorded."""
+    costs = find_chosen_costs(stack, named, among)
     sizes = costs.sizes(role)
     return Group(costs, sizes) if len(sizes) == len(COSTS) else None
 
 
-def find_groups(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path]) -> list[Group]:
+def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[Path]) -> list[Group]:
     """Return the groups of these stacks, or of each library's newest release; the least RSS in use first.
 
     Raises ValueError with a sentence when nothing is recorded."""
     there = [stack for path in among for stack in recordings.stacks(path)]
     wanted = stacks or list(newest_releases(there).values())
-    found = [group for stack in wanted if (group := find_group(stack, suite, role, among))]
+    found = [group for stack in wanted if (group := find_group(stack, named, role, among))]
     if not found:
-        raise ValueError(f"no {role} in use is recorded (tools/measure.py deployed-config)")
+        suites = f" in {named}" if named else ""
+        command = "tools/measure.py deployed-config" + (f" --suites {named}" if named else "")
+        raise ValueError(f"no {role} in use is recorded{suites} ({command})")
     return sorted(found, key=lambda group: group.sizes[RSS_IN_USE])
 
 
@@ -98,7 +100,9 @@ def figure(groups: Sequence[Group], suite: str, role: Role) -> Figure:
     return made
 
 
-def save_picture(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path], output: Path) -> list[Path]:
+def save_picture(
+    stacks: Sequence[str], named: str | None, role: Role, among: Sequence[Path], output: Path
+) -> list[Path]:
     """Draw the picture and return the files written. Raises ValueError and OSError with a sentence."""
     with matplotlib.rc_context(STYLE):
-        return save(figure(find_groups(stacks, suite, role, among), suite, role), output)
+        return save(figure(find_groups(stacks, named, role, among), named or SUITE, role), output)

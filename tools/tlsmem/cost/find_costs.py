@@ -1,50 +1,84 @@
-"""Finds what is recorded of a stack's cost: the newest recording that has it in use, and its call stacks."""
+"""Finds what is recorded of a stack's cost: in the suite that was named, or in the stack's usual one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.config import choices
-from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
+from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.plan import recordings
+from tlsmem.plan.recorded_states import RecordedState, RecordedSuite, find_recorded
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
-from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack, base_settings
-from tlsmem.stats.costs import COSTS, Cost
+from tlsmem.stats.configured_stack import AT_REST, IN_USE, NOT_RECORDED, Configuration, ConfiguredStack
+from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.selection import select
-from tlsmem.stats.series import Setting
 
 SUITE = choices.PLAN_SUITE
+EVERY_COST = (COSTS[0], LIVE_AT_REST, *COSTS[1:])  # of states that are not as servers run the stack, too
 
 
 @dataclass(frozen=True)
 class StackCosts:
-    """What is recorded of a stack in a suite; without runs in use every figure is missing."""
+    """What is recorded of a stack in a suite, in one state; without a state every figure is missing."""
 
-    stack: str
-    suite: str
-    recording: Path | None  # None: no recording has it in use
-    roles: dict[Role, ConfiguredStack]
-    records: tuple[Record, ...]  # that the figures are from
+    recorded: RecordedSuite
+    state: RecordedState | None
+
+    @property
+    def stack(self) -> str:
+        """The stack's name."""
+        return self.recorded.stack
+
+    @property
+    def suite(self) -> str:
+        """The suite of the runs."""
+        return self.recorded.suite
+
+    @property
+    def recording(self) -> Path | None:
+        """The recording that has the runs; None where none has."""
+        return self.state.recording if self.state else None
+
+    @property
+    def roles(self) -> dict[Role, ConfiguredStack]:
+        """The stack by role; none where nothing is recorded."""
+        return self.state.roles if self.state else {}
+
+    def describe_state(self) -> str:
+        """Return the state of the sessions in words."""
+        return self.state.describe() if self.state else "not recorded"
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The runs that the figures are from."""
+        return next((one.selection.records for one in self.roles.values()), ())
 
     def figure(self, role: Role, cost: Cost, configuration: Configuration = "default") -> float | Missing:
-        """Return one of the three costs of a session of the role, in bytes."""
+        """Return one of the costs of a session of the role, in bytes."""
         stack = self.roles.get(role)
-        return cost.figure(stack, configuration) if stack else Missing(f"not recorded: {self.command}")
+        if not self.state or not stack:
+            return Missing(f"not recorded; {self.recorded.advice.sentence}")
+        if not self.state.is_in_use and cost not in (LIVE_AT_REST, RSS_AT_REST):
+            return Missing("not recorded in use")
+        if self.state.setting.roles != "split" and cost in RSS_COSTS:
+            return Missing("not recorded of one role: a process holds both")
+        size = cost.figure(stack, configuration)
+        return Missing(f"not recorded; {self.recorded.advice.sentence}") if size == NOT_RECORDED else size
 
     def sizes(self, role: Role, configuration: Configuration = "default") -> dict[Cost, float]:
         """Return those of the three costs that are recorded, in bytes."""
         figures = {cost: self.figure(role, cost, configuration) for cost in COSTS}
         return {cost: size for cost, size in figures.items() if not isinstance(size, Missing)}
 
-    @property
-    def command(self) -> str:
-        """The command that records what is missing."""
-        return f"tools/measure.py deployed-config --stacks {self.stack}"
+    def has_rss(self, configuration: Configuration) -> bool:
+        """Return whether RSS of any role is recorded in the configuration."""
+        figures = (self.figure(role, cost, configuration) for role in self.roles for cost in RSS_COSTS)
+        return any(not isinstance(one, Missing) for one in figures)
 
     @property
     def sessions(self) -> list[int]:
@@ -55,47 +89,60 @@ class StackCosts:
     @property
     def window(self) -> int | str | None:
         """How many handshakes were under way at a time; None where nothing is recorded."""
-        return next((one.setting.window for one in self.roles.values()), None)
+        return self.state.setting.window if self.state else None
 
 
 def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
-    """Return what the newest recording has of the stack in use, in the suite and its variants.
+    """Return what the newest recording has of the stack as servers run it, in this suite and no other.
 
     Raises ValueError with a sentence when no recording has the stack."""
-    known = [path for path in among if recordings.load_stack(path, stack)]
-    if not known:
+    if not any(recordings.load_stack(path, stack) for path in among):
         raise ValueError(recordings.describe_unknown(stack, among))
-    for path in known:
-        runs = [run for run in recordings.load_stack(path, stack) if is_in_use(run, suite)]
-        setting = choose_setting(runs)
-        if setting:
-            selection = select(runs, [stack])
-            roles = {role: ConfiguredStack(selection, stack, setting, role) for role in setting.processes}
-            return StackCosts(stack, suite, path, roles, selection.records)
-    return StackCosts(stack, suite, None, {}, ())
+    recorded = find_recorded(stack, suite, among)
+    return StackCosts(recorded, recorded.deployed)
 
 
 def find_costs_or_like(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
-    """Return the costs in the suite; where they are not recorded, in the stack's usual one."""
+    """Return the costs in the suite; where they are not recorded, in the stack's usual one.
+
+    Only for where no suite was named: what is shown must mark the other suite."""
     found = find_costs(stack, suite, among)
-    if found.recording:
+    if found.state:
         return found
     usual = find_costs(stack, recordings.usual_suite(stack, among), among)
-    return usual if usual.recording else found
+    return usual if usual.state else found
 
 
-def is_in_use(run: Record, suite: str) -> bool:
-    """Return whether the run is of memory, in a variant of the suite, and its sessions carried full records."""
-    return run.scenario == "memory" and split_variant(run.suite)[0] == suite and has_full_records(run)
+def find_chosen_costs(stack: str, suite: str | None, among: Sequence[Path]) -> StackCosts:
+    """Return the costs in the suite that was named, and in no other; in the usual one where none was named."""
+    return find_costs(stack, suite, among) if suite else find_costs_or_like(stack, SUITE, among)
 
 
-def choose_setting(runs: Sequence[Record]) -> Setting | None:
-    """Return the setting with a process for each role and few handshakes at a time; None where there is none."""
-    if not any(run.status == "measured" for run in runs):
-        return None
-    found = [one for one in base_settings(select(runs)) if one.roles == "split" and one.window != "all"]
-    plain = [one for one in found if (one.allocator, one.env, one.cpu) == ("system", "lab", "all")]
-    return plain[0] if plain else None
+class StateCosts(NamedTuple):
+    """Costs in another state than servers run the stack in, in one configuration."""
+
+    costs: StackCosts
+    configuration: Configuration
+
+
+def find_other_states(costs: StackCosts) -> list[StateCosts]:
+    """Return what is recorded in the same suite in other states than servers run the stack in: those that have a figure
+    which no state before has. Live heap depends neither on how many handshakes run at a time nor on processes."""
+    found: list[StateCosts] = []
+    known: set[tuple] = set()
+    for state in costs.recorded.states:
+        one = StackCosts(costs.recorded, state)
+        for configuration in () if state.is_as_deployed else state.configurations:
+            figures = {
+                (role, cost, configuration, state.setting.window if cost in RSS_COSTS else None)
+                for role in one.roles
+                for cost in EVERY_COST
+                if not isinstance(one.figure(role, cost, configuration), Missing)
+            }
+            if not figures <= known:
+                found.append(StateCosts(one, configuration))
+                known |= figures
+    return found
 
 
 def find_parts(stack: str, suite: str, role: Role, among: Sequence[Path], phase: str = IN_USE) -> dict[str, float]:

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from tlsmem.config import choices
 from tlsmem.config.libraries import Library, libraries, newest_releases, stack_title
+from tlsmem.config.recording_command import Advice
 from tlsmem.config.releases import group_by_library
 from tlsmem.cost.cost_table import CostRow, cost_column, cost_table
-from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts, find_parts_at_rest
+from tlsmem.cost.find_costs import StackCosts, find_chosen_costs, find_costs, find_parts, find_parts_at_rest
 from tlsmem.cost.screen import (
     LARGEST_PARTS,
+    advise_parts,
     describe_rss_runs,
     describe_sum,
     format_bytes,
@@ -36,13 +38,13 @@ class Parts(NamedTuple):
     sizes: dict[str, float]
 
 
-def describe_library(key: str, suite: str, among: Sequence[Path]) -> str:
+def describe_library(key: str, named: str | None, among: Sequence[Path]) -> str:
     """Return the page as Markdown, below its heading. Raises ValueError with a sentence when nothing is recorded."""
     library = libraries()[key]
     releases = find_releases(key, library, among)
     if not releases:
         raise ValueError(f"{key}: no recording has it")
-    found = [find_costs_or_like(stack, suite, among) for stack in releases]
+    found = [find_chosen_costs(stack, named, among) for stack in releases]
     newest = found[-1]
     paragraphs = (
         *cost_section(newest),
@@ -66,7 +68,7 @@ def cost_section(newest: StackCosts) -> Iterator[str]:
     title, in_use = stack_title(newest.stack), newest.sizes(SERVER).get(RSS_IN_USE)
     if in_use is None:
         yield f"## {title}: not recorded in use"
-        yield f"To record it: `{newest.command}`."
+        yield advice_sentence(newest.recorded.advice)
         return
     yield f"## A server session of {title} takes {format_bytes(in_use)} of RSS in use"
     yield format_table(cost_table([newest], sorted(ROLES, reverse=True)))
@@ -78,7 +80,7 @@ def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) ->
     parts = next(recorded_parts(releases, suite, among), None)
     yield "## What the bytes are for"
     if not parts:
-        yield f"Not recorded. To record it: `tools/measure.py in-use-sites --stacks {releases[-1]}`."
+        yield f"Not recorded. {advice_sentence(advise_parts(releases[-1], suite))}"
         return
     total = sum(parts.sizes.values())
     made = Table("parts", f"What a server session of {stack_title(parts.stack)} holds {parts.state}, live heap", "", [])
@@ -89,7 +91,7 @@ def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) ->
     ]
     made.add_rows(largest_parts(parts.sizes, LARGEST_PARTS))
     yield format_table(made)
-    live = find_costs_or_like(parts.stack, suite, among).figure(SERVER, LIVE_IN_USE)
+    live = find_costs(parts.stack, suite, among).figure(SERVER, LIVE_IN_USE)
     if parts.state == "in use" and (note := describe_sum(parts.sizes, live)):
         yield note
     yield "[Buckets](../../explanation/buckets.md) says what each part is."
@@ -125,7 +127,8 @@ def options_section(library: Library, newest: StackCosts) -> Iterator[str]:
         yield f"{library.name} documents no option at run time that holds less without a change on the wire. {more}"
         return
     if not newest.sizes(SERVER, "low memory"):
-        yield f"{library.low_memory}: not recorded of {stack_title(newest.stack)}. To record it: `{newest.command}`."
+        advice = advice_sentence(newest.recorded.advice)
+        yield f"{library.low_memory}: not recorded of {stack_title(newest.stack)}. {advice}"
         return
     made = Table("options", f"{stack_title(newest.stack)} with {library.low_memory}", "", [])
     made.columns = [
@@ -138,6 +141,11 @@ def options_section(library: Library, newest: StackCosts) -> Iterator[str]:
     made.add_rows(lowered_costs(newest))
     yield format_table(made)
     yield more
+
+
+def advice_sentence(advice: Advice) -> str:
+    """Return how something is recorded as a sentence of Markdown."""
+    return f"To record it: `{advice.command}`." if advice.command else f"It cannot be recorded: {advice.reason}."
 
 
 def lowered_costs(newest: StackCosts) -> Iterator[tuple[Role, Cost, float, float]]:

@@ -7,18 +7,30 @@ from pathlib import Path
 from rich.text import Text
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.suite_title import suite_difference, suite_title
-from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts
+from tlsmem.cost.find_costs import (
+    EVERY_COST,
+    SUITE,
+    StackCosts,
+    find_costs,
+    find_costs_or_like,
+    find_other_states,
+    find_parts,
+)
 from tlsmem.plan import recordings
+from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
-from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_IN_USE, Cost
+from tlsmem.stats.costs import COSTS, LIVE_AT_REST, LIVE_IN_USE, RSS_IN_USE, Cost
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import RuntimeHeap
 from tlsmem.tables.settings import dates
 
 GIB = 2**30
 BAR_CELLS = 20
+TITLE_CELLS = 43
+COMPARED = (LIVE_IN_USE, RSS_IN_USE)  # with other libraries
 LARGEST_PARTS = 3
 MANY = 100_000  # connections, of the line that leads to plan.py
 NOT_RECORDED = "not recorded"
@@ -34,37 +46,88 @@ def format_bytes(figure: float | Missing) -> str:
     return NOT_RECORDED if isinstance(figure, Missing) else f"{figure:,.0f} B"
 
 
-def describe_stack(costs: StackCosts, roles: Sequence[Role], among: Sequence[Path], explain: bool) -> Text:
-    """Return the screen of one stack: its three costs, what it consists of, and how it compares."""
+def describe_stack(
+    costs: StackCosts, roles: Sequence[Role], among: Sequence[Path], explain: bool, named: str | None = None
+) -> Text:
+    """Return the screen of one stack: its three costs, what it consists of, and how it compares; where these are not
+    recorded in the named suite, what is."""
     screen = Text()
     screen.append(stack_title(costs.stack), style="bold")
-    screen.append(f" · {suite_title(costs.suite)}\n")
+    screen.append(f" · {suite_title(costs.suite)}" + (f" ({named})" if named else "") + "\n")
+    if not costs.state:
+        screen.append_text(other_states_lines(costs, roles))
+        screen.append_text(explain_lines(costs, roles, among, explain))
+        return screen.append("\nWhat is recorded, by suite: tools/cost.py --recorded " + costs.stack + "\n")
+    if not named and costs.suite != SUITE:
+        screen.append(f"It is not recorded in the usual suite, {SUITE}.\n")
     screen.append("One session, the library's defaults:\n\n")
     screen.append_text(cost_lines(costs, roles, "default", bold=True))
     screen.append_text(low_memory_lines(costs, roles))
     screen.append_text(explain_lines(costs, roles, among, explain))
-    screen.append_text(comparison_lines(costs, roles[0], among))
+    screen.append_text(comparison_lines(costs, roles[0], among, named))
     for line in closing_lines(costs, roles[0]):
         screen.append(f"{line}\n")
     return screen
 
 
-def cost_lines(costs: StackCosts, roles: Sequence[Role], configuration: Configuration, bold: bool = False) -> Text:
-    """Return a line for each of the three costs, a column for each role."""
+def other_states_lines(costs: StackCosts, roles: Sequence[Role]) -> Text:
+    """Return that a stack is not recorded as servers run it, how to record it, and what is recorded in the suite."""
+    advice, others = costs.recorded.advice, find_other_states(costs)
+    lines = Text("\nNot recorded in this suite as servers run it (in use, with the library's\n")
+    lines.append("tickets, 100 handshakes at a time). ")
+    lines.append_text(advice_lines(advice))
+    for one, configuration in others:
+        assert one.state
+        state, how = one.state.describe(), describe_configuration(one.suite, configuration)
+        lines.append(f"\n{state[0].upper()}{state[1:]}, {'library defaults' if how == 'default' else how}:\n\n")
+        lines.append_text(cost_lines(one, roles, configuration, of=EVERY_COST))
+        lines.append(f"  {describe_origin(one)}\n", style="dim")
+    if any(one.window == "all" and one.has_rss(configuration) for one, configuration in others):
+        lines.append("\nRSS is higher after concurrent handshakes: glibc keeps pages that they used.\n")
+    if costs.recorded.elsewhere:
+        lines.append(f"\nOther recorded runs of this suite: {', '.join(costs.recorded.elsewhere)}\n")
+    return lines
+
+
+def advice_lines(advice: Advice) -> Text:
+    """Return how something is recorded, or why it cannot be."""
+    way = advice.command or textwrap.fill(str(advice.reason), 76, subsequent_indent="  ")
+    return Text(f"{'To record it' if advice.command else 'It cannot be recorded'}:\n  {way}\n")
+
+
+def describe_origin(costs: StackCosts) -> str:
+    """Return the recording of a state, and the campaign that it is of."""
+    assert costs.state
+    where = recordings.display_name(costs.state.recording)
+    return f"{where}, campaign {costs.state.campaign}" if costs.state.campaign else where
+
+
+def cost_lines(
+    costs: StackCosts,
+    roles: Sequence[Role],
+    configuration: Configuration,
+    bold: bool = False,
+    of: Sequence[Cost] = COSTS,
+) -> Text:
+    """Return a line for each of the costs, a column for each role; of those beside the three only what is recorded."""
     lines = Text(f"  {'':<18}" + "".join(f"{role:>14}" for role in roles) + "\n")
-    for cost in COSTS:
+    for cost in of:
+        figures = [costs.figure(role, cost, configuration) for role in roles]
+        if of != COSTS and all(isinstance(one, Missing) for one in figures):
+            continue
         lines.append(f"  {cost.name:<18}")
-        for role in roles:
-            size = format_bytes(costs.figure(role, cost, configuration))
-            lines.append(f"{size:>14}", style="bold" if bold else "")
-        lines.append(f"   {describe_cost(costs, cost)}\n", style="dim")
+        for size in figures:
+            lines.append(f"{format_bytes(size):>14}", style="bold" if bold else "")
+        lines.append(f"   {describe_cost(costs, cost)}".rstrip() + "\n", style="dim")
     return lines
 
 
 def describe_cost(costs: StackCosts, cost: Cost) -> str:
     """Return what to know of the figure: a runtime's own live heap is not exact to the byte."""
-    by_runtime = any(isinstance(stack.heaps["default"], RuntimeHeap) for stack in costs.roles.values())
-    return "by the runtime itself" if cost is LIVE_IN_USE and by_runtime else FOLLOWING[cost.key]
+    by_runtime = any(isinstance(heap, RuntimeHeap) for stack in costs.roles.values() for heap in stack.heaps.values())
+    if cost in (LIVE_IN_USE, LIVE_AT_REST) and by_runtime:
+        return "by the runtime itself"
+    return FOLLOWING[cost.key] if costs.state and costs.state.is_as_deployed else ""
 
 
 def low_memory_lines(costs: StackCosts, roles: Sequence[Role]) -> Text:
@@ -83,8 +146,8 @@ def explain_lines(costs: StackCosts, roles: Sequence[Role], among: Sequence[Path
         parts = find_parts(costs.stack, costs.suite, role, among)
         if not parts:
             if explain:
-                lines.append(f"\nA {role} session by parts: {NOT_RECORDED}; to record it:\n")
-                lines.append(f"  tools/measure.py in-use-sites --stacks {costs.stack}\n")
+                advice = advise_parts(costs.stack, costs.suite)
+                lines.append(f"\nA {role} session by parts: {NOT_RECORDED}. ").append_text(advice_lines(advice))
             continue
         heading = "what its live heap in use is for" if explain else "the three largest parts of its live heap in use"
         lines.append(f"\nA {role} session: {heading}\n\n")
@@ -117,27 +180,30 @@ def largest_parts(parts: dict[str, float], number: int) -> list[tuple[str, float
     return ordered[:number] + ([("everything else", rest)] if rest else [])
 
 
-def comparison_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> Text:
-    """Return how many times as much as the newest releases of other libraries a session holds."""
-    ours, library = costs.sizes(role).get(LIVE_IN_USE), libraries().get(library_key(costs.stack))
-    rows = list(other_libraries(costs, role, among))
-    if ours is None or not rows:
+def comparison_lines(costs: StackCosts, role: Role, among: Sequence[Path], named: str | None) -> Text:
+    """Return what a session of the newest releases of other libraries holds, and how many times as much ours is: of
+    each quantity."""
+    ours, rows = costs.sizes(role), [*other_libraries(costs, role, among, named)]
+    if LIVE_IN_USE not in ours or not rows:
         return Text()
-    lines = Text(f"\nA {role} session of other libraries, live heap in use\n\n")
-    for title, size in sorted(rows, key=lambda row: row[1]):
-        compared = compare_sizes(library.name if library else costs.stack, ours, size)
-        lines.append(f"  {title:<34}{size:>11,.0f} B  {compared}\n")
+    lines = Text(f"\nA {role} session of other libraries, and how many times as much this one holds\n\n")
+    lines.append(f"  {'':<{TITLE_CELLS}}{'live heap in use':>17}{'RSS in use':>17}\n")
+    for title, sizes in sorted(rows, key=lambda row: row[1][LIVE_IN_USE]):
+        cells = (compare_sizes(ours.get(cost), sizes.get(cost)) for cost in COMPARED)
+        lines.append(f"  {title:<{TITLE_CELLS}}{''.join(f'{cell:>17}' for cell in cells)}\n")
     return lines
 
 
-def other_libraries(costs: StackCosts, role: Role, among: Sequence[Path]) -> Iterator[tuple[str, float]]:
-    """Yield title and live heap in use of the newest release of each other library."""
+def other_libraries(
+    costs: StackCosts, role: Role, among: Sequence[Path], named: str | None
+) -> Iterator[tuple[str, dict[Cost, float]]]:
+    """Yield title and costs of the newest release of each other library: in the named suite only; where none was named
+    in the usual one of each, which its title then has."""
     there = [stack for path in among for stack in recordings.stacks(path)]
     for key, stack in newest_releases(there).items():
-        other = find_costs_or_like(stack, costs.suite, among)
-        size = other.sizes(role).get(LIVE_IN_USE)
-        if key != library_key(costs.stack) and size is not None:
-            yield title_in_suite(other, costs.suite), size
+        other = find_costs(stack, named, among) if named else find_costs_or_like(stack, costs.suite, among)
+        if key != library_key(costs.stack) and LIVE_IN_USE in other.sizes(role):
+            yield title_in_suite(other, costs.suite), other.sizes(role)
 
 
 def title_in_suite(costs: StackCosts, suite: str) -> str:
@@ -146,12 +212,11 @@ def title_in_suite(costs: StackCosts, suite: str) -> str:
     return stack_title(costs.stack) + (f", {other}" if other else "")
 
 
-def compare_sizes(name: str, ours: float, theirs: float) -> str:
-    """Return how our size compares with theirs, in words."""
-    ratio = ours / theirs
-    if abs(ratio - 1) < 0.05:
-        return f"{name}: about the same"
-    return f"{name}: {ratio:.1f} times as much" if ratio > 1 else f"{name}: {ratio:.0%} of it"
+def compare_sizes(ours: float | None, theirs: float | None) -> str:
+    """Return their size, and how many times as much ours is: `7,637 B   7.1x`."""
+    if theirs is None:
+        return NOT_RECORDED
+    return f"{theirs:,.0f} B{'' if ours is None else f'{ours / theirs:.1f}x':>6}"
 
 
 def closing_lines(costs: StackCosts, role: Role) -> Iterator[str]:
@@ -180,9 +245,17 @@ def describe_rss_runs(costs: StackCosts) -> str:
 
 
 def missing_sentence(costs: StackCosts, role: Role) -> str | None:
-    """Return why something is missing, or the command that records it; None where nothing is missing."""
+    """Return why something is missing, or how it is recorded; None where nothing is missing."""
     missing = [one.reason for cost in COSTS if isinstance(one := costs.figure(role, cost), Missing)]
     if not missing:
         return None
     reasons = {reason for reason in missing if NOT_RECORDED not in reason}
-    return f"Missing: {'; '.join(sorted(reasons))}" if reasons else f"To record what is missing:\n  {costs.command}"
+    if reasons:
+        return f"Missing: {'; '.join(sorted(reasons))}"
+    advice = costs.recorded.advice
+    return f"To record what is missing:\n  {advice.command}" if advice.command else f"Missing: {advice.sentence}"
+
+
+def advise_parts(stack: str, suite: str) -> Advice:
+    """Return how the call stacks of a session in use are recorded."""
+    return advise_recording("in-use-sites", stack, suite, meter="sites")
