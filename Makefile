@@ -212,10 +212,12 @@ figures: setup ## every table and picture of README and docs again, each by the 
 	done | awk '!drawn[$$0]++' | bash -eux
 
 .PHONY: docs
-docs: setup build/docs-venv/ready ## the documentation as a site with the report in it, in build/docs; a link that leads nowhere fails
+docs: setup build/docs-venv/ready ## the documentation as a site with the report in it, in build/docs; a link that leads nowhere fails, and a name that the site changes
 	@rm -rf build/docs-extra
 	@.venv/bin/python tools/report.py --format directory --out build/docs-extra/report >/dev/null
 	@build/docs-venv/bin/sphinx-build -q -W --keep-going -b html -d build/docs-cache docs build/docs
+	@! grep -rnoE --include='*.html' --exclude-dir=report '.{0,40}(mailto:|–[a-z]).{0,40}' build/docs || \
+	    { echo 'docs: the pages above show an option with a dash for its --, or a stack as an address of mail: see docs/conf.py and docs/command_parsers.py' >&2; false; }
 	@echo 'docs: build/docs/index.html'
 
 .PHONY: setup-core

@@ -37,8 +37,12 @@ def rewrite_texts(parser: argparse.ArgumentParser) -> None:
 
 
 def escape(text: str) -> str:
-    """Return text as reStructuredText: its backquotes mark code, and no other sign has a meaning."""
+    """Return text as reStructuredText: its backquotes mark code, and nothing else has a meaning.
+
+    Indented lines, `  NAME  what it is`, become a list of definitions."""
+    text = re.sub(r"^  (\S+) +(\S.*)$", r"\1\n  \2", text, flags=re.MULTILINE)
+    text = re.sub(r"^(\S.*:)\n(?=\S+\n  \S)", r"\1\n\n", text, flags=re.MULTILINE)
     parts = re.split(r"`([^`\n]+)`", text)
     return "".join(
-        f"``{part}``" if number % 2 else re.sub(r"([\\*_|`])", r"\\\1", part) for number, part in enumerate(parts)
+        f"``{part}``" if number % 2 else re.sub(r"([\\*_|`@])", r"\\\1", part) for number, part in enumerate(parts)
     )
