@@ -196,8 +196,8 @@ def test_no_backtick_is_seen_and_long_cells_are_folded(opened):
     for text in page.locator(".caption, .notes, .remarks").all_inner_texts():
         assert "`" not in text
     assert page.locator(".caption code", has_text="tools/measure.py").count() == 1
-    page.locator("#card-settings").scroll_into_view_if_needed()
-    flags = page.locator("#table-settings td details").first
+    page.locator("#card-machines").scroll_into_view_if_needed()
+    flags = page.locator("#table-machines td details").first
     short = flags.bounding_box()["height"]
     flags.locator("summary").press("Enter")
     assert flags.bounding_box()["height"] > short and short < 60
