@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 PAGES = Path(__file__).resolve().parents[2] / "build/pages"
 
 Open = Callable[..., Page]
+expect.set_options(timeout=30_000)  # of what is to be seen: a busy machine needs more than the usual five seconds
 
 
 @contextmanager

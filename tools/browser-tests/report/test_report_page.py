@@ -134,6 +134,53 @@ def test_what_is_chosen_can_be_linked_to(opened):
     expect(heading(filtered, "established")).to_have_attribute("aria-sort", "descending")
 
 
+@pytest.mark.parametrize("name", ["report.html", "report-small.html"])
+@pytest.mark.parametrize("way", ["ascending", "descending"])
+def test_a_link_to_a_sorted_table_sorts_its_rows(opened, name, way):
+    page = opened(f"{name}#card-cost?all=1&sort=established+{way}")
+    expect(rows(page).first).to_be_visible()
+    page.wait_for_timeout(500)  # for whatever else draws the table
+    numbers = [leading(text) for text in column(page, "established") if not text.startswith("–")]
+    assert numbers == sorted(numbers, reverse=way == "descending") and len(set(numbers)) > 5
+    expect(heading(page, "established")).to_have_attribute("aria-sort", way)
+    heading(page, "established").get_by_role("button").click()  # once, and not once for each time it was drawn
+    expect(heading(page, "established")).not_to_have_attribute("aria-sort", way)
+
+
+def test_a_link_to_the_second_table_of_a_card_shows_it(opened):
+    page = opened("report-small.html#card-cost?table=1&q=rustls")
+    expect(rows(page, "cost-rss").first).to_be_visible()
+    page.wait_for_timeout(500)
+    expect(page.locator("#table-cost-heap")).to_be_hidden()
+    assert all("rustls" in stack for stack in column(page, "stack", "cost-rss"))
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW, (900, 700)])
+def test_what_a_link_leads_to_stands_below_the_contents(opened, size):
+    page = opened("report.html", size)
+    for section in page.locator("main > section").evaluate_all("all => all.map(one => one.id)"):
+        page.evaluate("id => document.getElementById(id).scrollIntoView()", section)
+        page.wait_for_timeout(200)
+        page.evaluate("id => document.getElementById(id).scrollIntoView()", section)  # charts were drawn meanwhile
+        sticky = page.locator("#contents").evaluate("one => getComputedStyle(one).position === 'sticky'")
+        covered = page.locator("#contents").bounding_box()["height"] if sticky else 0
+        top = page.locator(f"#{section} > h2").bounding_box()["y"]
+        assert top >= covered or section == "answer"
+
+
+def test_charts_open_on_a_recording_that_shows_something(opened):
+    page = opened("report.html")
+    page.locator("#residuals").scroll_into_view_if_needed()
+    spots = page.locator("#residuals-chart .residuals-mark")
+    expect(spots.first).to_be_visible()
+    counts = spots.evaluate_all("all => all.map(one => one.getAttribute('aria-label').match(/N = ([\\d,]+)/)[1])")
+    assert len({*counts}) > 2
+    page.locator("#waterfall").scroll_into_view_if_needed()
+    expect(page.locator(".waterfall-mark").first).to_be_visible()
+    first = page.locator(".waterfall-mark").evaluate_all("all => all.slice(0, 4).map(one => one.ariaLabel)")
+    assert not any("not known" in label for label in first)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 def test_axe_finds_nothing(opened, size, scheme):
@@ -259,8 +306,10 @@ def test_a_column_filters_rows_and_meters_share_it(opened):
     assert {*column(page, "role")} == {"client"}
     page.locator(COST).get_by_role("button", name="RSS").click()
     expect(page.locator("#table-cost-heap")).to_be_hidden()
-    assert {*column(page, "role", "cost-rss")} == {"client"} and rows(page, "cost-rss").count() == found
+    expect(rows(page, "cost-rss")).to_have_count(found)
+    assert {*column(page, "role", "cost-rss")} == {"client"}
     page.locator(COST).get_by_role("button", name="allocator statistics").click()
+    expect(rows(page, "cost-books").first).to_be_visible()
     assert {*column(page, "role", "cost-books")} == {"client"}
 
 

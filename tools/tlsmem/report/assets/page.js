@@ -99,6 +99,12 @@ function keepInView() {
   for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, release, { once: true });
   setTimeout(release, SETTLED);
 }
+// What is linked to stands below the contents, however many lines they take.
+const contents = byId("contents");
+new ResizeObserver(() => {
+  const covered = getComputedStyle(contents).position === "sticky" ? contents.offsetHeight : 0;
+  document.documentElement.style.scrollPaddingTop = `${covered + 12}px`;
+}).observe(contents);
 addEventListener("load", keepInView);
 addEventListener("hashchange", () => {
   readAddress();

@@ -194,7 +194,7 @@ class Card {
     tools.append(...(this.switch ? [this.switch] : []), this.query, this.selects, this.all, this.count, this.copier("Markdown"), this.copier("CSV"));
     tools.hidden = false;
     report.choosable(this.id, (asked) => this.choose(asked));
-    report.near(card, () => this.seen ?? this.show(0));
+    report.near(card, () => this.wanted ?? this.show(0));
   }
 
   copier(name) {
@@ -205,14 +205,20 @@ class Card {
     return button;
   }
 
+  // Made once, whoever asks while it is inflated: two would draw into the same table, each in its own order.
+  rows(box) {
+    const made = async () => Object.assign(new Rows(box, JSON.parse(await report.inflated(`${box.id}-packed`))), { changed: () => this.keep() });
+    if (!this.tables.has(box)) this.tables.set(box, made());
+    return this.tables.get(box);
+  }
+
   async show(at) {
     const box = this.boxes[at];
-    if (!this.tables.has(box)) {
-      this.tables.set(box, new Rows(box, JSON.parse(await report.inflated(`${box.id}-packed`))));
-      this.tables.get(box).changed = () => this.keep();
-    }
+    this.wanted = at;
+    const found = await this.rows(box);
+    if (this.wanted !== at) return this.show(this.wanted); // another was asked for meanwhile
     for (const other of this.boxes) other.hidden = other !== box;
-    this.seen = this.tables.get(box);
+    this.seen = found;
     [...(this.switch?.children ?? [])].forEach((button, other) => (button.ariaPressed = `${other === at}`));
     const { rows, first } = this.seen;
     this.query.hidden = rows.length < SHORT;
