@@ -237,6 +237,27 @@ def test_bars_of_the_waterfall_are_the_table_s_figures():
     assert all(why for one in drawn for step, why in zip(one["steps"], one["whys"], strict=True) if step is None)
 
 
+def test_residuals_open_where_lines_have_the_most_points():
+    def group(recording, suite, many, usual=True):
+        points = [[sessions, 1] for sessions in range(many)]
+        lines = [{"stack": OPENSSL, "fits": {"established": {"points": points}}}]
+        return {"recording": recording, "suite": suite, "usual": usual, "opens": [OPENSSL], "lines": lines}
+
+    newest = [group("newest", SUITE, 2), group("newest", SUITE, 9, usual=False)]
+    older = [group("older", "tls12-rsa-aes256", 4), group("older", SUITE, 4), group("oldest", SUITE, 4)]
+    assert residuals_section.find_first([*newest, *older]) is older[1]
+    assert residuals_section.find_first(newest) is newest[0]
+
+
+def test_the_waterfall_opens_where_the_most_stacks_have_every_stage():
+    def row(recording, suite, *steps):
+        return {"recording": recording, "names": {"suite": suite}, "setting": "as usual", "steps": [*steps]}
+
+    newest = [row("newest", SUITE, None, 2, 3, 4), row("newest", SUITE, 1, 2, 3, 4)]
+    older = [row("older", suite, 1, 2, 3, 4) for suite in ("tls12-rsa-aes256", SUITE) for _ in range(2)]
+    assert waterfall_section.find_first([*newest, *older]) is older[2]
+
+
 def test_without_npm_the_page_has_no_flamegraphs_and_says_why(monkeypatch, capsys):
     def missing():
         raise BuildFailed("npm is not installed")

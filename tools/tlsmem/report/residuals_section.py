@@ -117,7 +117,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         (read_asset("charts.css"), read_asset("residuals.css")),
     )
     html = Markup(read_asset("residuals.html"))
-    packed = pack_json({"groups": groups, "quantities": list(RSS_PHASES)})
+    packed = pack_json({"groups": groups, "opens": groups.index(find_first(groups)), "quantities": list(RSS_PHASES)})
     files = tuple(pictures(recordings, groups))
     return Section("residuals", TITLE, html, packed=packed, scripts=scripts, styles=styles, files=files)
 
@@ -129,7 +129,7 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         there = [group for group in groups if group["recording"] == (one.name if several else "")]
         if not there:
             continue
-        first = next((group for group in there if group["usual"] and group["suite"].startswith("tls13")), there[0])
+        first = find_first(there)
         lines = [line for line in first["lines"] if line["stack"] in first["opens"] and line["fits"]]
         lines = lines or [line for line in first["lines"] if line["fits"]][:MOST]
         quantity = next(name for name in RSS_PHASES if any(name in line["fits"] for line in lines))
@@ -139,6 +139,17 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         says = f"RSS of every run, the fitted line, and the residuals: {about}."
         named = f"residuals-{one.name}" if several else "residuals"
         yield Picture(named, TITLE, says, first["command"], drawn)
+
+
+def find_first(groups: Sequence[dict]) -> dict:
+    """Return what the chart opens with: of the usual groups the first whose lines have the most numbers of sessions."""
+
+    def informative(group: dict) -> tuple:
+        lines = [line for line in group["lines"] if line["stack"] in group["opens"] and line["fits"]]
+        points = min((len(fit["points"]) for line in lines for fit in line["fits"].values()), default=0)
+        return group["usual"], points, len(lines), group["suite"].startswith("tls13")
+
+    return max(groups, key=informative)
 
 
 def opens(stacks: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ import base64
 import re
 import zlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -42,6 +43,11 @@ class ShownTable(NamedTuple):
     command: str  # that makes it again
     group: str | None = None  # tables of one group stand in one card, with a switch between them
     label: str = ""  # of its button in that switch
+
+    def of_recording(self, name: str) -> "ShownTable":
+        """Return it as one of the same table of several recordings, which stand in one card."""
+        table = replace(self.table, name=f"{self.table.name}-{name}", title=f"{self.table.title}: {name}")
+        return ShownTable(table, self.command, self.group or self.table.name, name)
 
 
 class Picture(NamedTuple):

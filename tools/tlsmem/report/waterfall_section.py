@@ -1,8 +1,8 @@
 """From requested to resident: of every stack and allocator what was asked for, and what became of it, as bars."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from markupsafe import Markup
@@ -125,7 +125,8 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     html = Markup(read_asset("waterfall.html")).format(at=ESTABLISHED)
     stages = [[key, name, MEANS[key]] for key, name in STAGES.items()]
-    packed = pack_json({"rows": rows, "stages": stages, "between": BETWEEN})
+    opens = rows.index(find_first(rows))
+    packed = pack_json({"rows": rows, "opens": opens, "stages": stages, "between": BETWEEN})
     shown = tuple(shown_table(one, table, several) for one, table in found)
     scripts, styles = (
         (read_asset("charts.js"), read_asset("waterfall.js")),
@@ -138,8 +139,8 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Picture:
     """Of a recording what the page shows of it at first."""
     there = [row for row in rows if row["recording"] == (recording.name if several else "")]
-    first = next((row for row in there if row["names"]["suite"].startswith("tls13")), there[0])
-    shown = [row for row in there if all(of(row) == of(first) for of in (row_suite, lambda row: row["setting"]))]
+    first = find_first(there)
+    shown = [row for row in there if chart_of(row) == chart_of(first)]
     stacks = [row["names"]["stack"] for row in shown]
     shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
     below = f"{describe_machine(recording.records[0])}. Recorded {dates(recording.records)}."
@@ -148,6 +149,17 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
     name = f"waterfall-{recording.name}" if several else "waterfall"
     drawn = partial(figure, shown, [*STAGES.values()], BETWEEN, below)
     return Picture(name, TITLE, says, command, drawn)
+
+
+def find_first(rows: Sequence[dict]) -> dict:
+    """Return a row of the chart that a page opens with: the first in which the most stacks have every stage."""
+    whole = Counter(chart_of(row) for row in rows if None not in row["steps"])
+    return max(rows, key=lambda row: (whole[chart_of(row)], row_suite(row).startswith("tls13")))
+
+
+def chart_of(row: dict) -> tuple[str, str, str]:
+    """Return what the rows of one chart have in common."""
+    return row["recording"], row_suite(row), row["setting"]
 
 
 def row_suite(row: dict) -> str:
@@ -160,10 +172,8 @@ def recording_table(recording: Recording) -> Table | None:
 
 def shown_table(recording: Recording, table: Table, several: bool) -> ShownTable:
     """Of each recording one: slopes of two machines are never in one table."""
-    named = f"waterfall-{recording.name}" if several else "waterfall"
-    title = f"{table.title}: {recording.name}" if several else table.title
-    command = f"tools/tabulate.py {recording_arguments(recording)} --table waterfall"
-    return ShownTable(replace(table, name=named, title=title), command, "waterfall", recording.name)
+    shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table waterfall", "waterfall")
+    return shown.of_recording(recording.name) if several else shown
 
 
 def chart_rows(table: Table, recording: str) -> Iterator[dict]:

@@ -161,7 +161,7 @@ function change(what) {
 report.near(report.section("residuals"), () => report.unpacked("residuals").then((found) => {
   ({ groups, quantities } = found);
   element("as-table").addEventListener("click", () => change({ table: !state.table }));
-  const opened = groups.find((one) => one.usual && one.suite.startsWith("tls13")) ?? groups[0];
+  const opened = groups[found.opens];
   change({ recording: opened.recording, suite: opened.suite, name: opened.name });
   report.choosable("residuals", ({ recording = "", suite, name, quantity, stacks, table }) => {
     if (groups.some((one) => one.recording === recording && one.suite === suite && one.name === name)) change({ recording, suite, name, quantity, stacks: stacks?.split(" ") ?? null, table: table === "1" });

@@ -95,8 +95,8 @@ function change(what) {
 
 report.near(report.section("waterfall"), () => report.unpacked("waterfall").then((found) => {
   ({ rows, stages, between } = found);
-  const opened = rows.find((row) => row.names.suite.startsWith("tls13")) ?? rows[0];
-  change({ recording: opened.recording, suite: opened.names.suite, stack: EVERY });
+  const opened = rows[found.opens];
+  change({ recording: opened.recording, suite: opened.names.suite, setting: opened.setting, stack: EVERY });
   report.choosable("waterfall", ({ recording = "", suite, setting, stack }) => change({ recording, suite, setting, stack }));
   kept = true;
 }));
