@@ -21,6 +21,7 @@ from tests.support.planned import (
     H,
     default_runs,
     low_memory_runs,
+    used_runs,
 )
 from tlsmem.base.paths import ROOT
 from tlsmem.config.servers import servers
@@ -155,7 +156,7 @@ def test_a_proxy_has_as_many_backend_connections_as_are_said(tmp_path):
     assert found["RSS at peak"] == FIXED + 1050 * IN_USE
     assert found["peak, if all idle"] == FIXED + 1050 * (AT_REST + 7)
     shown = " ".join(plan(*words, where=where).stdout.split())
-    assert f"Backend contexts of OpenSSL 3.5.5: not recorded and not included; to record them: {CONTEXTS}" in shown
+    assert f"A backend context of OpenSSL 3.5.5: not recorded and not included; to record it: {CONTEXTS}" in shown
 
 
 def test_what_fits_beside_backend_connections_is_the_inverse_of_memory(tmp_path):
@@ -209,6 +210,35 @@ def test_a_server_that_cannot_be_planned_is_a_sentence(tmp_path, words, code, sn
     done = plan(*words.split(), where=synthetic.write(tmp_path / "recording", runs))
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.splitlines()[-1].rpartition("error: ")[2] == snapshot
+
+
+def client_certificates(where: Path, *words: str) -> list[str]:
+    """What a plan says of them."""
+    done = plan("memory", "--stack", STACK, "--connections", "5", "--format", "json", *words, where=where)
+    return [row["why"] for row in rows(done, "left-out") if row["what"] == "client certificates"]
+
+
+def test_client_certificates_are_a_suite_to_plan_with_only_where_it_is_recorded(tmp_path):
+    mutual = f"{SUITE}-mutual"
+    without = synthetic.write(tmp_path / "without", default_runs())
+    advice = f"tools/measure.py deployed-config --stacks {STACK} --suites {mutual}"
+    assert client_certificates(without) == [
+        f"a session keeps the chain of a verified client; RSS not recorded; to record it: {advice}"
+    ]
+    recorded = used_runs(f"{mutual}+tickets-library", IN_USE + 5_000, AT_REST, LIVE)
+    where = synthetic.write(tmp_path / "with", default_runs() + recorded)
+    assert client_certificates(where) == [f"a session keeps the chain of a verified client: --suite {mutual}"]
+    assert client_certificates(where, "--suite", mutual) == []
+
+
+def test_what_a_stack_cannot_do_comes_with_a_reason_and_no_command(tmp_path):
+    where = synthetic.write(tmp_path / "recording", default_runs())
+    done = plan("check", "--stack", "bearssl@0.6", "--suite", SUITE, where=where)
+    assert (done.returncode, "tools/measure.py" in done.stderr) == (1, False)
+    done = forked_command.run(
+        [sys.executable, str(ROOT / "tools/plan.py"), "check", "--stack", "bearssl@0.6", "--suite", SUITE]
+    )
+    assert "cannot be recorded: bearssl@0.6 does not do tls13-rsa-aes256" in done.stderr
 
 
 def test_every_server_names_its_sources():

@@ -57,7 +57,8 @@ def with_terms(given: argparse.Namespace, answer: Answer, cases: Sequence[Case])
     )
     for warning in dict.fromkeys(warnings):
         print(printable_text(f"plan: {warning}"), file=sys.stderr)
-    tables = common_tables(cases, given.kernel_bytes is not None, given.record_bytes is not None)
+    among = recordings.find_recordings(given.recording)
+    tables = common_tables(cases, given.kernel_bytes is not None, given.record_bytes is not None, among)
     return answer._replace(tables=[*answer.tables, *tables])
 
 
@@ -141,9 +142,10 @@ def answer_haproxy(given: argparse.Namespace) -> Answer:
 
 def answer_check(given: argparse.Namespace) -> Answer:
     stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
-    suite = find_model.check_suite(given.suite or choices.PLAN_SUITE)
+    among = recordings.find_recordings(given.recording)
+    suite = find_model.check_suite(given.suite) if given.suite else recordings.usual_suite(stacks[0], among)
     live = [] if given.stack or given.suite or given.recording else check_answer.check_live()
-    return check_answer.answer_check(stacks, suite, recordings.find_recordings(given.recording), live)
+    return check_answer.answer_check(stacks, suite, among, live)
 
 
 ANSWERS = {

@@ -55,8 +55,11 @@ def haproxy_assumptions() -> ProxyAssumptions:
     return ProxyAssumptions(**table()["haproxy"] | {"usable": Fraction(table()["haproxy"]["usable"])})
 
 
-def left_out_table() -> Table:
+def left_out_table(client_certificates: str | None) -> Table:
+    """Return what is in no figure; `client_certificates`: what to do about these, None where they are in it."""
     columns = [Column("what", "left out", left=True), Column("why", "why, or what to do", left=True)]
     made = Table("left-out", "What the figures leave out", "Add those that apply to you.", columns)
     made.rows = [[text_cell(one["what"]), text_cell(one["why"])] for one in table()["left_out"]]
+    if client_certificates:
+        made.rows.append([text_cell("client certificates"), text_cell(client_certificates)])
     return made

@@ -5,10 +5,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import Demand, Price
-from tlsmem.plan.configuration import recording_commands
+from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
 from tlsmem.plan.recordings import display_name
 from tlsmem.plan.server_memory import ServerMemory
@@ -141,8 +142,8 @@ def describe_backends(cases: Sequence[Case]) -> list[str]:
     if cases[0].model.role == "both":
         return ["Each client connection has a backend connection of its own; --backends N says how many there are."]
     return [
-        f"Backend contexts of {case.title}: not recorded and not included; to record them: "
-        f"tools/measure.py contexts --stacks {case.model.stack}"
+        f"A backend context of {case.title}: not recorded and not included; "
+        f"{advise_recording('contexts', case.model.stack).sentence}"
         for case in cases
         if case.price.backends and case.price.backends.context is None
     ]
@@ -165,10 +166,10 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
 
 
 def describe_missing(cases: Sequence[Case]) -> list[str]:
-    """Return the commands that record what a plan lacks."""
-    stacks = [case.model.stack for case in cases if case.model.handshake is None]
-    if not stacks:
-        return []
-    model = cases[0].model
-    commands = recording_commands(" ".join(stacks), model.suite, model.allocator).partition("; for handshakes ")
-    return [f"To record handshakes: {commands[2]}"]
+    """Return how what a plan lacks is recorded."""
+    models = [case.model for case in cases if case.model.handshake is None]
+    return [
+        f"What a handshake of {stack_title(one.stack)} adds: not recorded; "
+        f"{describe_recording_of_handshakes(one.stack, one.suite, one.allocator)}"
+        for one in models
+    ]

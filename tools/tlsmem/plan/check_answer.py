@@ -10,7 +10,7 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.config.servers import servers
 from tlsmem.plan import recordings
 from tlsmem.plan.amounts import memory_cell
-from tlsmem.plan.configuration import Configuration
+from tlsmem.plan.configuration import Configuration, describe_recording
 from tlsmem.plan.connection_model import SYSTEM, find_series, find_settings, machine_identity, select_runs
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.server_memory import WINDOW, find_live_runs, measured_rss, predict_rss
@@ -143,7 +143,7 @@ def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path], live:
     if not checks:
         raise ValueError(
             f"no runs of {', '.join(stacks)} in {suite} to check the memory model at: it needs three numbers of "
-            "sessions (tools/measure.py deployed-config, then c10k-in-use)"
+            f"sessions; {describe_recording(stacks[0], suite)}"
         )
     claimed = [one for one in checks if one.is_claimed]
     worst = max((one.error for one in claimed), key=abs, default=None)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.run import SYSTEM
 from tlsmem.config.servers import Server, find_server
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
@@ -47,10 +49,20 @@ class Configuration:
         return "at rest: no data yet" if self.is_at_rest else "in use: a full record (16 KiB) sent and received"
 
 
-def recording_commands(stacks: str, suite: str, allocator: str = "system") -> str:
-    """Return the commands that record stacks as servers run them: connections, and concurrent handshakes."""
-    what = f'--stacks "{stacks}" --suites {suite}' + f" --allocator {allocator}" * (allocator != "system")
-    return f"tools/measure.py deployed-config {what}; for handshakes tools/measure.py c10k-in-use {what}"
+def describe_recording(stack: str, suite: str, allocator: str = SYSTEM) -> str:
+    """Return how a stack as servers run it is recorded, its connections and its concurrent handshakes; or why not."""
+    connections, handshakes = (
+        advise_recording(one, stack, suite, allocator=allocator) for one in ("deployed-config", "c10k-in-use")
+    )
+    if not connections.command:
+        return connections.sentence
+    also = f"; for handshakes {handshakes.command}" if handshakes.command else ""
+    return f"{connections.sentence}{also}; then name the recording with --recording"
+
+
+def describe_recording_of_handshakes(stack: str, suite: str, allocator: str = SYSTEM) -> str:
+    """Return how what a handshake of the stack adds is recorded; or why not."""
+    return advise_recording("c10k-in-use", stack, suite, allocator=allocator).sentence
 
 
 def configure(server: str | None, state: str, stack: str) -> Configuration:

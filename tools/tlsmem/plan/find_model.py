@@ -8,8 +8,9 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.plan import recordings
 from tlsmem.plan.combined_model import add_roles, convert_allocator
-from tlsmem.plan.configuration import recording_commands
+from tlsmem.plan.configuration import describe_recording, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, fit_configuration
+from tlsmem.plan.recorded_states import find_recorded
 
 
 def choose_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> ConnectionModel:
@@ -19,8 +20,8 @@ def choose_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool =
         raise ValueError(describe_missing(wanted, among))
     if handshakes and found.handshake is None:
         raise ValueError(
-            f"{wanted.stack}, {wanted.configuration.variant(wanted.suite)}: what a handshake adds is not recorded. "
-            f'To record it: tools/measure.py c10k-in-use --stacks "{wanted.stack}" --suites {wanted.suite}'
+            f"{wanted.stack}, {wanted.configuration.variant(wanted.suite)}: what a handshake adds is not recorded; "
+            f"{describe_recording_of_handshakes(wanted.stack, wanted.suite, wanted.allocator)}"
         )
     return found
 
@@ -63,9 +64,19 @@ def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
         return f"{stack} in {runs[-1].suite}: {runs[-1].status}: {' '.join((runs[-1].reason or '').split())}"
     under = "" if allocator == SYSTEM else f" under {allocator}"
     return (
-        f"not recorded: RSS of {stack} as {describe_role(role)}{under}, {variant}, after a full record each way. "
-        f"To record it: {recording_commands(stack, suite, allocator)}; then name the recording with --recording"
+        f"not recorded: RSS of {stack} as {describe_role(role)}{under}, {variant}, after a full record each way; "
+        f"{describe_recording(stack, suite, allocator)}{describe_recorded(stack, suite, among)}"
     )
+
+
+def describe_recorded(stack: str, suite: str, among: Sequence[Path]) -> str:
+    """Return what is recorded of the stack in the suite with glibc malloc, and what prints it; empty: nothing is."""
+    states = find_recorded(stack, suite, among).states
+    if not states:
+        return ""
+    where = recordings.display_name(states[0].recording)
+    command = f"tools/cost.py {stack} --suite {suite} --recording {where}"
+    return f". Recorded with glibc malloc: {states[0].describe()}: {command}"
 
 
 def describe_role(role: str) -> str:

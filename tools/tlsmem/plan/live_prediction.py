@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.plan import find_model, recordings
-from tlsmem.plan.configuration import configure
+from tlsmem.plan.configuration import configure, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, find_series, select_runs
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs, runtime_memory
@@ -107,7 +107,8 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
             if not model:
                 found.missing.append(find_model.describe_missing(wanted, among))
             elif one.window is None and model.handshake is None and states is STATES:
-                found.missing.append(f"{wanted.stack}: what a handshake adds is not recorded (measure.py c10k-in-use)")
+                how = describe_recording_of_handshakes(wanted.stack, wanted.suite)
+                found.missing.append(f"{wanted.stack}: what a handshake adds is not recorded; {how}")
             else:
                 found.models.append(model)
                 found.rows.extend(compare(one, plain[one.server], state, model))

@@ -1,12 +1,16 @@
 """The tables that every answer has: the terms of the memory model, and what the figures leave out."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from tlsmem.config import definitions
+from tlsmem.config.recording_command import advise_recording
+from tlsmem.plan import find_model
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.assumptions import describe_kernel_bytes, left_out_table
 from tlsmem.plan.case import Case
-from tlsmem.plan.configuration import recording_commands
-from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel
+from tlsmem.plan.configuration import describe_recording_of_handshakes
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel, ModelRequest
 from tlsmem.plan.recordings import display_name
 from tlsmem.stats.costs import VOCABULARY
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
@@ -26,9 +30,25 @@ COLUMNS = {
 }
 
 
-def common_tables(cases: Sequence[Case], kernel_given: bool, record_given: bool) -> list[Table]:
+def common_tables(cases: Sequence[Case], kernel_given: bool, record_given: bool, among: Sequence[Path]) -> list[Table]:
     """Return the tables that come after those of an answer."""
-    return [terms_table(cases, kernel_given, record_given), left_out_table()]
+    return [terms_table(cases, kernel_given, record_given), left_out_table(describe_client_certificates(cases, among))]
+
+
+def describe_client_certificates(cases: Sequence[Case], among: Sequence[Path]) -> str | None:
+    """Return how to plan for clients with certificates, or what is recorded of them; None where the suite has them."""
+    model = cases[0].model
+    if definitions.suites()[model.suite].auth == "mutual":
+        return None
+    mutual = f"{model.suite}-mutual"
+    kept = "a session keeps the chain of a verified client"
+    if mutual not in definitions.suites():
+        return f"{kept}; memtest/suites.toml has no suite like {model.suite} with them"
+    wanted = ModelRequest(model.stack, mutual, model.allocator, model.role, model.configuration)
+    if find_model.find_model(wanted, among):
+        return f"{kept}: --suite {mutual}"
+    how = advise_recording("deployed-config", model.stack, mutual, allocator=model.allocator).sentence
+    return f"{kept}; RSS not recorded; {how}{find_model.describe_recorded(model.stack, mutual, among)}"
 
 
 def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -> Table:
@@ -75,6 +95,8 @@ def own_cell(case: Case) -> Cell:
 def handshake_cell(case: Case) -> Cell:
     """H, which may not be recorded."""
     if case.model.handshake is None:
-        commands = recording_commands(case.model.stack, case.model.suite, case.model.allocator)
-        return missing_cell(f"not recorded: {commands}")
+        model = case.model
+        return missing_cell(
+            f"not recorded; {describe_recording_of_handshakes(model.stack, model.suite, model.allocator)}"
+        )
     return integer_cell(case.price.handshake)
