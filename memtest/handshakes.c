@@ -1,25 +1,23 @@
 /* Scenario `handshake`: pairs are made, complete their handshakes and are freed, one after the other. */
 #include "timing.h"
 
-/* Reads the clock at every change of roles: what is between two readings is one role's. */
+/* In turn, until both are complete and nothing is left unread. Reads the clock at every change of roles: what is
+ * between two readings is one role's. */
 static void step_until_complete(struct worker *worker)
 {
-    void *client = worker->sessions[ROLE_CLIENT], *server = worker->sessions[ROLE_SERVER];
-    bool complete = false;
+    bool complete[2] = {false, false};
     uint64_t at = worker->now();
-    for (int k = 1; !complete; k++) {
-        if (k > MAX_STEPS)
+    enum role role = ROLE_CLIENT;
+    for (int turn = 0; !complete[ROLE_CLIENT] || !complete[ROLE_SERVER] ||
+                       wire_mapped_unread(worker->ends[ROLE_CLIENT]) || wire_mapped_unread(worker->ends[ROLE_SERVER]);
+         turn++, role = !role) {
+        if (turn == 2 * MAX_STEPS)
             die("handshake %zu of thread %zu incomplete after %d steps", (size_t)worker->round, worker->index,
                 MAX_STEPS);
-        bool client_complete = frames[ROLE_CLIENT].handshake(client, worker->index);
-        uint64_t turn = worker->now();
-        bool server_complete = frames[ROLE_SERVER].handshake(server, worker->index);
+        complete[role] = frames[role].handshake(worker->sessions[role], worker->index);
         uint64_t end = worker->now();
-        lap_end(worker, CLIENT, at, turn);
-        lap_end(worker, SERVER, turn, end);
+        lap_end(worker, role == ROLE_CLIENT ? CLIENT : SERVER, at, end);
         at = end;
-        complete = client_complete && server_complete && !wire_mapped_unread(worker->ends[ROLE_CLIENT]) &&
-                   !wire_mapped_unread(worker->ends[ROLE_SERVER]);
     }
 }
 

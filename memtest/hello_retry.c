@@ -24,8 +24,8 @@ static bool is_of_retry(size_t at, unsigned char byte)
 
 void retry_compare(struct retry_watch *watch, const unsigned char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size && watch->compared < RETRY_BYTES; i++, watch->compared++)
-        watch->differs |= !is_of_retry(watch->compared, bytes[i]);
+    for (size_t i = 0; i < size && watch->compared < RETRY_BYTES && !watch->differs; i++, watch->compared++)
+        watch->differs = !is_of_retry(watch->compared, bytes[i]);
 }
 
 /* -1: not known before the first handshake. A client has a key share of the first group that it offers, and of no other

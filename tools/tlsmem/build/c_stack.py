@@ -211,11 +211,16 @@ def driver_command(stack: Stack, cflags: list[str], root: Path) -> list[str]:
     ]
 
 
+def harness_files(stack: Stack, root: Path) -> list[str]:
+    """What a harness is made of, but for its library."""
+    sources = [root / "harness-c/main.c", *driver_files(stack, root)]
+    return [*map(str, sources), str(root / "build/core/libmemtest.a")]
+
+
 def link(name: str, stack: Stack, built: BuiltLibrary, binary: Path, root: Path, log: Path) -> None:
-    inputs = [root / "harness-c/main.c", *driver_files(stack, root)]
     command = [
         *driver_command(stack, built.cflags, root),
-        *(*map(str, inputs), str(root / "build/core/libmemtest.a"), f"@{root / WRAPPED_FLAGS}"),
+        *(*harness_files(stack, root), f"@{root / WRAPPED_FLAGS}"),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]
     commands.run(command, log, f"{name}: driver", root)
