@@ -125,3 +125,20 @@ def test_a_damaged_cache_is_read_as_none(file, damage):
     (cached,) = record_cache.FOLDER.glob("*.cache")
     cached.write_bytes(damage(cached.read_bytes()))
     assert read_records.load_file(file) == first
+
+
+def test_phases_of_a_split_run_are_read_once_for_all_its_processes(file):
+    """Of each process that is asked for again, too."""
+    _, records = read_twice(file)
+    (split,) = (one for one in records if one.roles == "split")
+    for _ in range(2):
+        apart = [phase for process in ("client", "server") for phase in split.select_process(process).phases]
+        assert sorted(map(id, apart)) == sorted(map(id, split.phases))
+
+
+def test_call_stacks_are_not_kept(file):
+    _, records = read_twice(file)
+    run = next(one for one in records if one.meter == "sites")
+    sites = [phase.sites for phase in run.phases]
+    assert run.sites and any(one.live for one in sites)
+    assert "sites" not in run.__dict__ and not any("live" in one.__dict__ for one in sites)

@@ -49,10 +49,11 @@ def allocations_from_record(record: Record) -> Profile:
     allocated: dict[str, list[LiveBlocks | TemporaryBlocks]] = {}
     so_far: list[LiveBlocks | TemporaryBlocks] = []
     for phase in record.phases:
-        if not phase.sites or phase.sites.temporary is None:
+        temporary = phase.sites and phase.sites.temporary
+        if not phase.sites or temporary is None:
             raise Unreadable("call stacks of temporary blocks were not recorded")
         so_far += [one for one in phase.sites.live if one.since == phase.phase]
-        so_far += phase.sites.temporary
+        so_far += temporary
         allocated[phase.phase] = [*so_far]
     return build_profile(record, allocated)
 
@@ -72,10 +73,11 @@ def read_profile(record: Record, process: Process | None) -> Profile:
 
 def build_profile(record: Record, blocks: BlocksByPhase) -> Profile:
     """Return the profile with these blocks as what is live at the moments. Unreadable as of read_profile."""
-    assert record.sites
+    sites = record.sites
+    assert sites
     stacks = CallstackTree()
     used = {(one.stack, one.role) for some in blocks.values() for one in some}
-    numbers = add_stacks(record.sites, stacks, {stack for stack, _ in used})
+    numbers = add_stacks(sites, stacks, {stack for stack, _ in used})
     try:
         owned = {(stack, role): stacks.owned_stack(numbers[stack], role) for stack, role in sorted(used)}
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,9 +18,11 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.report import flame_trees, phase_figures, ranking
 from tlsmem.report.bucket_looks import bucket_look, ordered_buckets
+from tlsmem.report.flame_trees import PairTree
 from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
+from tlsmem.schema.records import Record
 
 ROOM = 400_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
@@ -29,14 +31,13 @@ OWN = ("phase_words.js", "phase_chart.js", "phase_flames.js", "phase_details.js"
 
 
 class PhaseEntry(NamedTuple):
-    """A place in a recording; its tree where a sites run tells."""
+    """A place in a recording; its call stacks where a sites run tells."""
 
     recording: int
     at: StackInSuite
     names: list[str]
     figures: dict
-    tree: flame_trees.PairTree | None
-    sessions: int  # of the sites run
+    run: Record | None  # under the sites meter
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
@@ -64,12 +65,11 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 def pictures(recordings: Sequence[Recording], found: Sequence[PhaseEntry]) -> tuple[Picture, ...]:
     """Of the two that stand beside each other when the page is opened."""
     shown = [found[at] for at in opens(found)]
-    if not all(one.tree for one in shown):
+    runs = [one.run for one in shown if one.run]
+    if len(runs) < len(shown):
         return ()
     recording, suite = recordings[shown[0].recording], shown[0].at.suite
-    profiles = [
-        sites_reader.profile_from_record(phase_figures.sites_run(recording.contents.memory, one.at)) for one in shown
-    ]
+    profiles = [sites_reader.profile_from_record(run) for run in runs]
     command = ["tools/plot_buckets.py", recording.path, "-o", "phases", "--suite", suite]
     command += [word for one in shown for word in ("--stack", one.at.stack)]
     says = f"What a session of {' and of '.join(one.at.stack for one in shown)} holds by phase, in buckets, in {suite}."
@@ -94,14 +94,13 @@ def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
         together = any(one.roles == "together" for some in at.resident.values() for one in some)
         roles = ("client", "server", PAIR) if together else ("client", "server")
         found = {role: phase_figures.figures(selection, at, role, names, profile) for role in roles}
-        tree = profile and flame_trees.pair_tree_from_profile(profile, names)
-        yield PhaseEntry(number, at, names, found, tree, run.sessions if run else 0)
+        yield PhaseEntry(number, at, names, found, run)
 
 
 def trees(found: Sequence[PhaseEntry]) -> list[int]:
     """Return the places that have call stacks, one of each stack first."""
     order = sorted(range(len(found)), key=lambda at: (place_in(found, at), at))
-    return [at for at in order if found[at].tree]
+    return [at for at in order if found[at].run]
 
 
 def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
@@ -113,25 +112,31 @@ def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
 
 def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
     """Pack the figures, with as many of the wanted trees as fit. ValueError when figures alone do not fit."""
-    kept = len(wanted)
-    while len(text := flame_trees.pack_json(page_data(recordings, found, set(wanted[:kept])))) > room:
-        if not kept:
+    trees = {at: pair_tree(found[at]) for at in wanted}
+    while len(text := flame_trees.pack_json(page_data(recordings, found, trees))) > room:
+        if not trees:
             raise ValueError(f"memory by phase of {len(found):,} stacks and suites needs more than {room:,} bytes")
-        kept = min(kept - 1, kept * room // len(text))
+        kept = min(len(trees) - 1, len(trees) * room // len(text))
+        trees = {at: trees[at] for at in wanted[:kept]}
     return text
+
+
+def pair_tree(one: PhaseEntry) -> PairTree:
+    assert one.run
+    return flame_trees.pair_tree_from_profile(sites_reader.profile_from_record(one.run), one.names)
 
 
 def place_in(found: Sequence[PhaseEntry], at: int) -> int:
     """The how-manyeth tree of its stack: of TLS 1.3 before others."""
-    suites = [one.at.suite for one in found if one.at.stack == found[at].at.stack and one.tree]
+    suites = [one.at.suite for one in found if one.at.stack == found[at].at.stack and one.run]
     suites = sorted(dict.fromkeys(suites), key=lambda suite: not suite.startswith("tls13"))
-    return suites.index(found[at].at.suite) if found[at].tree else len(suites)
+    return suites.index(found[at].at.suite) if found[at].run else len(suites)
 
 
-def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: set[int]) -> dict:
+def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: Mapping[int, PairTree]) -> dict:
     """Adjacent trees are alike, which packs them small: trees stand in the order of stacks."""
-    order = sorted(kept, key=lambda at: (found[at].at.stack, found[at].at.suite))
-    grown = flame_trees.merge_trees([found[at].tree for at in order])
+    order = sorted(kept, key=lambda at: (found[at].at.stack, found[at].at.suite, at))
+    grown = flame_trees.merge_trees([kept[at] for at in order])
     numbers = dict(zip(order, grown.pop("tree"), strict=True))
     named = [{"name": one.name, "path": shlex.quote(one.path), "machine": one.machine} for one in recordings]
     entries = [entry(one, numbers.get(at)) for at, one in enumerate(found)]
@@ -145,8 +150,12 @@ def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept
 
 def entry(one: PhaseEntry, tree: int | None) -> dict:
     kept = {"recording": one.recording, "stack": one.at.stack, "suite": one.at.suite, "phases": one.names}
-    kept |= {"metered": one.at.metered and one.at.metered.roles, "roles": one.figures, "pair_of": one.sessions}
-    return kept | {"tree": tree, "left_out": bool(one.tree) and tree is None}
+    kept |= {
+        "metered": one.at.metered and one.at.metered.roles,
+        "roles": one.figures,
+        "pair_of": one.run.sessions if one.run else 0,
+    }
+    return kept | {"tree": tree, "left_out": bool(one.run) and tree is None}
 
 
 def opens(found: Sequence[PhaseEntry]) -> list[int]:
@@ -157,7 +166,7 @@ def opens(found: Sequence[PhaseEntry]) -> list[int]:
     def likeness(at: int) -> tuple:
         stack, suite = found[at].at.stack, found[at].at.suite
         known = FAMILIES.index(family(found[at])) if family(found[at]) in FAMILIES else len(FAMILIES)
-        return known, not found[at].tree, not suite.startswith("tls13"), order.index(stack), at
+        return known, not found[at].run, not suite.startswith("tls13"), order.index(stack), at
 
     first = min(range(len(found)), key=likeness)
     beside = [at for at, one in enumerate(found) if at != first and same_row(one, found[first])]

@@ -7,7 +7,7 @@ which is read from the cache when it is used: of a recording of 57 MB most table
 import io
 import pickle
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites, TemporaryBlocks
 from tlsmem.schema.recording_files import SEALED
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import Phase, Record
 from tlsmem.schema.roles import Process
 
 BULK = ("phases", "sites", "timings")
@@ -31,10 +31,20 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Bulk:
-    """The bulk of one record in a cache: the bytes of each field, by name."""
+    """The bulk of one record in a cache: the bytes of each field, by name. The record and its copies share it."""
 
     def __init__(self, content: memoryview, spans: dict[str, Span]) -> None:
         self.content, self.spans = content, spans
+
+    @cached_property
+    def phases(self) -> list[Phase]:
+        """The phases of all processes, which the record of each process takes its own from."""
+        return self.read("phases")
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Stands for all fields, without reading them."""
+        return compute_digest(*map(self.packed, BULK))
 
     def read(self, name: str) -> Any:
         """Return the field's value; None where the record has none."""
@@ -49,7 +59,9 @@ class Bulk:
 
 
 class CachedRecord(Record):
-    """A record whose bulk is read when it is first used. `select_process` makes one with the phases of a process."""
+    """A record whose bulk is read when it is first used. `select_process` makes one with the phases of a process.
+
+    Call stacks (`sites`) are not kept: they are most of a recording, and what is made of them is smaller."""
 
     _bulk: Bulk = PrivateAttr()
     _process: Process | None = PrivateAttr(default=None)
@@ -57,10 +69,12 @@ class CachedRecord(Record):
     def __getattr__(self, name: str) -> Any:
         if name not in BULK:
             raise AttributeError(name)
-        private = private_values(self)
-        value = private["_bulk"].read(name)
-        if name == "phases" and private["_process"]:
-            value = [phase for phase in value if phase.process == private["_process"]]
+        bulk, process = (private_values(self)[part] for part in ("_bulk", "_process"))
+        if name == "sites":
+            return bulk.read(name)
+        value = bulk.phases if name == "phases" else bulk.read(name)
+        if name == "phases" and process:
+            value = [phase for phase in value if phase.process == process]
         self.__dict__[name] = value
         return value
 
@@ -83,8 +97,7 @@ class CachedRecord(Record):
     def bulk_digest(self) -> str:
         """Return a digest of the phases, sites and timings, without reading them."""
         private = private_values(self)
-        bulk, process = private["_bulk"], private["_process"] or ""
-        return compute_digest(process.encode(), *map(bulk.packed, BULK)).hex()
+        return compute_digest((private["_process"] or "").encode(), private["_bulk"].digest).hex()
 
     def __eq__(self, other: object) -> bool:
         return are_equal(self, other, Record)
@@ -195,7 +208,7 @@ class CachedHeaps(Heaps):
 
 
 class CachedPhaseSites(PhaseSites):
-    """Sites of a phase whose blocks are read when they are first used: there may be thousands."""
+    """Sites of a phase whose blocks are read whenever they are used, and not kept: there may be thousands."""
 
     _blocks: dict[str, bytes] = PrivateAttr()
 
@@ -203,8 +216,7 @@ class CachedPhaseSites(PhaseSites):
         if name not in BLOCKS:
             raise AttributeError(name)
         values = pickle.loads(private_values(self)["_blocks"][name])
-        blocks = self.__dict__[name] = values and [rebuild(BLOCKS[name], *one) for one in values]
-        return blocks
+        return values and [rebuild(BLOCKS[name], *one) for one in values]
 
     def __eq__(self, other: object) -> bool:
         return are_equal(self, other, PhaseSites)

@@ -75,10 +75,11 @@ def sites_of(phase: Phase) -> PhaseSites:
 def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Reconciliation:
     """Return the account of a phase; `before` is the phase at whose end the account opens."""
     sites = sites_of(phase)
-    live = [site.bytes for site in sites.live], [site.blocks for site in sites.live]
+    every = sites.live
+    live = sum(site.bytes for site in every), sum(site.blocks for site in every)
     now, then = live_in_sessions(phase), live_in_sessions(before)
     pairs = (sites.pairs, sites.alike, sites.identical)
-    return Reconciliation(phase.phase, *pairs, sum(live[0]), sum(live[1]), now[0] - then[0], now[1] - then[1], of_heap)
+    return Reconciliation(phase.phase, *pairs, *live, now[0] - then[0], now[1] - then[1], of_heap)
 
 
 def live_in_sessions(phase: Phase) -> tuple[int, int]:

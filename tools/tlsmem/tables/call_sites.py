@@ -38,10 +38,11 @@ PhaseSite = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by wh
 def live_by_site(run: Record, role: str, phase: str = AT) -> tuple[Counter[PhaseSite], Counter[PhaseSite]]:
     """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
     stacks, sizes, blocks = CallstackTree(), Counter[PhaseSite](), Counter[PhaseSite]()
-    sites = session_cost.phase_of(run, phase).sites
-    assert run.sites and sites  # a measured sites run has them
-    numbers = sites_reader.add_stacks(run.sites, stacks, {live.stack for live in sites.live})
-    for live in sites.live:
+    recorded, sites = run.sites, session_cost.phase_of(run, phase).sites
+    assert recorded and sites  # a measured sites run has them
+    every = sites.live
+    numbers = sites_reader.add_stacks(recorded, stacks, {live.stack for live in every})
+    for live in every:
         if live.role == role:
             site = (live.since, tuple(skip_allocators(stacks.frames(numbers[live.stack]))[:FRAMES]))
             sizes[site] += live.bytes

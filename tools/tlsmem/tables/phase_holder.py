@@ -42,11 +42,11 @@ def find_increase(more: Record | Missing, less: Record | Missing, owner: str, ph
 
 def sum_by_function(run: Record, owner: str | None, phase: str, since: str | None = None) -> dict[str, Holder]:
     """Return what each function allocated of the blocks that are live at the end of a phase; or only since another."""
-    sites, held = phase_of(run, phase).sites, dict[str, Holder]()
-    assert run.sites and sites  # a measured sites run has them
-    stacks = CallstackTree()
-    numbers = sites_reader.add_stacks(run.sites, stacks, {live.stack for live in sites.live})
-    for live in sites.live:
+    recorded, sites, held = run.sites, phase_of(run, phase).sites, dict[str, Holder]()
+    assert recorded and sites  # a measured sites run has them
+    stacks, every = CallstackTree(), sites.live
+    numbers = sites_reader.add_stacks(recorded, stacks, {live.stack for live in every})
+    for live in every:
         if since in (None, live.since) and live.role == owner:
             frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
             name = frame.function or format_frame(frame, whole=True)
