@@ -13,7 +13,9 @@ import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from tests.support import forked_command, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
@@ -22,6 +24,7 @@ from tlsmem.report import (
     build_report,
     default_rows,
     differing_settings,
+    embedded_pictures,
     inventory_section,
     page,
     recordings,
@@ -307,13 +310,51 @@ def test_a_picture_that_cannot_be_is_a_sentence_in_its_place():
     )
 
 
-def test_a_page_that_would_be_too_large_goes_without_its_largest_pictures(monkeypatch, two):
-    section = next(one for one in build_report.sections(two) if one.id == "cost")
-    whole = len(page.page("T", "s", [section]).encode())
-    section = next(one for one in build_report.sections(two) if one.id == "cost")
-    monkeypatch.setattr(page, "MOST", whole - 100)
-    text = page.page("T", "s", [section])
-    assert len(text.encode()) < whole - 100 and "it would make this page larger than" in text
+def drawn(*marks: int) -> Picture:
+    """A picture of so many marks at random places."""
+
+    def draw():
+        made, axes = pyplot.subplots()
+        axes.plot(*np.random.default_rng(1).random((2, marks[0])), ".")
+        return made
+
+    return Picture(f"marks-{marks[0]}", f"{marks[0]} marks", "says", "command", draw)
+
+
+def test_each_section_of_a_page_that_would_be_too_large_has_a_share_for_its_pictures(monkeypatch):
+    """The small one stays whatever the others need; one without room is a link to where it is."""
+
+    def sections():
+        return [
+            Section(name, name, pictures=[drawn(marks)])
+            for name, marks in (("small", 100), ("large", 4_000), ("middle", 2_000))
+        ]
+
+    whole = len(page.page("T", "s", sections()).encode())
+    monkeypatch.setattr(page, "MOST", whole - 10_000)
+    beside = page.Directory("talk", "tools/report.py --format directory -o talk")
+    text = page.page("T", "s", sections(), beside=beside)
+    assert len(text.encode()) < whole - 10_000
+    assert re.findall(r'data-of="(picture-\S+)-svg"', text) == ["picture-marks-100", "picture-marks-2000"]
+    assert re.findall(r'href="(talk/.*?)"', text) == ["talk/index.html#picture-marks-4000"]
+    assert "tools/report.py --format directory -o talk" in text and "No picture" not in text
+
+
+def test_room_is_shared_alike_and_what_is_not_needed_is_the_others():
+    assert page.share_room({"a": 100, "b": 1_000, "c": 5_000}, 3_100) == {"a": 100, "b": 1_000, "c": 2_000}
+    assert page.share_room({"a": 5_000, "b": 6_000}, 3_000) == {"a": 1_500, "b": 1_500}
+    assert page.share_room({"a": 5}, -1) == {"a": 0}
+
+
+def test_texts_of_a_picture_are_texts_and_keep_their_digits():
+    def draw():
+        made, axes = pyplot.subplots()
+        axes.set_title("openssl@3.14.15")
+        return made
+
+    text = embedded_pictures.svg(Picture("p", "P", "says", "command", draw))
+    assert ">openssl@3.14.15</text>" in text
+    assert not re.search(r"\d\.\d\d", " ".join(re.findall(r' d="([^"]*)"', text)))
 
 
 def test_letters_go_on_after_z():

@@ -1,9 +1,10 @@
 """One page of recordings that needs nothing else, its tables as text, or tables and pictures as files."""
 
 import argparse
+import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlsmem.base import stdout
@@ -93,10 +94,20 @@ def run(given: argparse.Namespace) -> None:
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
         output.parent.mkdir(parents=True, exist_ok=True)
-        profile_output.write_text(page.page(TITLE, SENTENCE, made, source), str(output))
+        profile_output.write_text(
+            page.page(TITLE, SENTENCE, made, source, find_directory(output, loaded if named else ())), str(output)
+        )
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
     else:
         profile_output.write_text(render.format_tables(files.tables(made, given.table), given.format), str(output))
+
+
+def find_directory(output: Path, named: Iterable[str]) -> page.Directory:
+    """Return where the same page with its data in files is, beside this one, and what writes it."""
+    folder = output.with_suffix("")
+    return page.Directory(
+        folder.name, shlex.join(["tools/report.py", *named, "--format", DIRECTORY, "-o", str(folder)])
+    )
 
 
 def find_committed() -> list[Path] | None:

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,8 +19,11 @@ from tlsmem.plots.timed import stack_style
 from tlsmem.report.sections import Picture, deflate_base64, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
+EMBEDDED = {"svg.fonttype": "none"}  # texts as texts: their outlines were half of a picture
 PUBLISHED = ROOT / "data/published"
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
+TAG = re.compile(r"<[^>]+>")  # what stands between tags is text, in which numbers stay as they are
+NUMBER = re.compile(r"(scale\([^)]*\))|(\d+\.\d)\d+")
 
 
 class HtmlPicture(NamedTuple):
@@ -33,6 +36,7 @@ class HtmlPicture(NamedTuple):
     width: int = 0
     height: int = 0
     why: str = ""  # there is no picture
+    elsewhere: str = ""  # it has no room here: its address in the page with its data in files
 
 
 class PictureCard(NamedTuple):
@@ -54,11 +58,26 @@ def cards(several: Iterable[Picture], source: str | None = None) -> list[Picture
     ]
 
 
-def omit_picture(card: PictureCard, picture: HtmlPicture, why: str) -> PictureCard:
-    """The card with a sentence in the place of this picture, if it is there."""
-    return card._replace(
-        pictures=tuple(one._replace(svg="", why=why) if one.name == picture.name else one for one in card.pictures)
-    )
+def limit_pictures(several: Sequence[PictureCard], room: int, elsewhere: str) -> list[PictureCard]:
+    """Return the cards with as many pictures as have room (bytes), and links to the others in the page `elsewhere`.
+
+    Those that a card shows at first come first."""
+    first = [card.pictures[0] for card in several]
+    kept: set[str] = set()
+    for one in [*first, *(one for card in several for one in card.pictures[1:])]:
+        if len(one.svg) <= room:
+            kept.add(one.name)
+            room -= len(one.svg)
+
+    def link(one: HtmlPicture) -> HtmlPicture:
+        return one if one.name in kept else one._replace(svg="", elsewhere=f"{elsewhere}#{one.name}")
+
+    return [card._replace(pictures=tuple(map(link, card.pictures))) for card in several]
+
+
+def count_bytes(several: Sequence[PictureCard]) -> int:
+    """Return how many bytes the pictures are in the page."""
+    return sum(len(one.svg) for card in several for one in card.pictures)
 
 
 def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
@@ -85,9 +104,9 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def svg(picture: Picture) -> str:
-    """Without what a browser does not need, and with numbers to a tenth of a point."""
+    """Without what a browser does not need, and with positions to a tenth of a point."""
     made, text = draw_picture(picture), io.StringIO()
-    with matplotlib.rc_context(PAGE_RC_PARAMS):
+    with matplotlib.rc_context(PAGE_RC_PARAMS | EMBEDDED):
         made.savefig(text, format="svg", metadata={"Date": None})
     pyplot.close(made)
     return slimmer(text.getvalue())
@@ -95,7 +114,7 @@ def svg(picture: Picture) -> str:
 
 def slimmer(text: str) -> str:
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE[^>]*>", "", text, flags=re.DOTALL)
-    text = re.sub(r"(scale\([^)]*\))|(\d+\.\d)\d+", lambda found: found[1] or found[2], text)
+    text = TAG.sub(lambda tag: NUMBER.sub(lambda found: found[1] or found[2], tag[0]), text)
     text = re.sub(r"\s*\n\s*", "\n", text).strip()
     return re.sub(r"<pattern.*?</pattern>", lambda found: DOT.sub(dot, found[0]), text, flags=re.DOTALL)
 

@@ -5,22 +5,32 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 from tlsmem.explore import profile_output
 from tlsmem.report import embedded_pictures, table_html
-from tlsmem.report.embedded_pictures import PictureCard
 from tlsmem.report.sections import ASSETS, Section, mark_code, read_asset
 
 MOST = 2_000_000  # bytes of a page in one file
-TOO_LARGE = f"it would make this page larger than {MOST / 1e6:g} MB; the command makes it"
+AROUND = 1_500  # bytes around a picture in the page: its texts, its command and its buttons
 SCRIPTS = ("page.js", "tables.js", "pictures.js")
 STRICT = '"use strict";\n'
 INDEX, DATA = "index.html", "data"  # of a page with its data in files
 
 Payload = Callable[[str, str], Markup]  # takes in a packed text under its id
+
+
+class Directory(NamedTuple):
+    """The page with its data in files, which has room for every picture."""
+
+    folder: str  # from where the page in one file is
+    command: str  # that writes it
+
+
+BESIDE = Directory("report", "tools/report.py --format directory")
 
 
 def pack_json(data: object) -> Markup:
@@ -37,15 +47,40 @@ def script(sections: Sequence[Section]) -> str:
     return f"{STRICT}(() => {{\n{ours}{bodies}}})();"
 
 
-def page(title: str, subtitle: str, sections: Sequence[Section], source: str | None = None) -> str:
-    """Return a page below MOST: what is more goes without its largest pictures, each with a sentence.
+def page(
+    title: str,
+    subtitle: str,
+    sections: Sequence[Section],
+    source: str | None = None,
+    beside: Directory = BESIDE,
+) -> str:
+    """Return a page below MOST: of what is more each section has a share for its pictures, and links to the others in
+    the page with its data in files, `beside` this one.
 
     Raises ValueError where that is not enough. `source` stands for the recordings: their pictures are drawn once."""
-    parts = page_parts(title, subtitle, sections)
+    parts = page_parts(title, subtitle, sections) | {"beside": beside}
     pictures = {section.id: embedded_pictures.cards(section.pictures, source) for section in sections}
-    while len((text := template(inline_payload).render(parts, pictures=pictures)).encode()) > MOST:
-        pictures = without_largest(pictures)
+    made = template(inline_payload)
+    text = made.render(parts, pictures=pictures)
+    if len(text.encode()) > MOST:
+        wanted = {section: embedded_pictures.count_bytes(cards) for section, cards in pictures.items()}
+        around = AROUND * sum(len(card.pictures) for cards in pictures.values() for card in cards)
+        shares = share_room(wanted, MOST - around - (len(text.encode()) - sum(wanted.values())))
+        elsewhere = f"{beside.folder}/{INDEX}"
+        few = {id: embedded_pictures.limit_pictures(cards, shares[id], elsewhere) for id, cards in pictures.items()}
+        text = made.render(parts, pictures=few)
+    if len(text.encode()) > MOST:
+        raise ValueError(f"the page would be larger than {MOST / 1e6:g} MB; name fewer recordings")
     return text
+
+
+def share_room(wanted: dict[str, int], room: int) -> dict[str, int]:
+    """Return how much of the room each may take: as much as all others, and what those do not need."""
+    shares, left = {}, max(0, room)
+    for at, name in enumerate(sorted(wanted, key=wanted.__getitem__)):
+        shares[name] = min(wanted[name], left // (len(wanted) - at))
+        left -= shares[name]
+    return shares
 
 
 def write_directory(
@@ -98,18 +133,6 @@ def template(payload: Payload) -> jinja2.Template:
     environment.filters |= {"packed": pack_json, "coded": mark_code}
     environment.globals["payload"] = payload
     return environment.get_template("page.html.jinja")
-
-
-def without_largest(pictures: dict[str, list[PictureCard]]) -> dict[str, list[PictureCard]]:
-    """Return the cards with a sentence in the place of the largest picture. ValueError where there is none."""
-    drawn = [one for cards in pictures.values() for card in cards for one in card.pictures if one.svg]
-    if not drawn:
-        raise ValueError(f"the page would be larger than {MOST / 1e6:g} MB; name fewer recordings")
-    largest = max(drawn, key=lambda one: len(one.svg))
-    return {
-        section: [embedded_pictures.omit_picture(card, largest, TOO_LARGE) for card in cards]
-        for section, cards in pictures.items()
-    }
 
 
 def plain(text: str) -> Markup:

@@ -43,7 +43,11 @@ for (const card of document.querySelectorAll(".card.pictures")) {
   const figures = [...card.querySelectorAll("figure")];
   if (figures.length < 2) continue;
   const show = (at) => figures.forEach((figure, other) => (figure.hidden = other !== at));
-  card.querySelector("h3").after(switched("picture", figures.map((one) => one.dataset.label), show));
+  const group = switched("picture", figures.map((one) => one.dataset.label), show);
+  card.querySelector("h3").after(group);
+  const linked = () => group.children[figures.findIndex((one) => `#${one.id}` === location.hash)]?.click();
+  addEventListener("hashchange", linked);
+  linked();
 }
 
 // Paper has all pictures: those that are not yet drawn are drawn when the page is idle, one after another; and at once
