@@ -8,8 +8,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
+from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.config.libraries import libraries, library_key, newest_releases
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.explore.flamegraph.page_scripts import Scripts
@@ -98,9 +101,13 @@ def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
 
 
 def trees(found: Sequence[PhaseEntry]) -> list[int]:
-    """Return the places that have call stacks, one of each stack first."""
-    order = sorted(range(len(found)), key=lambda at: (place_in(found, at), at))
-    return [at for at in order if found[at].run]
+    """Return the places that have call stacks, one of each stack first: of TLS 1.3 before others."""
+    there = [at for at, one in enumerate(found) if one.run]
+    suites: dict[str, list[str]] = {}
+    for at in sorted(there, key=lambda at: not found[at].at.suite.startswith("tls13")):
+        known = suites.setdefault(found[at].at.stack, [])
+        known += [found[at].at.suite] * (found[at].at.suite not in known)
+    return sorted(there, key=lambda at: suites[found[at].at.stack].index(found[at].at.suite))
 
 
 def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
@@ -111,7 +118,19 @@ def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
 
 
 def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
-    """Pack the figures, with as many of the wanted trees as fit. ValueError when figures alone do not fit."""
+    """Pack the figures, with as many of the wanted trees as fit; once for the same figures, records and code.
+
+    ValueError when figures alone do not fit."""
+    make = partial(fit_trees, recordings, found, wanted, room)
+    digests = [run and run.bulk_digest() for run in (found[at].run for at in wanted)]
+    if None in digests:
+        return make()
+    code = digest_code(("**/*.py",), tuple(sorted(DEFINITIONS.glob("*.toml"))))
+    return memo.recall("call trees of a page", [page_data(recordings, found, {}), digests, [*wanted], room], code, make)
+
+
+def fit_trees(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
+    """Pack them, by leaving out the last trees. ValueError when figures alone do not fit."""
     trees = {at: pair_tree(found[at]) for at in wanted}
     while len(text := flame_trees.pack_json(page_data(recordings, found, trees))) > room:
         if not trees:
@@ -124,13 +143,6 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
 def pair_tree(one: PhaseEntry) -> PairTree:
     assert one.run
     return flame_trees.pair_tree_from_profile(sites_reader.profile_from_record(one.run), one.names)
-
-
-def place_in(found: Sequence[PhaseEntry], at: int) -> int:
-    """The how-manyeth tree of its stack: of TLS 1.3 before others."""
-    suites = [one.at.suite for one in found if one.at.stack == found[at].at.stack and one.run]
-    suites = sorted(dict.fromkeys(suites), key=lambda suite: not suite.startswith("tls13"))
-    return suites.index(found[at].at.suite) if found[at].run else len(suites)
 
 
 def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: Mapping[int, PairTree]) -> dict:

@@ -27,7 +27,8 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     stalls = find_stalls(kept)
     if all(stall.refusal for stall in stalls):
         return None
-    there = [one for one in recordings if any(run in one.records for run in kept)]
+    shown = set(map(id, kept))  # comparing records reads all of them
+    there = [one for one in recordings if not shown.isdisjoint(map(id, one.records))]
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
     tables = tuple(chain.from_iterable(map(show_tables, there)))
     pictures = [picture(there[0], stalls), *hello_pictures(there[0], pair_with_small(stalls))]
