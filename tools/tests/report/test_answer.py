@@ -3,6 +3,8 @@
 import base64
 import json
 import re
+import shlex
+import sys
 import zlib
 
 import pytest
@@ -10,12 +12,22 @@ import pytest
 from tests.cli.test_report import MACHINE, text_page
 from tests.cli.test_report import read as read_runs
 from tests.support import synthetic, synthetic_timed
-from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
+from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded, with_full_records
+from tlsmem.cli import cost, measure
+from tlsmem.config import definitions, suite_title
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.report import answer_section, ranking, timed_section
 from tlsmem.report.sections import Section, mark_code
 from tlsmem.stats.costs import VOCABULARY
+
+OTHER = "tls13-ecdsa-aes256"
+
+
+def in_suite(name, suite, variant="+tickets-library", more_bytes=0, **fields):
+    """Runs in use, a process for each role."""
+    runs = synthetic.campaign([name], [suite + variant], roles="split")
+    return [with_full_records(run, more_bytes).model_copy(update=fields) for run in runs]
 
 
 @pytest.fixture
@@ -40,7 +52,7 @@ def test_figures_are_those_of_the_cost_command(in_use):
             assert f"{cells['rss_at_rest_bytes'].text} B" == row["rest"][f"{prefix}rss"]["text"]
             assert f"{cells['live_heap_in_use_bytes'].text} B" == row["use"][f"{prefix}live"]["text"]
     (server,) = [row for row in rows if (row["stack"], row["role"]) == (OPENSSL, "server")]
-    assert server["in"] == "TLS 1.3, AES-256-GCM, X25519, RSA-2048" and server["live"] == "exact, to the byte"
+    assert server["suite"] == SUITE and server["live"] == "exact, to the byte" and server["state"] is None
     assert server["use"]["live"]["bytes"] == 53_000 and server["use"]["low_live"]["bytes"] == 22_000
 
 
@@ -48,7 +60,63 @@ def test_the_chooser_has_stacks_in_use_alone_and_opens_with_the_newest_openssl(i
     data = answer_section.chooser_data([in_use])
     assert [one["stack"] for one in data["stacks"]] == [OPENSSL, RUSTLS]
     assert data["opens"] == OPENSSL and all(one["newest"] for one in data["stacks"])
-    assert data["rows"][0]["use"]["command"] == f"tools/measure.py in-use-sites --stacks {OPENSSL}"
+    assert data["rows"][0]["use"]["command"] == f"tools/measure.py in-use-sites --stacks {OPENSSL} --suites {SUITE}"
+
+
+def test_a_suite_that_is_not_recorded_has_the_command_that_records_it_and_no_figures(tmp_path):
+    """OpenSSL in two suites, rustls in one of them: rustls has no answer in the other one."""
+    there = {OPENSSL: (SUITE, OTHER), RUSTLS: (SUITE,)}
+    runs = [run for stack, suites in there.items() for suite in suites for run in in_suite(stack, suite, window=100)]
+    data = answer_section.chooser_data([synthetic.write(tmp_path / "recording", runs)])
+    assert {(row["stack"], row["suite"]) for row in data["rows"]} == {
+        (stack, suite) for stack, suites in there.items() for suite in suites
+    }
+    command = f"tools/measure.py deployed-config --stacks {RUSTLS} --suites {OTHER}"
+    assert data["unrecorded"] == {RUSTLS: {OTHER: (command, None)}}
+
+
+def test_figures_of_another_state_are_those_of_the_suite_and_name_the_state(tmp_path):
+    """All handshakes are concurrent, and there are no tickets: not as servers run it, and not the usual suite's."""
+    runs = [*in_suite(OPENSSL, SUITE, window=100), *in_suite(OPENSSL, OTHER, "", more_bytes=5_000)]
+    rows = answer_section.chooser_data([synthetic.write(tmp_path / "recording", runs)])["rows"]
+    (usual, other) = (
+        next(row for row in rows if (row["suite"], row["role"]) == (one, "server")) for one in (SUITE, OTHER)
+    )
+    assert other["state"] == "in use, all handshakes concurrent, a process per role, no tickets"
+    assert other["use"]["live"]["bytes"] == usual["use"]["live"]["bytes"] + 5_000
+    assert usual["advice"] is None and other["advice"].command.endswith(f"--suites {OTHER}")
+
+
+def test_a_prerelease_is_not_what_a_library_opens_with(tmp_path):
+    stacks = ("rustls+aws-lc@0.24.0-dev.2", RUSTLS)
+    runs = [run for stack in stacks for run in in_suite(RUSTLS, SUITE, window=100, stack=stack)]
+    data = answer_section.chooser_data([synthetic.write(tmp_path / "recording", runs)])
+    assert {one["stack"]: (one["stable"], one["newest"]) for one in data["stacks"]} == {
+        stacks[0]: (False, False),
+        RUSTLS: (True, True),
+    }
+
+
+def test_every_command_of_the_chooser_is_one_that_can_be_run(in_use, capsys, monkeypatch):
+    """The command under a number prints that number; those that record something are campaigns' that have such runs."""
+    data = answer_section.chooser_data([in_use], ["--recording", str(in_use)])
+    for row in data["rows"]:
+        monkeypatch.setattr(sys, "argv", shlex.split(row["made_by"]))
+        cost.main()
+        assert row["use"]["rss"]["text"] in capsys.readouterr().out
+    advice = [way for suites in data["unrecorded"].values() for way in suites.values()]
+    sizes = [row[state]["command"] for row in data["rows"] for state in ("use", "rest")]
+    for command in {*sizes, *(way.command for way in advice)} - {None}:
+        script, *words = shlex.split(command)
+        assert script == "tools/measure.py" and measure.parser().parse_args(words)
+
+
+def test_no_two_suites_have_one_label():
+    labels = [suite_title.full_suite_title(suite) for suite in definitions.suites()]
+    assert len(set(labels)) == len(labels)
+    assert suite_title.full_suite_title("tls13-rsa-aes256-mutual-ticket").endswith(
+        "RSA-2048, client certificates, 1 ticket, resumed"
+    )
 
 
 def unpack(packed: str) -> dict:

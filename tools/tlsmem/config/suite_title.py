@@ -3,6 +3,7 @@
 import re
 
 from tlsmem.config import definitions
+from tlsmem.config.suite_variants import LIBRARY
 
 
 def suite_title(suite: str) -> str:
@@ -13,6 +14,23 @@ def suite_title(suite: str) -> str:
     certs = known.certs.upper().replace("MLDSA", "ML-DSA")
     offered = f" (client: {known.client_groups})" * bool(known.client_groups)
     return f"{known.protocol.replace('TLSv', 'TLS ')}, {cipher}, {known.group}{offered}, {certs}"
+
+
+def full_suite_title(suite: str) -> str:
+    """Return the title with all that tells the suite from others: `..., RSA-2048, client certificates, 1 ticket`."""
+    known = definitions.suites()[suite]
+    clients = {"same": "client certificates", "each": "a certificate for each client"}
+    tickets = (
+        "the library's tickets" if known.tickets == LIBRARY else f"{known.tickets} ticket{'s' * (known.tickets != 1)}"
+    )
+    words = {
+        clients[known.client_certs]: known.auth == "mutual",
+        tickets: known.tickets != 0,
+        "session store": known.store == "on",
+        "resumed": known.resume == "on",
+        known.options: known.options != "default",
+    }
+    return ", ".join([suite_title(suite), *(word for word, holds in words.items() if holds)])
 
 
 def suite_difference(suite: str, usual: str) -> str | None:

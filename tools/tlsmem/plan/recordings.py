@@ -58,7 +58,13 @@ def stacks(recording: Path) -> list[str]:
 def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
     """Its runs; none where the recording has not the stack."""
     file = find_stack(recording, stack) if recording.is_dir() else recording
-    return tuple(one for one in read_records.load(file) if one.stack == stack) if file else ()
+    return tuple(one for one in load_file(file) if one.stack == stack) if file else ()
+
+
+@functools.cache
+def load_file(file: Path) -> tuple[Record, ...]:
+    """Return the runs of a file, which pages look for in several ways, and read once."""
+    return tuple(read_records.load(file))
 
 
 def load_runs(recording: Path) -> list[Record]:

@@ -3,6 +3,7 @@
 All figures come from `tlsmem.cost.find_costs`, so that they equal what tools/cost.py prints."""
 
 import itertools
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,11 +11,13 @@ from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key, newest_releases, sort_by_library
+from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.releases import version
-from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts
+from tlsmem.config.suite_title import full_suite_title
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
 from tlsmem.plan import recordings as recorded
+from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
 from tlsmem.report.configuration_tables import configuration_pictures, configuration_tables, find_compared
@@ -23,11 +26,10 @@ from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, read_asset
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration
-from tlsmem.stats.costs import LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY, Cost, live_bytes
+from tlsmem.stats.costs import LIVE_AT_REST, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY, Cost
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.settings import dates
 
-LIVE_AT_REST = Cost("live_heap_at_rest_bytes", "Live heap at rest", LIVE_IN_USE.colour, live_bytes(AT_REST))
 STATES = {  # of a session: its name, its RSS, its live heap, and the phase at whose end both are read
     "use": ("in use", RSS_IN_USE, LIVE_IN_USE, IN_USE),
     "rest": ("at rest", RSS_AT_REST, LIVE_AT_REST, AT_REST),
@@ -35,7 +37,7 @@ STATES = {  # of a session: its name, its RSS, its live heap, and the phase at w
 FIRST_LIBRARY = "openssl"  # that the chooser opens with, where it is recorded
 PREFIXES: dict[str, Configuration] = {"": "default", "low_": "low memory"}  # of the keys of figures
 ROLES: tuple[Role, ...] = ("server", "client")
-SIZES_COMMAND = "tools/measure.py in-use-sites --stacks {}"
+SIZES_CAMPAIGN = "in-use-sites"  # records what live heap is for
 CONNECTIONS = 100_000
 
 
@@ -43,7 +45,7 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
     """Return the chooser over the recordings `among`; by default over those that the page is made of."""
     named = () if among else tuple(read)
     among = among or [ROOT / path for path in dict.fromkeys(one.path for one in read)]
-    data = chooser_data(among)
+    data = chooser_data(among, [word for one in named for word in ("--recording", one.path)])
     caveats = inventory_section.remarks(caveat_sentences(read, data["rows"]))
     html = Markup(read_asset("answer.html")).format(
         vocabulary=VOCABULARY, connections=CONNECTIONS, machines=machine_lines(read), caveats=caveats
@@ -66,25 +68,42 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
     )
 
 
-def chooser_data(among: Sequence[Path]) -> dict:
-    """Return the choices, the figures behind them, and what the page opens with."""
-    stacks = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
-    recorded_suites = {suite for stack in stacks for suite in recorded.find_suites(stack, among)}
-    suites = sorted(recorded_suites, key=lambda suite: (suite != SUITE, suite))
-    pairs = [(suite, find_costs_or_like(stack, suite, among)) for stack in stacks for suite in suites]
-    found = [(suite, costs) for suite, costs in pairs if costs.recording]
-    shown = sort_by_library({costs.stack for _, costs in found})
+def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
+    """Return the choices, the figures behind them, and what the page opens with. `named`: options of their commands.
+
+    A stack in a suite has figures of that suite alone: those as servers run it, else those of another state in use,
+    which is named; else it is among `unrecorded`, with the command that records it."""
+    there = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
+    in_use = {stack: recorded.find_suites(stack, among) for stack in there}
+    suites = sorted({suite for found in in_use.values() for suite in found}, key=lambda suite: (suite != SUITE, suite))
+    shown = sort_by_library(stack for stack, found in in_use.items() if found)
     newest = newest_releases(shown)
-    rows = [row for suite, costs in found for row in cost_rows(suite, costs, among)]
+    rows: list[dict] = []
+    unrecorded: dict[str, dict[str, Advice]] = {}
+    for stack, suite in itertools.product(shown, suites):
+        costs = find_chooser_costs(stack, suite, among)
+        if costs.state:
+            rows += cost_rows(costs, among, named)
+        else:
+            unrecorded.setdefault(stack, {})[suite] = costs.recorded.advice
     buckets = dict.fromkeys(name for row in rows for state in STATES for name, _ in row[state]["parts"])
     return {
         "stacks": [stack_choice(stack, stack in newest.values()) for stack in shown],
-        "suites": {suite: suite_title(suite) for suite in suites},
+        "suites": {suite: full_suite_title(suite) for suite in suites},
         "states": {key: {"name": name, "about": FOLLOWING[rss.key]} for key, (name, rss, _, _) in STATES.items()},
         "rows": rows,
+        "unrecorded": unrecorded,
+        "usual": {stack: recorded.usual_suite(stack, among) for stack in shown},
         "buckets": {bucket: bucket_look(bucket) for bucket in buckets},
         "opens": newest.get(FIRST_LIBRARY) or next(iter(newest.values()), shown[0] if shown else None),
     }
+
+
+def find_chooser_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
+    """Return the costs of the stack in this suite as servers run it; else in another state in use, a process a role."""
+    costs = find_costs(stack, suite, among)
+    others = (one for one in costs.recorded.states if one.is_in_use and one.setting.roles == "split")
+    return costs if costs.state else StackCosts(costs.recorded, next(others, None))
 
 
 def stack_choice(stack: str, newest: bool) -> dict:
@@ -93,35 +112,59 @@ def stack_choice(stack: str, newest: bool) -> dict:
     variants = ", ".join(name.split("+")[1:])
     library = f"{known.name} ({variants})" if known and variants else known.name if known else name
     choice = {"stack": stack, "library": library, "release": version(stack), "newest": newest}
+    choice["stable"] = "-" not in version(stack)
     return choice | {"colour": known.colour if known else "#7a7a7a", "option": known.low_memory if known else None}
 
 
-def cost_rows(suite: str, costs: StackCosts, among: Sequence[Path]) -> Iterator[dict]:
-    """Yield the figures of each role of a stack in a suite, which may have been recorded in a similar one."""
-    where = recorded.display_name(costs.recording) if costs.recording else ""
+def cost_rows(costs: StackCosts, among: Sequence[Path], named: Sequence[str]) -> Iterator[dict]:
+    """Yield the figures of each role of a stack in a suite; `state` names one that is not as servers run it."""
+    assert costs.state
+    where, state = recorded.display_name(costs.state.recording), describe_other_state(costs)
     for role in ROLES:
-        about = {"stack": costs.stack, "suite": suite, "in": suite_title(costs.suite), "role": role}
+        about = {"stack": costs.stack, "suite": costs.suite, "role": role, "state": state}
+        about["advice"] = costs.recorded.advice if state else None
         about["live"] = describe_cost(costs, LIVE_IN_USE)
         about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}
-        yield about | {key: state_figures(costs, role, key, among) for key in STATES}
+        figures = {key: state_figures(costs, role, key, among) for key in STATES}
+        words = ["tools/cost.py", costs.stack, "--suite", costs.suite, "--role", role, *named]
+        explained = any(one["parts"] for one in figures.values())
+        yield about | figures | {"made_by": shlex.join([*words, *["--explain"] * explained])}
+
+
+def describe_other_state(costs: StackCosts) -> str | None:
+    """Return the state of a session in words; None where it is as servers run it."""
+    if not costs.state or costs.state.is_as_deployed:
+        return None
+    return f"{costs.state.describe()}, {describe_configuration(costs.suite, usual_configuration(costs))}"
+
+
+def usual_configuration(costs: StackCosts) -> Configuration:
+    """Return the library's defaults, or what was recorded instead."""
+    there = costs.state.configurations if costs.state else []
+    return "default" if "default" in there or not there else there[0]
 
 
 def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Path]) -> dict:
     """Return RSS and live heap in one state, with the library's way to hold less, and what live heap is for."""
     _, rss, live, phase = STATES[state]
-    parts = find_parts(costs.stack, costs.suite, role, among, phase)
+    deployed = describe_other_state(costs) is None
+    parts = find_parts(costs.stack, costs.suite, role, among, phase) if deployed else {}
     ordered = sorted(parts.items(), key=lambda part: -part[1])
     pairs = itertools.product((("rss", rss), ("live", live)), PREFIXES.items())
-    figures = {f"{prefix}{key}": figure(costs, role, cost, how) for (key, cost), (prefix, how) in pairs}
-    command = SIZES_COMMAND.format(costs.stack) if not parts else None
-    return figures | {"parts": [[name, round(size, 1)] for name, size in ordered], "command": command}
+    usual = usual_configuration(costs)
+    figures = {
+        f"{prefix}{key}": figure(costs, role, cost, usual if how == "default" else how)
+        for (key, cost), (prefix, how) in pairs
+    }
+    advice = None if parts else advise_recording(SIZES_CAMPAIGN, costs.stack, costs.suite, "sites")
+    return figures | {"parts": [[name, round(size, 1)] for name, size in ordered], "command": advice and advice.command}
 
 
 def figure(costs: StackCosts, role: Role, cost: Cost, configuration: Configuration) -> dict:
     """Return one cost as tools/cost.py prints it, and in bytes; why there is none."""
     size = costs.figure(role, cost, configuration)
     if isinstance(size, Missing):
-        return {"text": format_bytes(size), "why": size.reason.replace("STACK", costs.stack)}
+        return {"text": format_bytes(size), "why": size.reason}
     return {"text": format_bytes(size), "bytes": round(size, 3)}
 
 

@@ -13,6 +13,7 @@ from tlsmem.base.cache_file import compute_digest, digest_files
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.config.run import Run
+from tlsmem.plan import recordings as plan_recordings
 from tlsmem.schema import recording_files
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
@@ -77,7 +78,9 @@ def read_records(path: Path) -> list[Record]:
 def load_silently(path: Path) -> list[Record]:
     """Return the runs of a recording. ValueError with a sentence that names it."""
     try:
-        found = table_command.load_recording(path, "recordings are directories under data/")
+        files = recording_files.list_files(path) if path.is_dir() else ()
+        found = [run for file in files for run in plan_recordings.load_file(file)]
+        found = found or table_command.load_recording(path, "recordings are directories under data/")
     except ValueError as error:
         raise ValueError(f"{path_from_root(path)}: {error}") from None
     if not found:

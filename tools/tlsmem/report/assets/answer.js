@@ -3,13 +3,14 @@ const { html, whole, command, option } = report.charts;
 const element = (id) => document.getElementById(`answer-${id}`);
 const GIB = 2 ** 30;
 const state = { role: "server", state: "use", connections: element("connections").value };
-let stacks, suites, states, rows, buckets; // what was packed
+let stacks, suites, states, rows, unrecorded, usual, buckets; // what was packed
 
 const stackOf = (name) => stacks.find((one) => one.stack === name);
 const titleOf = ({ library, release }) => `${library.replace(/ \(.*/, "")} ${release}${library.match(/ \(.*/)?.[0] ?? ""}`;
 const rowOf = (stack) => rows.find((row) => row.stack === stack && row.suite === state.suite && row.role === state.role);
+const newestOf = (library) => (stacks.find((one) => one.library === library && one.stable) ?? stacks.find((one) => one.library === library)).stack;
 const distinct = (found) => [...new Set(found)];
-const costCommand = () => `tools/cost.py ${state.stack} --suite ${state.suite} --role ${state.role} --explain`;
+const isRecorded = (stack, suite) => !unrecorded[stack]?.[suite];
 const rssName = () => `RSS ${states[state.state].name}`;
 const liveName = () => `live heap ${states[state.state].name}`;
 
@@ -66,18 +67,44 @@ function number(row) {
   const session = `${titleOf(stack)}, one ${state.role} session ${states[state.state].name}`;
   const figures = row?.[state.state];
   const found = figures?.rss.bytes !== undefined;
-  return [html("strong", {}, found ? figures.rss.text : "not recorded"), html("span", {}, ` ${rssName()} (${states[state.state].about}): ${session}`)];
+  return [html("strong", {}, found ? figures.rss.text : "not recorded"), html("span", {}, ` ${rssName()} (${row?.state ?? states[state.state].about}): ${session}`)];
 }
 
 function notes(row) {
-  if (!row) return [html("p", {}, `${titleOf(stackOf(state.stack))} is not recorded in this suite. This command records it:`), command(`tools/measure.py deployed-config --stacks ${state.stack} --suites ${state.suite}`)];
+  if (!row) return [html("p", {}, `${titleOf(stackOf(state.stack))} is not recorded in use in ${suites[state.suite]}.`), ...advice(unrecorded[state.stack][state.suite]), html("p", {}, "Recorded are:"), recordedSuites()];
   const figures = row[state.state];
   const [stack, low] = [stackOf(state.stack), [figures.low_rss, figures.low_live]];
-  const live = html("p", {}, `${liveName()[0].toUpperCase()}${liveName().slice(1)}: `, html("b", {}, figures.live.text), figures.live.bytes === undefined ? `. ${figures.live.why}` : `, ${row.live}.`);
+  const live = html("p", {}, `${liveName()[0].toUpperCase()}${liveName().slice(1)}: `, html("b", {}, figures.live.text), figures.live.bytes === undefined ? `. ${figures.live.why}.` : row.live ? `, ${row.live}.` : ".");
   const less = stack.option && low.some((one) => one.bytes !== undefined) ? html("p", {}, `With ${stack.option}: ${figures.low_rss.text} ${rssName()}, ${figures.low_live.text} ${liveName()}.`) : null;
   const split = figures.command && figures.live.bytes !== undefined ? [html("p", {}, "What the live heap is for is not recorded. This command records it:"), command(figures.command)] : [];
-  const behind = html("p", { class: "answer-quiet" }, `${row.in}. Recorded ${row.recorded} in ${row.recording}. ${row.runs}.`);
-  return [live, less, ...split, behind, command(costCommand())].filter(Boolean);
+  const other = row.state ? [html("p", {}, `Recorded in another state than servers run it: ${row.state}. Compare it with rows of that state alone.`), ...advice(row.advice, "This command records it as servers run it:")] : [];
+  const behind = html("p", { class: "answer-quiet" }, `${suites[row.suite]}. Recorded ${row.recorded} in ${row.recording}. ${row.runs}.`);
+  return [live, less, ...other, ...split, behind, command(row.made_by)].filter(Boolean);
+}
+
+// The command that records a stack in a suite, or why there is none.
+function advice([text, reason], said = "This command records it:") {
+  if (text) return [html("p", {}, said), command(text)];
+  return reason ? [html("p", {}, `It cannot be recorded: ${reason}.`)] : [];
+}
+
+function recordedSuites() {
+  const there = Object.keys(suites).filter((suite) => isRecorded(state.stack, suite));
+  const chosen = (suite) => {
+    const button = html("button", { type: "button" }, suites[suite]);
+    button.addEventListener("click", () => change({ suite }));
+    return button;
+  };
+  return html("p", { class: "answer-others" }, ...there.map(chosen));
+}
+
+// Every suite that the stack is not recorded in, with the command that records it: they are grey in the choice above.
+function fillUnrecorded() {
+  const missing = Object.entries(unrecorded[state.stack] ?? {});
+  const items = missing.map(([suite, how]) => html("li", {}, suites[suite], ...advice(how)));
+  element("unrecorded").hidden = !missing.length;
+  element("unrecorded-title").textContent = `${missing.length} suites are not recorded for ${titleOf(stackOf(state.stack))}: the commands that record them`;
+  element("unrecorded-list").replaceChildren(...items);
 }
 
 function total(row) {
@@ -88,7 +115,11 @@ function total(row) {
 
 // Every library's newest release, least first; a click chooses it.
 function libraries() {
-  const found = stacks.filter((one) => one.newest || one.stack === state.stack).map((one) => ({ ...one, figures: rowOf(one.stack)?.[state.state] }));
+  const shown = stacks.filter((one) => one.newest || one.stack === state.stack);
+  const rowsShown = shown.map((one) => rowOf(one.stack)).filter(Boolean);
+  const kind = (rowOf(state.stack) ?? rowsShown.find((row) => !row.state) ?? rowsShown[0])?.state ?? null;
+  const figuresOf = (row) => (row && row.state === kind ? row[state.state] : undefined);
+  const found = shown.map((one) => ({ ...one, figures: figuresOf(rowOf(one.stack)) }));
   const there = found.filter((one) => one.figures?.rss.bytes !== undefined).sort((a, b) => a.figures.rss.bytes - b.figures.rss.bytes);
   const without = found.filter((one) => !there.includes(one));
   const most = Math.max(...there.flatMap((one) => [one.figures.rss.bytes, one.figures.live.bytes ?? 0]), 1);
@@ -103,8 +134,13 @@ function libraries() {
     return html("li", {}, button);
   });
   element("libraries-title").textContent = `${rssName()} of one ${state.role} session, newest release of every library`;
-  const missing = without.length ? html("p", { class: "answer-quiet" }, `Not recorded in this suite: ${without.map(titleOf).join(", ")}.`) : null;
-  const key = html("p", { class: "answer-quiet" }, `Bar: ${rssName()}. Line: ${liveName()}. ${suites[state.suite]}. Library defaults. Choose a library to see its parts above.`);
+  const elsewhere = (one) => {
+    const button = html("button", { type: "button" }, `${titleOf(one)}: ${suites[usual[one.stack]]}`);
+    button.addEventListener("click", () => change({ stack: one.stack, suite: usual[one.stack] }));
+    return button;
+  };
+  const missing = without.length ? html("p", { class: "answer-quiet answer-others" }, `Not recorded in this suite${kind ? " and state" : ""}; recorded in another: `, ...without.map(elsewhere)) : null;
+  const key = html("p", { class: "answer-quiet" }, `Bar: ${rssName()}. Line: ${liveName()}. ${suites[state.suite]}. ${kind ? `State: ${kind}` : "Library defaults"}. Choose a library to see its parts above.`);
   const focused = document.activeElement?.dataset?.stack;
   element("libraries").replaceChildren(html("ul", { class: "answer-libraries" }, ...items), ...[key, missing].filter(Boolean));
   if (focused) element("libraries").querySelector(`[data-stack="${CSS.escape(focused)}"]`)?.focus();
@@ -115,10 +151,17 @@ function selects() {
   const fill = (id, pairs, value) => element(id).replaceChildren(...pairs.map(([one, text]) => option(one, text, one === value)));
   fill("library", distinct(stacks.map((one) => one.library)).map((one) => [one, one]), chosen.library);
   fill("release", stacks.filter((one) => one.library === chosen.library).map((one) => [one.stack, one.release]), state.stack);
-  fill("suite", Object.entries(suites), state.suite);
+  element("suite").replaceChildren(...Object.entries(suites).map(suiteOption));
   fill("state", Object.entries(states).map(([key, { name }]) => [key, name]), state.state);
   element("role").value = state.role;
   if (element("connections").value !== state.connections) element("connections").value = state.connections;
+}
+
+function suiteOption([suite, title]) {
+  const other = rows.some((row) => row.stack === state.stack && row.suite === suite && row.state);
+  const recorded = isRecorded(state.stack, suite);
+  const made = option(suite, recorded ? `${title}${other ? " (another state)" : ""}` : `${title} (not recorded)`, suite === state.suite);
+  return Object.assign(made, { disabled: !recorded, title: recorded ? "" : (unrecorded[state.stack][suite].find(Boolean) ?? "") });
 }
 
 function show() {
@@ -129,6 +172,7 @@ function show() {
   element("parts").replaceChildren(...(row ? [partRows(row[state.state])] : []));
   element("notes").replaceChildren(...notes(row));
   total(row);
+  fillUnrecorded();
   libraries();
 }
 
@@ -149,7 +193,7 @@ function choose(asked) {
 }
 
 function listen() {
-  element("library").addEventListener("change", ({ target }) => change({ stack: stacks.find((one) => one.library === target.value).stack }));
+  element("library").addEventListener("change", ({ target }) => change({ stack: newestOf(target.value) }));
   element("release").addEventListener("change", ({ target }) => change({ stack: target.value }));
   for (const id of ["suite", "role", "state"]) element(id).addEventListener("change", ({ target }) => change({ [id]: target.value }));
   element("connections").addEventListener("input", ({ target }) => {
@@ -161,7 +205,7 @@ function listen() {
 }
 
 report.unpacked("answer").then((found) => {
-  ({ stacks, suites, states, rows, buckets } = found);
+  ({ stacks, suites, states, rows, unrecorded, usual, buckets } = found);
   const none = !rows.length;
   element("choice").hidden = none;
   for (const id of ["card-answer", "card-libraries"]) document.getElementById(id).hidden = none;
