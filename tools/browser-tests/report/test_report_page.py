@@ -64,6 +64,7 @@ def test_two_releases_have_a_difference_in_the_page_with_its_data_in_files(opene
 
 
 COSTS = json.loads((PAGES / "costs.json").read_text())
+SUITE = "tls13-rsa-aes256"  # that the chooser opens with
 
 
 @pytest.mark.parametrize("role", ["server", "client"])
@@ -75,7 +76,12 @@ def test_the_chooser_gives_the_number_of_the_cost_command(opened, role, state):
     page.select_option("#answer-state", label=state)
     checked = 0
     for row in COSTS:
-        if row["role"] == role and row["configuration"] == "default" and isinstance(row[key], float | int):
+        if (
+            row["role"] == role
+            and row["suite"] == SUITE
+            and row["configuration"] == "default"
+            and isinstance(row[key], float | int)
+        ):
             page.locator(f'.answer-row[data-stack="{row["stack"]}"]').click()
             expect(page.locator("#answer-number strong")).to_have_text(f"{row['texts'][key]} B")
             expect(page.locator("#answer-total")).to_have_text(f"{100_000 * row[key] / 2**30:.2f} GiB of RSS")
@@ -83,14 +89,39 @@ def test_the_chooser_gives_the_number_of_the_cost_command(opened, role, state):
     assert checked >= 8
 
 
-def test_go_has_figures_of_aes_128_in_the_usual_suite_and_says_so(opened):
+def test_go_has_no_figure_in_a_suite_that_is_not_recorded_but_the_way_to_one(opened):
+    """A grey suite is beside its command; the suites that are recorded are a click away."""
     page = opened("report.html")
     page.select_option("#answer-library", label="Go crypto/tls")
     expect(page.locator("#answer-suite")).to_have_value("tls13-rsa-aes256")
+    expect(page.locator("#answer-suite option:checked")).to_be_disabled()
+    expect(page.locator("#answer-number strong")).to_have_text("not recorded")
+    expect(page.locator("#answer-total")).to_have_text("not recorded")
+    page.locator("#answer-notes .answer-others button", has_text="AES-128-GCM, X25519, RSA-2048").first.click()
     expect(page.locator("#answer-number strong")).to_have_text(re.compile(r"^[\d,]+ B$"))
     expect(page.locator("#answer-notes .answer-quiet")).to_contain_text("AES-128-GCM")
+
+
+def test_a_suite_that_is_recorded_in_another_state_has_its_own_figures_and_names_the_state(opened):
+    page = opened("report.html")
     page.select_option("#answer-library", label="OpenSSL")
-    expect(page.locator("#answer-notes .answer-quiet")).to_contain_text("AES-256-GCM")
+    page.select_option("#answer-release", label="3.5.5")
+    page.select_option("#answer-suite", value="tls13-mldsa65-aes256")
+    page.select_option("#answer-role", "client")
+    expect(page.locator("#answer-number strong")).to_have_text("98,463 B")
+    expect(page.locator("#answer-number")).to_contain_text("all handshakes concurrent")
+    page.locator("#answer-unrecorded summary").press("Enter")
+    commands = page.locator("#answer-unrecorded-list code").all_inner_texts()
+    assert commands and all(one.startswith("tools/measure.py ") for one in commands)
+
+
+def test_a_library_opens_with_its_newest_stable_release(opened):
+    page = opened("report.html")
+    for library in page.locator("#answer-library option").all_inner_texts():
+        page.select_option("#answer-library", label=library)
+        releases = page.locator("#answer-release option").all_inner_texts()
+        chosen = page.locator("#answer-release option:checked").inner_text()
+        assert "-" not in chosen or all("-" in one for one in releases)
 
 
 def test_every_card_has_a_link_that_leads_to_it(opened):
