@@ -49,7 +49,7 @@ def allocations_from_record(record: Record) -> Profile:
     allocated: dict[str, list[LiveBlocks | TemporaryBlocks]] = {}
     so_far: list[LiveBlocks | TemporaryBlocks] = []
     for phase in record.phases:
-        temporary = phase.sites and phase.sites.temporary
+        temporary = phase.sites.temporary if phase.sites else None
         if not phase.sites or temporary is None:
             raise Unreadable("call stacks of temporary blocks were not recorded")
         so_far += [one for one in phase.sites.live if one.since == phase.phase]

@@ -121,7 +121,7 @@ def cost_rows(costs: StackCosts, among: Sequence[Path], named: Sequence[str]) ->
     assert costs.state
     where, state = recorded.display_name(costs.state.recording), describe_other_state(costs)
     for role in ROLES:
-        about = {"stack": costs.stack, "suite": costs.suite, "role": role, "state": state}
+        about: dict[str, object] = {"stack": costs.stack, "suite": costs.suite, "role": role, "state": state}
         about["advice"] = costs.recorded.advice if state else None
         about["live"] = describe_cost(costs, LIVE_IN_USE)
         about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}

@@ -122,8 +122,9 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
 
     ValueError when figures alone do not fit."""
     make = partial(fit_trees, recordings, found, wanted, room)
-    digests = [run and run.bulk_digest() for run in (found[at].run for at in wanted)]
-    if None in digests:
+    runs = [run for at in wanted if (run := found[at].run)]
+    digests = [digest for run in runs if (digest := run.bulk_digest())]
+    if len(digests) < len(wanted):
         return make()
     code = digest_code(("**/*.py",), tuple(sorted(DEFINITIONS.glob("*.toml"))))
     return memo.recall("call trees of a page", [page_data(recordings, found, {}), digests, [*wanted], room], code, make)

@@ -39,7 +39,8 @@ class Bulk:
     @cached_property
     def phases(self) -> list[Phase]:
         """The phases of all processes, which the record of each process takes its own from."""
-        return self.read("phases")
+        found: list[Phase] = self.read("phases")
+        return found
 
     @cached_property
     def digest(self) -> bytes:
