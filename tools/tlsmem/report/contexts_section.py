@@ -11,7 +11,7 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.plots import client_contexts
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts, newest_of_each_stack
 from tlsmem.stats.missing import Missing
@@ -27,7 +27,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     found = find_contexts(kept)
     if all(run.status != "measured" for run in kept):
         return None
-    there = [one for one in recordings if any(run in one.records for run in kept)]
+    there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(found))
     tables = tuple(map(show_table, there))
     pictures = [picture(there[0], found)] if client_contexts.find_bundles(found) else []

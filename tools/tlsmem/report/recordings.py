@@ -43,6 +43,12 @@ def recording_arguments(*recordings: Recording) -> str:
     return shlex.join(dict.fromkeys(one.path for one in recordings))
 
 
+def select_with_runs(recordings: Iterable[Recording], runs: Iterable[Record]) -> list[Recording]:
+    """Return the recordings that have any of these very runs: comparing runs by their values would read all of them."""
+    wanted = set(map(id, runs))
+    return [one for one in recordings if not wanted.isdisjoint(map(id, one.records))]
+
+
 def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
     """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
     return {path_from_root(path): read_records(path) for path in dict.fromkeys(path.resolve() for path in paths)}

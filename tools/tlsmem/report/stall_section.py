@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from tlsmem.plots import large_hellos, stalled_peers
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.large_hellos import LargeHello, pair_with_small
 from tlsmem.stats.missing import Missing
@@ -27,8 +27,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     stalls = find_stalls(kept)
     if all(stall.refusal for stall in stalls):
         return None
-    shown = set(map(id, kept))  # comparing records reads all of them
-    there = [one for one in recordings if not shown.isdisjoint(map(id, one.records))]
+    there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
     tables = tuple(chain.from_iterable(map(show_tables, there)))
     pictures = [picture(there[0], stalls), *hello_pictures(there[0], pair_with_small(stalls))]
