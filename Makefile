@@ -167,9 +167,12 @@ check-bisect: names packages-compare setup core ## git bisect, by compare, finds
 check-pages: names packages-check-pages setup setup-dev build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
 	@.venv/bin/python tools/browser-tests/flamegraph/examples.py build/pages
 	@.venv/bin/python tools/browser-tests/report/examples.py build/pages
-	@build/pages-venv/bin/python -m pytest tools/browser-tests/flamegraph
-	@build/pages-venv/bin/python -m pytest tools/browser-tests/report
-	@$(PYTEST) -m page tools/tests
+	@$(call once_more,$(PYTEST) -m page tools/tests)
+	@$(call once_more,build/pages-venv/bin/python -m pytest tools/browser-tests/flamegraph)
+	@$(call once_more,build/pages-venv/bin/python -m pytest tools/browser-tests/report)
+
+# A browser may be slow once: what failed is named, and run again.
+once_more = $1 || { test $$? = 1; echo 'check-pages: what failed above is run once more' >&2; $1 -rfp --last-failed --last-failed-no-failures=none; }
 
 .PHONY: check-ci-page
 check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in a bare Debian 12, as root: ten minutes

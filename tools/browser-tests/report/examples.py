@@ -13,15 +13,14 @@ sys.path.insert(0, str(TOOLS))
 
 from tlsmem.config import choices
 from tlsmem.report import build_report, page, recordings
-from tlsmem.report.recordings import Recording
+from tlsmem.report.sections import Section
 from tlsmem.tables import render
 
 COST_HEADINGS = {"rss_at_rest_bytes": "RSS at rest, B", "rss_in_use_bytes": "RSS in use, B"}
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 
 
-def write(folder: Path, name: str, read: list[Recording], among: list[Path] | None = None) -> None:
-    sections = build_report.sections(read, among)
+def write(folder: Path, name: str, sections: list[Section]) -> None:
     (folder / f"{name}.html").write_text(page.page(build_report.TITLE, build_report.SENTENCE, sections))
 
 
@@ -44,14 +43,16 @@ def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     newest = list(recordings.by_machine(recordings.load_newest(TOOLS.parent / "data")))
-    write(folder, "report", newest, build_report.find_committed())
-    plain = [one._replace(pictures=()) for one in build_report.sections(newest, build_report.find_committed())]
+    sections = build_report.sections(newest, build_report.find_committed())
+    plain = [one._replace(pictures=()) for one in sections]
     list(page.write_directory(build_report.TITLE, build_report.SENTENCE, plain, folder / "report-files"))
+    write(folder, "report", sections)
     write_costs(folder)
     small = list(recordings.by_machine(recordings.load_recordings([RECORDING])))
-    write(folder, "report-small", small)
+    sections = build_report.sections(small)
+    write(folder, "report-small", sections)
     (folder / "report-small").mkdir(exist_ok=True)
-    for shown in (shown for section in build_report.sections(small) for shown in section.tables):
+    for shown in (shown for section in sections for shown in section.tables):
         for form, ending in ((choices.MARKDOWN, "md"), (choices.CSV, "csv")):
             file = folder / "report-small" / f"{shown.table.name}.{ending}"
             file.write_text(render.format_tables([shown.table], form))
