@@ -96,8 +96,8 @@ def test_what_selects_nothing_of_a_recording_is_refused(options, status, sentenc
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("README.md", "memtest: README.md: there is no such recording; recordings are directories under data/"),
-        ("nowhere", "memtest: nowhere: there is no such recording; recordings are directories under data/"),
+        ("README.md", "memtest: README.md: no such recording; recordings are directories under data/"),
+        ("nowhere", "memtest: nowhere: no such recording; recordings are directories under data/"),
         ("data", "memtest: data: no live runs here; `make live SERVER=nginx OUT=data/local/NAME` makes some"),
         (SEALED, f"memtest: {SEALED}: no live runs here; `make live SERVER=nginx OUT=data/local/NAME` makes some"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from matplotlib import pyplot, rc_context
@@ -159,9 +160,37 @@ def test_a_library_is_its_newest_release_as_servers_build_it():
     assert newest_releases(there) == {"openssl": "openssl@4.0.3", "rustls": "rustls+aws-lc@0.23.46"}
 
 
-@pytest.mark.parametrize("words", ["opensl", "openssl@9.9.9", "openssl --suite tls13", "--role srver"])
+@pytest.mark.parametrize(
+    "words",
+    ["opensl", "openssl@9.9.9", "openssl --suite tls13", "openssl --suite nonsense", "--role srver"],
+)
 def test_what_cannot_be_answered_is_one_sentence(recording, capsys, monkeypatch, snapshot, words):
     assert refused(capsys, monkeypatch, recording, *words.split()) == snapshot
+
+
+@pytest.mark.parametrize("name", ["OpenSSL", "OPENSSL@3.5.5", "openssl@3.5"])
+def test_capitals_and_the_rest_of_a_version_may_be_left_out(recording, capsys, monkeypatch, name):
+    (table,) = json.loads(printed(capsys, monkeypatch, recording, name, "--format", "json"))["tables"]
+    assert {row["stack"] for row in table["rows"]} == {OPENSSL}
+
+
+def test_a_version_in_short_is_of_the_build_that_servers_use_and_stderr_names_it(capsys):
+    among = recordings.find_recordings(None)
+    assert recordings.resolve_stacks(["rustls@0.24", "Mbed TLS", "Go crypto/tls@1.26"], among) == [
+        "rustls+aws-lc@0.24.0-dev.2",
+        recordings.resolve_stack("mbedtls", among),
+        "go@1.26.8",
+    ]
+    assert "rustls@0.24: taking rustls+aws-lc@0.24.0-dev.2" in capsys.readouterr().err
+
+
+def test_a_recording_may_be_named_without_its_folder_and_one_that_is_not_there_has_the_names_that_are():
+    (known, *_) = recordings.find_recordings(None)
+    assert recordings.find_recordings([Path(known.name)]) == [known]
+    with pytest.raises(ValueError, match=f"^nowhere: no such recording; .*; data/ has {known.name}, "):
+        recordings.find_recordings([Path("nowhere")])
+    with pytest.raises(ValueError, match="did you mean 2026-11-23-amd-epyc-p4068"):
+        recordings.find_recordings([Path("2026-11-23-epyc-p4068")])
 
 
 def test_a_name_like_no_other_is_answered_with_the_libraries_there_are(recording, capsys, monkeypatch):

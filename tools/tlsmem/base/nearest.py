@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 MOST = 3  # names that a sentence suggests
+SHORT = 4  # letters of a name that is found within others by chance
 ENDS = "-+@"  # after a part of a name
 
 
@@ -24,5 +25,12 @@ def ask(names: list[str]) -> str:
 
 def suggest_nearest(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean A, B or C?", or an empty string where no known name is near."""
-    near = difflib.get_close_matches(name, list(known), n=MOST, cutoff=0.5)
+    by_small = {one.lower(): one for one in known}  # capitals do not count
+    alike = difflib.get_close_matches(name.lower(), list(by_small), n=MOST, cutoff=0.5)
+    near = [by_small[one] for one in alike if is_as_long(name, one)]
     return ask(near) if near else ""
+
+
+def is_as_long(name: str, known: str) -> bool:
+    """Return whether a short name may be meant by a longer one: `nonsense` shares its letters with `none` by chance."""
+    return len(known) > SHORT or abs(len(name) - len(known)) <= max(1, len(known) // 2)

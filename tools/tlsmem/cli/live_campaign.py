@@ -1,7 +1,6 @@
 """The live runs of one server: which there are, which are recorded, and the tables of all."""
 
 import argparse
-import os
 import resource
 import shlex
 import signal
@@ -28,7 +27,7 @@ from tlsmem.run import heap_page, stale_files
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
-from tlsmem.schema.recording_files import is_recording
+from tlsmem.schema.recording_files import find_recording, is_recording, name_recordings
 
 SERIAL = "openssl-s_server"
 SERIAL_WAY_OUT = "tools/heap.py -- openssl s_server ... measures one"
@@ -206,8 +205,11 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
 
-    if not os.path.isdir(recording):
-        sys.exit(f"memtest: {recording}: there is no such recording; recordings are directories under data/")
+    found = find_recording(recording)
+    if not found or not found.is_dir():
+        others = name_recordings(recording)
+        sys.exit(f"memtest: {recording}: no such recording; recordings are directories under data/{others}")
+    recording = found
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
         sys.exit(f"memtest: {shorten(recording)}: no live runs here; {way_to_record(recording)}")

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.printable import printable_text
@@ -10,16 +9,16 @@ from tlsmem.compare import declared_settings
 from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import NARROWED
 from tlsmem.schema import read_records
-from tlsmem.schema.recording_files import find_stack, locate
+from tlsmem.schema.recording_files import find_recording, find_stack, name_recordings
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
 
 
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
     """All runs; of a directory with a file for each of these stacks only those files, where its runs of them are."""
-    place = Path(file)
-    if not locate(place).exists():
-        raise ValueError(f"{file}: there is no such recording; recordings are directories under data/")
+    place = find_recording(file)
+    if not place:
+        raise ValueError(f"{file}: no such recording; recordings are directories under data/{name_recordings(file)}")
     files = [find_stack(place, stack) for stack in dict.fromkeys(stacks)] if place.is_dir() else []
     alone = [one for one in files if one] if files and all(files) else [place]
     found = [one for part in alone for one in read_records.load(part)]

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.nearest import suggest_beginning, suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
 from tlsmem.config.expectations import FULL, SWITCHES, Expectations
@@ -324,6 +324,13 @@ def stacks() -> dict[str, Stack]:
 def suites() -> dict[str, Suite]:
     """Those of suites.toml, and their variants."""
     return Suites(read(DEFINITIONS / "suites.toml", Suite.model_validate))
+
+
+def describe_unknown_suite(name: str) -> str:
+    """Return that there is no such suite, and which may be meant: none of those without TLS."""
+    known = [suite for suite, about in suites().items() if about.protocol != "none"]
+    near = suggest_beginning(name, known) or "; that file lists them"
+    return f"memtest/suites.toml has no suite {name}{near}"
 
 
 def allocators() -> dict[str, Allocator]:

@@ -24,6 +24,10 @@ class CommandParser(argparse.ArgumentParser):
             self.refuse_unknown(unknown)
         return given, unknown
 
+    def error(self, message: str) -> NoReturn:
+        """Exit with the sentence alone: the usage of a command with thirty options would hide it."""
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
     def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
         known = [flag for flag in self._option_string_actions if flag.startswith("--")]
         first = next((word.partition("=")[0] for word in words if word.startswith("--")), "")

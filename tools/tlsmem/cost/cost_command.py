@@ -8,7 +8,6 @@ import rich.console
 from rich.text import Text
 
 from tlsmem.base import markdown_embedding, stdout
-from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import choices, definitions
 from tlsmem.config.libraries import libraries
 from tlsmem.config.suite_variants import split_variant
@@ -31,7 +30,7 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     if given.page:
         deliver_page(given, parser, among)
         return
-    stacks = list(dict.fromkeys(recordings.resolve_stack(name, among) for name in given.stacks))
+    stacks = recordings.resolve_stacks(given.stacks, among)
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     if given.recorded:
         table_command.deliver([recorded_table(stacks, given.suite, among)], given, parser)
@@ -72,9 +71,8 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
 
 def check_suite(suite: str) -> None:
     """Raise ValueError with a sentence when there is no such suite, or when it is a variant of one."""
-    known = definitions.suites()
-    if suite not in known:
-        raise ValueError(f"--suite: no suite {suite}{suggest_nearest(suite, known)}")
+    if suite not in definitions.suites():
+        raise ValueError(f"--suite: {definitions.describe_unknown_suite(suite)}")
     base, settings = split_variant(suite)
     if settings:
         raise ValueError(f"--suite: name the suite itself, {base}; its library options are shown beside its defaults")

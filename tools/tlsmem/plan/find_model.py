@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.plan import recordings
 from tlsmem.plan.combined_model import add_roles, convert_allocator
@@ -91,7 +90,6 @@ def choose_stacks(stacks: Sequence[str] | None, usual: Sequence[str] = ()) -> li
 
 def check_suite(suite: str) -> str:
     """Return the suite. Raises ValueError with a sentence when there is none of this name."""
-    there = definitions.suites()
-    if suite not in there:
-        raise ValueError(f"--suite: memtest/suites.toml has no suite {suite}{suggest_nearest(suite, there)}")
+    if suite not in definitions.suites():
+        raise ValueError(f"--suite: {definitions.describe_unknown_suite(suite)}")
     return suite

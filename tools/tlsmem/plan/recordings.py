@@ -4,20 +4,28 @@ The user's own, in data/local, are used only when named: plans without names are
 
 import functools
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.choices import PLAN_SUITE
-from tlsmem.config.libraries import newest_releases
+from tlsmem.config.libraries import libraries, newest_releases
 from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema import read_records
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.live_records import FOLDER
-from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
+from tlsmem.schema.recording_files import (
+    find_recording,
+    find_stack,
+    is_recording,
+    list_files,
+    name_recordings,
+    stack_name,
+)
 from tlsmem.schema.records import Record
 
 DATA = Path("data")
@@ -27,12 +35,7 @@ USUAL_SUITES = (PLAN_SUITE, "tls13-rsa-aes128", "tls12-rsa-aes256")  # the first
 def find_recordings(named: Sequence[Path] | None) -> list[Path]:
     """Recordings, the newest first; those that were named in their order. ValueError when there is none."""
     if named:
-        for one in named:
-            if not locate(one).exists():
-                raise ValueError(f"{one}: no such recording; recordings are directories under data/")
-            if not list_files(one):
-                raise ValueError(f"{one}: no recording here (no .jsonl file); recordings are directories under data/")
-        return list(named)
+        return [find_named(one) for one in named]
     found = sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
     if not found:
         raise ValueError("data: no committed recording; name yours in data/local with --recording")
@@ -42,6 +45,16 @@ def find_recordings(named: Sequence[Path] | None) -> list[Path]:
 def find_live_recordings() -> list[Path]:
     """Return the committed recordings that have live runs, the newest first."""
     return sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{FOLDER}/")), reverse=True)
+
+
+def find_named(name: Path) -> Path:
+    """Return the recording of this name. Raises ValueError with a sentence when there is none."""
+    found = find_recording(name)
+    if not found:
+        raise ValueError(f"{name}: no such recording; recordings are directories under data/{name_recordings(name)}")
+    if not list_files(found):
+        raise ValueError(f"{found}: no recording here (no .jsonl file); recordings are directories under data/")
+    return found
 
 
 def display_name(recording: Path) -> str:
@@ -79,28 +92,56 @@ def describe_unknown(stack: str, among: Sequence[Path]) -> str:
     return f"no runs of {stack} in {where}{suggest_nearest(stack, there)}"
 
 
+def resolve_stacks(names: Iterable[str], among: Sequence[Path]) -> list[str]:
+    """Return the stacks of these names, each once; stderr has which one a name with a version in short stands for."""
+    found = {name: resolve_stack(name, among) for name in names}
+    for name, stack in found.items():
+        if version(name) and version(name) != version(stack):
+            print(f"{name}: taking {stack}, the newest recorded release of it", file=sys.stderr)
+    return list(dict.fromkeys(found.values()))
+
+
 def resolve_stack(name: str, among: Sequence[Path]) -> str:
-    """Return the stack of this name; of a library, a library with variants, or a release series as
-    openssl@3.5, its newest recorded release.
+    """Return the stack of this name; of a library, a library with variants, or a release series as openssl@3.5, its
+    newest recorded release. Capitals do not count, and a library may have the name that people write.
 
     Raises ValueError with a sentence when nothing is recorded of the name."""
     there = list(dict.fromkeys(stack for path in among for stack in stacks(path)))
+    releases, newest = group_by_library(there), newest_releases(there)
+    name = fold_name(name, [*newest, *releases, *there])
     if name in there:
         return name
-    releases = group_by_library(there)
-    newest = newest_releases(there)
     if name in newest:
         return newest[name]
     if name in releases:
         return releases[name][-1]
-    if begun := [one for one in releases.get(library_with_variant(name), ()) if begins_version(one, version(name))]:
-        return begun[-1]
+    library = library_with_variant(name)
+    builds = [known.build for key, known in libraries().items() if key == library and known.build]
+    for build in (*builds, library):  # of a library's builds the one that servers use first
+        if begun := [one for one in releases.get(build, ()) if begins_version(one, version(name))]:
+            return begun[-1]
     known = list(dict.fromkeys([*newest, *releases, *there]))
-    libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
-    is_release = library_with_variant(name) in releases and version(name)
-    near = suggest_nearest(name, known if is_release else libraries or known) or f"; there are: {', '.join(newest)}"
+    near_libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
+    is_release = (library in releases or library in newest) and version(name)
+    near = suggest_nearest(name, known if is_release else near_libraries or known)
+    near = near or f"; there are: {', '.join(newest)}"
     kind = "no recording has the stack" if is_release or name in read_tables("stacks") else "unknown library or stack:"
     raise ValueError(f"{kind} {name or repr(name)}{near}")
+
+
+def fold_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that this one is but for capitals, spaces and hyphens, with its version; else the name."""
+    titles = {fold(library.name): key for key, library in libraries().items()}
+    exact = {fold(one): one for one in known}
+    if found := exact.get(fold(name)):
+        return found
+    library, at, release = name.partition("@")
+    return (exact | titles).get(fold(library), library) + at + release.lower()
+
+
+def fold(name: str) -> str:
+    """Return a name in small letters, without spaces, hyphens and slashes."""
+    return re.sub(r"[ /_-]", "", name.lower())
 
 
 def begins_version(stack: str, series: str) -> bool:

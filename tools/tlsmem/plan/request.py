@@ -24,7 +24,7 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     """Return the requested stacks, else the usual ones that the server runs on."""
     if given.stack:
         among = recordings.find_recordings(given.recording)
-        return list(dict.fromkeys(recordings.resolve_stack(name, among) for name in given.stack))
+        return recordings.resolve_stacks(given.stack, among)
     usual = find_model.choose_stacks(None)
     if given.server is None:
         return usual

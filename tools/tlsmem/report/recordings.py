@@ -51,7 +51,12 @@ def select_with_runs(recordings: Iterable[Recording], runs: Iterable[Record]) ->
 
 def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
     """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
-    return {path_from_root(path): read_records(path) for path in dict.fromkeys(path.resolve() for path in paths)}
+    return {path_from_root(path): read_records(path) for path in dict.fromkeys(map(resolve, paths))}
+
+
+def resolve(path: Path) -> Path:
+    """Return the whole path of a recording, which may be named without data/."""
+    return (recording_files.find_recording(path) or path).resolve()
 
 
 def digest(paths: Iterable[str]) -> str:

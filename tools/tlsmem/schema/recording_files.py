@@ -10,12 +10,16 @@ from pathlib import Path
 
 from backports import zstd
 
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.manifest import BadRecording, load_manifest
 
 PLAIN, SEALED = ".jsonl", ".jsonl.zst"
 RESTORE = "restore the file from git or a copy, or record again into another OUT="
 
+FOLDERS = (ROOT / "data", ROOT / "data/local")  # where a recording may be named without them
+MOST_NAMED = 5  # recordings that a sentence lists
 TORN_MARK = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 
 skipped_lines: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
@@ -55,6 +59,21 @@ def locate(file: Path) -> Path:
     """Return the file under the name that it has now: STACK.jsonl may have been sealed."""
     sealed = file.with_name(f"{file.name}{SEALED.removeprefix(PLAIN)}")
     return sealed if file.name.endswith(PLAIN) and not file.exists() and sealed.exists() else file
+
+
+def find_recording(name: Path | str) -> Path | None:
+    """Return the recording of this name: a path, or a directory of data/ or data/local/ by its name alone; None where
+    there is none."""
+    name = Path(name)
+    places = [name, *(folder / name for folder in FOLDERS if not name.is_absolute())]
+    return next((one for one in places if locate(one).exists()), None)
+
+
+def name_recordings(name: Path | str) -> str:
+    """Return the end of a sentence about a recording that is not there: the nearest names, or the newest ones."""
+    known = sorted((one.name for folder in FOLDERS for one in folder.glob("20*/") if is_recording(one)), reverse=True)
+    others = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return suggest_nearest(Path(name).name, known) or f"; data/ has {', '.join(known[:MOST_NAMED]) or 'none'}{others}"
 
 
 def find_stack(recording: Path, stack: str) -> Path | None:

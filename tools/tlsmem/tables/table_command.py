@@ -18,10 +18,11 @@ from tlsmem.tables.table import Table
 
 
 def load_recording(recording: Path, where: str) -> list[Record]:
-    """All runs. ValueError when there is no such recording, with where one comes from."""
-    if not recording_files.locate(recording).exists():
-        raise ValueError(f"no such recording; {where}")
-    return read_records.load(recording)
+    """All runs. ValueError when there is no such recording, with where one comes from and the names there are."""
+    found = recording_files.find_recording(recording)
+    if not found:
+        raise ValueError(f"no such recording; {where}{recording_files.name_recordings(recording)}")
+    return read_records.load(found)
 
 
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:

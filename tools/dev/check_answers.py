@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Ask tools/cost.py for every recorded stack in every suite, and read the chooser of a report: is each answer of the
+suite that was asked for?
+
+An answer is what is printed as JSON. Its rows must have the stack and the suite that were asked for, its recording must
+have measured runs of both, and its live heap must be what two of these runs give: this is read from the lines of the
+recording, by nothing that made the answer. An answer without figures must have the command that records them, or why
+nothing does. Exit status 1: an answer is of another suite; each is named."""
+
+import argparse
+import base64
+import contextlib
+import functools
+import io
+import itertools
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tlsmem.base import venv
+from tlsmem.base.paths import ROOT
+
+FIGURES = {  # of a row: keys of figures, and the phase whose end they are of where they are live heap
+    "live_heap_in_use_bytes": "blocked",
+    "live_heap_at_rest_bytes": "established",
+    "rss_at_rest_bytes": None,
+    "rss_in_use_bytes": None,
+}
+TOLERANCE = 0.06  # bytes: figures are rounded to a tenth
+VARIANT = re.compile(r"\+(low-memory|drop-peer-chain|tickets-\w+)")
+PAYLOAD = re.compile(r'<script type="text/plain" id="([^"]*)">([^<]*)</script>')
+
+
+class Answer(NamedTuple):
+    """A figure that was printed, and for what."""
+
+    stack: str
+    suite: str  # that was asked for
+    role: str
+    recording: str
+    phase: str | None  # None: RSS
+    size: float
+
+    def fault(self) -> str | None:
+        """Return what is wrong with it; None where nothing is."""
+        runs = measured_runs(self.recording, self.stack).get(self.suite, [])
+        if not runs:
+            return f"{self.recording or 'no recording'} has no run of it"
+        if self.phase is None:
+            return None if any(run["meter"] == "rss" for run in runs) else f"{self.recording} has no RSS run of it"
+        slopes = list(live_slopes(runs, self.role, self.phase))
+        if any(run["meter"] == "heap" for run in runs) and not any(abs(one - self.size) < TOLERANCE for one in slopes):
+            return f"live heap of {self.size:,} B is of no two runs of it in {self.recording}"
+        return None
+
+
+@functools.cache
+def measured_runs(recording: str, stack: str) -> dict[str, list[dict]]:
+    """Return the measured runs of memory in a recording's lines, by suite without options and tickets."""
+    from tlsmem.schema import recording_files
+
+    file = recording_files.find_stack(ROOT / recording, stack) if recording else None
+    found: dict[str, list[dict]] = {}
+    for line in recording_files.read_content(file).splitlines() if file else ():
+        if b'"meter":"sites"' in line or b'"scenario":"memory"' not in line:
+            continue
+        run = json.loads(line)
+        if run.get("status") == "measured":
+            found.setdefault(VARIANT.sub("", run["suite"]), []).append(run)
+    return found
+
+
+def live_slopes(runs: list[dict], role: str, phase: str) -> Iterator[float]:
+    """Yield the live heap per session that every two heap runs of one configuration give."""
+    sizes: dict[tuple, dict[int, int]] = {}
+    for run in runs:
+        for one in run["phases"]:
+            process = one.get("process", "both")
+            if one["phase"] == phase and one.get("heap") and process in ("both", role):
+                kind = run["suite"], run["roles"], str(run["window"]), "data=full" in run["argv"], run["repeat"]
+                sizes.setdefault(kind, {})[run["sessions"] // 2] = one["heap"][role]["live_bytes"]
+    for points in sizes.values():
+        for few, many in itertools.combinations(sorted(points), 2):
+            yield (points[many] - points[few]) / (many - few)
+
+
+def printed(*words: str) -> dict:
+    """Return what cost.py prints as JSON."""
+    from tlsmem.cli import cost
+
+    out, before = io.StringIO(), sys.argv
+    sys.argv = ["cost.py", *words, "--format", "json"]
+    try:
+        with contextlib.redirect_stdout(out):
+            cost.main()
+    finally:
+        sys.argv = before
+    return json.loads(out.getvalue())
+
+
+def check_cost(stacks: list[str], suite: str) -> Iterator[str]:
+    """Yield what is wrong with the answers for these stacks in the suite."""
+    (table,) = printed(*stacks, "--suite", suite)["tables"]
+    missing = set(stacks) - {row["stack"] for row in table["rows"]}
+    yield from (f"cost: {stack} in {suite}: no answer" for stack in sorted(missing))
+    for row in table["rows"]:
+        what = f"cost: {row['stack']} in {suite}, {row['role']}, {row['configuration']}"
+        if row["suite"] != suite:
+            yield f"{what}: answered in {row['suite']}"
+        figures = {key: row[key] for key in FIGURES if isinstance(row.get(key), float)}
+        for key, size in figures.items():
+            answer = Answer(row["stack"], suite, row["role"], row["recording"], FIGURES[key], size)
+            if fault := answer.fault():
+                yield f"{what}: {key}: {fault}"
+        holes = [row[key]["hole"] for key in FIGURES if isinstance(row.get(key), dict)]
+        if not figures and not all("tools/measure.py" in one or "cannot be recorded: " in one for one in holes):
+            yield f"{what}: neither a figure nor what records it"
+
+
+def chooser_data(page: Path) -> dict:
+    """Return the chooser's data of a report."""
+    for name, packed in PAYLOAD.findall(page.read_text()):
+        if "answer" in name:
+            return json.loads(zlib.decompress(base64.b64decode(packed), -15))
+    sys.exit(f"check: {page}: the page has no chooser")
+
+
+def check_chooser(page: Path) -> Iterator[str]:
+    """Yield what is wrong with the figures of a report's chooser."""
+    phases = {"use": "blocked", "rest": "established"}
+    for row in chooser_data(page)["rows"]:
+        for state, phase in phases.items():
+            for kind, found in row.get(state, {}).items():
+                if not isinstance(found, dict) or "bytes" not in found:
+                    continue
+                meter = phase if kind.endswith("live") else None
+                answer = Answer(row["stack"], row["suite"], row["role"], row["recording"], meter, found["bytes"])
+                if fault := answer.fault():
+                    yield f"report: {row['stack']} in {row['suite']}, {row['role']}, {state}, {kind}: {fault}"
+
+
+def make_report(folder: str) -> Path:
+    """Make a report as `make report` does."""
+    page = Path(folder) / "report.html"
+    subprocess.run([sys.executable, ROOT / "tools/report.py", "-o", page], check=True, stdout=subprocess.DEVNULL)
+    return page
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--page", type=Path, help="a report that was made; default: one is made")
+    asked.add_argument("--suites", nargs="*", help="only these; default: all of memtest/suites.toml")
+    given = asked.parse_args()
+    venv.activate()
+    from tlsmem.config import definitions
+    from tlsmem.plan import recordings
+
+    among = recordings.find_recordings(None)
+    stacks = sorted({stack for path in among for stack in recordings.stacks(path)})
+    suites = given.suites or [*definitions.suites()]
+    faults = [fault for suite in suites for fault in check_cost(stacks, suite)]
+    with tempfile.TemporaryDirectory() as folder:
+        faults += check_chooser(given.page or make_report(folder))
+    print(*faults, sep="\n", end="\n" if faults else "")
+    pairs = f"{len(stacks)} stacks in {len(suites)} suites, and the chooser of a report"
+    sys.exit(f"check-answers: {len(faults)} wrong of {pairs}" if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
