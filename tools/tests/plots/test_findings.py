@@ -96,7 +96,7 @@ def test_a_title_names_the_stack_with_the_steepest_line_and_how_many_times_it_ta
     runs = synthetic.campaign(["openssl@3.5.5", "rustls+aws-lc@0.23.46", "null@c"], ["tls13-rsa-aes256"])
     made = memory.figure(select(runs))
     steep, flat = drawn_slopes(made.axes[0])
-    assert title_of(made) == f"OpenSSL takes {steep / flat:.1f} times the memory that rustls takes for a session"
+    assert title_of(made) == f"OpenSSL takes {steep / flat:.1f} times the peak RSS that rustls takes for a session"
 
 
 @pytest.mark.slow

@@ -1,13 +1,16 @@
 """The libraries that stacks are of, as people name them: memtest/libraries.toml."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from typing import TypeVar
 
 from pydantic import Field
 
 from tlsmem.config.campaigns import Definition
-from tlsmem.config.releases import group_by_library, version, version_key
+from tlsmem.config.releases import group_by_library, library_with_variant, version, version_key
 from tlsmem.config.toml_tables import read_tables
+
+Row = TypeVar("Row")
 
 
 class Library(Definition):
@@ -17,6 +20,9 @@ class Library(Definition):
     colour: str = Field(pattern="^#[0-9a-f]{6}$")
     low_memory: str | None = None
     build: str | None = None  # the stacks that stand for it, as servers build it; None: those of its own name
+    other_builds: dict[str, str] = Field(
+        default_factory=dict
+    )  # the text in brackets of stacks of other builds, by name without release
 
 
 @cache
@@ -39,15 +45,32 @@ def stack_title(stack: str) -> str:
 
 
 def describe_variants(stack: str) -> str:
-    """Return what a stack's library is built of: ` (aws-lc)`; nothing for its usual build."""
-    variants = stack.partition("@")[0].split("+")[1:]
-    return f" ({', '.join(variants)})" if variants else ""
+    """Return what a stack's library is built of: ` (aws-lc)`; nothing where that is its only build."""
+    name = library_with_variant(stack)
+    known = libraries().get(library_key(stack))
+    text = known.other_builds.get(name) if known else None
+    text = text or ", ".join(name.split("+")[1:])
+    return f" ({text})" if text else ""
+
+
+def is_headline_build(stack: str) -> bool:
+    """Return whether the stack is of the build that stands for its library; a stack of no known library is."""
+    known = libraries().get(library_key(stack))
+    return not known or library_with_variant(stack) == (known.build or library_key(stack))
+
+
+def prefer_headline_builds(rows: Sequence[Row], stack_of: Callable[[Row], str]) -> Sequence[Row]:
+    """Return the rows of builds that stand for their libraries, which findings are about; all where there are none."""
+    return [row for row in rows if is_headline_build(stack_of(row))] or rows
 
 
 def library_name(stack: str) -> str:
-    """Return the name of a stack's library; of one that is not known the stack itself."""
+    """Return the name of a stack's library, with the build if another one stands for the library: `wolfSSL`,
+    `wolfSSL (default build)`; of one that is not known the stack itself."""
     known = libraries().get(library_key(stack))
-    return known.name if known else stack
+    if not known:
+        return stack
+    return known.name + (describe_variants(stack) if library_with_variant(stack) in known.other_builds else "")
 
 
 def short_titles(stacks: Iterable[str]) -> dict[str, str]:

@@ -65,8 +65,10 @@ def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Seq
 
 def describe_range(groups: Sequence[Group], role: Role) -> str:
     """Return the finding: the cheapest and the dearest session."""
-    ends = [f"{group.sizes[RSS_IN_USE]:,.0f} B in {group.library}" for group in (groups[0], groups[-1])]
-    return f"A {role} session costs {', '.join(dict.fromkeys(ends))}"
+    sizes = [f"{group.sizes[RSS_IN_USE]:,.0f} B" for group in groups]
+    least, most = groups[0].library, groups[-1].library
+    title = f"A {role} session in use takes {sizes[0]} of RSS in {least}"
+    return f"{title}, {sizes[-1]} in {most}" if len(groups) > 1 else title
 
 
 def draw_bars(axes: Axes, groups: Sequence[Group]) -> None:

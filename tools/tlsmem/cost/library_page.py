@@ -16,6 +16,7 @@ from tlsmem.cost.screen import (
     advise_parts,
     describe_rss_runs,
     describe_sum,
+    find_other_builds,
     format_bytes,
     largest_parts,
     title_in_suite,
@@ -48,6 +49,7 @@ def describe_library(key: str, named: str | None, among: Sequence[Path]) -> str:
     newest = found[-1]
     paragraphs = (
         *cost_section(newest),
+        *builds_section(library, newest, among),
         *parts_section(releases, newest.suite, among),
         *releases_section(library, found),
         *options_section(library, newest),
@@ -73,6 +75,20 @@ def cost_section(newest: StackCosts) -> Iterator[str]:
     yield f"## A server session of {title} takes {format_bytes(in_use)} of RSS in use"
     yield format_table(cost_table([newest], sorted(ROLES, reverse=True)))
     yield f"Recorded {dates(newest.records)}. {describe_rss_runs(newest)}."
+
+
+def builds_section(library: Library, newest: StackCosts, among: Sequence[Path]) -> Iterator[str]:
+    """Yield the costs of the library's other builds; nothing where none is recorded."""
+    others = find_other_builds(newest, among)
+    if others:
+        yield "## Other builds"
+        yield (
+            f"Where no other build is named, figures of {library.name} are of {stack_title(newest.stack)}. "
+            "[Stacks](../stacks.md) says how each is built."
+        )
+        made = cost_table(others, [SERVER])
+        made.title, made.caption = "A server session of another build", ""
+        yield format_table(made)
 
 
 def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
 from tlsmem.config.recording_command import Advice, advise_recording
+from tlsmem.config.releases import group_by_library, library_with_variant
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import (
     EVERY_COST,
@@ -63,6 +64,7 @@ def describe_stack(
     screen.append("One session, the library's defaults:\n\n")
     screen.append_text(cost_lines(costs, roles, "default", bold=True))
     screen.append_text(low_memory_lines(costs, roles))
+    screen.append_text(other_build_lines(costs, roles[0], among))
     screen.append_text(explain_lines(costs, roles, among, explain))
     screen.append_text(comparison_lines(costs, roles[0], among, named))
     for line in closing_lines(costs, roles[0]):
@@ -137,6 +139,33 @@ def low_memory_lines(costs: StackCosts, roles: Sequence[Role]) -> Text:
         return Text()
     lines = Text(f"\nWith {library.low_memory}:\n\n")
     return lines.append_text(cost_lines(costs, roles, "low memory"))
+
+
+def find_other_builds(costs: StackCosts, among: Sequence[Path]) -> list[StackCosts]:
+    """Return the costs of the library's other builds that are recorded in use, the newest release of each."""
+    key = library_key(costs.stack)
+    library = libraries().get(key)
+    if not library:
+        return []
+    releases = group_by_library(dict.fromkeys(stack for path in among for stack in recordings.stacks(path)))
+    names = [name for name in (library.build or key, *library.other_builds) if name in releases]
+    newest = [
+        [stack for stack in releases[name] if "-dev" not in stack][-1:]
+        for name in names
+        if name != library_with_variant(costs.stack)
+    ]
+    found = [find_costs(stack, costs.suite, among) for several in newest for stack in several]
+    return [one for one in found if one.recording]
+
+
+def other_build_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> Text:
+    """Return the costs of the library's other builds, a line for each; nothing where none is recorded."""
+    lines = Text()
+    for other in find_other_builds(costs, among):
+        sizes = (f"{format_bytes(other.figure(role, cost))} ({cost.name})" for cost in COSTS)
+        text = f"Another build, {title_in_suite(other, costs.suite)}, a {role} session: {', '.join(sizes)}"
+        lines.append("\n" + textwrap.fill(text, 80) + "\n")
+    return lines
 
 
 def explain_lines(costs: StackCosts, roles: Sequence[Role], among: Sequence[Path], explain: bool) -> Text:

@@ -49,9 +49,9 @@ def describe_finding(stacks: Sequence[str], moment: BucketMoment, role: Role) ->
     if least == most:
         return f"A {role} session of {stack_title(larger)} holds {most:,.0f} B {when}"
     takes = (
-        f"{most / least:.1f} times what {names[smaller]} takes"
+        f"{most / least:.1f} times the live heap of {names[smaller]}"
         if most / least >= NEAR
-        else f"{most - least:,.0f} B more than {names[smaller]}"
+        else f"{most - least:,.0f} B more live heap than {names[smaller]}"
     )
     return f"{names[larger]} takes {takes}: a {role} session {when}"
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.libraries import library_name, prefer_headline_builds, stack_title
 from tlsmem.config.releases import version
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import list_rows, write_beside
@@ -42,8 +42,9 @@ def find_bundles(found: Iterable[Contexts]) -> list[Bundle]:
 
 def describe_finding(rows: Sequence[Bundle]) -> str:
     """Return the title: what the largest and the smallest hold."""
-    most, least = rows[0], rows[-1]
-    if len(rows) == 1:
+    shown = prefer_headline_builds(rows, lambda row: row.contexts.stack)
+    most, least = shown[0], shown[-1]
+    if len(shown) == 1:
         return f"{BUNDLE} CAs make a client context of {title_of(most)} {most.bundle / most.alone:,.0f} times as large"
     names = [library_name(one.contexts.stack) for one in (most, least)]
     first, last = names if names[0] != names[1] else map(title_of, (most, least))

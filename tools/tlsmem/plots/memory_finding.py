@@ -47,8 +47,8 @@ def describe_finding(lines: Sequence[Sequence[Series]]) -> str:
         return f"{stack_title(most)} takes {sizes} KiB of peak RSS for each session"
     names = short_titles(owners)
     if max(ratios) < NEAR:
-        return f"{names[least]} and {names[most]} take the same memory to {max(ratios) - 1:.1%}"
-    return f"{names[most]} takes {join_range(ratios, '.1f')} times the memory that {names[least]} takes for a session"
+        return f"{names[least]} and {names[most]} take the same peak RSS to {max(ratios) - 1:.1%}"
+    return f"{names[most]} takes {join_range(ratios, '.1f')} times the peak RSS that {names[least]} takes for a session"
 
 
 def describe_environments(selection: Selection, wanted: Sequence[tuple[Setting, Process]]) -> str | None:

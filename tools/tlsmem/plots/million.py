@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import stack_title
+from tlsmem.config.libraries import prefer_headline_builds, stack_title
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import THICK, list_rows, write_beside
@@ -55,7 +55,8 @@ def describe_finding(rows: Sequence[MillionRow]) -> str:
     off = f"Two small runs predict within {max(worst, 0.0001):.2%}".replace("%", " %")
     if not whole:
         return f"{off} what many sessions take in one process"
-    ends = dict.fromkeys(map(describe_end, (min(whole, key=million_gib), max(whole, key=million_gib))))
+    shown = prefer_headline_builds(whole, lambda row: row.stack)
+    ends = dict.fromkeys(map(describe_end, (min(shown, key=million_gib), max(shown, key=million_gib))))
     return f"{off} what a million sessions take: {', '.join(ends)}"
 
 

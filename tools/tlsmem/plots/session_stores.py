@@ -16,7 +16,7 @@ from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.session_store import SessionStore, rank_stores
 from tlsmem.tables.resumption import APPLICATION_STORES, library
 
-ROOM = 1.62  # of the horizontal axis, for the texts at the lines' ends
+ROOM = 1.72  # of the horizontal axis, for the texts at the lines' ends
 APART = 0.052  # of the vertical axis: texts at least
 
 
@@ -55,7 +55,7 @@ def describe_end(store: SessionStore) -> str:
     size = "" if isinstance(each, Missing) else f" of {float(each):,.0f} B"
     version = "" if store.protocol == "TLSv1.3" else f", {store.protocol.replace('TLSv', 'TLS ')}"
     if library(store) in APPLICATION_STORES:
-        return f"{name}{version}: the application's{size.replace(' of', ',')} each"
+        return f"{name}{version}: application's{size.replace(' of', ',')} each"
     many = "grows on" if store.is_unbounded else "" if isinstance(most, Missing) else f"{most:,} entries{size}"
     return f"{name}{version}: {many or describe_store(store)}"
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tlsmem.config import definitions
-from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import in_use, plot_command
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
@@ -93,7 +93,7 @@ def figure(selection: Selection, role: Role) -> Figure:
 def describe_range(rows: list[StackRow], role: Role) -> str:
     """Return the finding: the smallest and the largest session."""
     known = [row for row in rows if not isinstance(row.established, Missing)]
-    ends = [f"{bytes_per_session(row.established):,.0f} B ({library_name(row.stack)})" for row in known]
+    ends = [f"{bytes_per_session(row.established):,.0f} B in {stack_title(row.stack)}" for row in known]
     return f"An established {role} session: {' to '.join(dict.fromkeys(ends[:1] + ends[-1:]))}"
 
 

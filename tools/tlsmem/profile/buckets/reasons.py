@@ -96,7 +96,7 @@ def explain_moment(when: str, larger: StackSide, smaller: StackSide, given: set[
     times = f"{float(larger.total_per_session / smaller.total_per_session):.1f} times"
     holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {larger.name} holds"
     sizes = f"{format_size(larger.total_per_session)} B against {format_size(smaller.total_per_session)} B"
-    yield f"{holds} {times} as much as one of {smaller.name}: {sizes}:"
+    yield f"{holds} {times} the live heap of one of {smaller.name}: {sizes}:"
     differences = {bucket: larger.bytes(bucket) - smaller.bytes(bucket) for bucket in rules.buckets()}
     largest = sorted(filter(differences.get, differences), key=lambda bucket: -abs(differences[bucket]))
     explained_so_far = Fraction(0)
