@@ -2,7 +2,8 @@
 
 import fcntl
 import os
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from tlsmem.run import remote_run, spread_runs
 from tlsmem.run.provenance import Provenance
 from tlsmem.run.remote_run import RefusedRun
 from tlsmem.schema import read_records
-from tlsmem.schema.records import record_cell_key
+from tlsmem.schema.records import Record, record_cell_key, run_key
 
 SMALL, LARGE = (Run("null@c", "none", SYSTEM, "all", sessions, "rss", 1) for sessions in (2, 20))
 
@@ -54,6 +55,98 @@ def test_a_run_that_was_refused_is_said_and_not_recorded(tmp_path, provenance, c
     assert result == (0, 1)
     assert "not made: null@c is not built: make it with `tools/build.py null@c`" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+class Answering(Executor):
+    """Runs nothing, and answers every run with the same, or fails with it."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def submit(self, *_, **__):
+        future = Future()
+        if isinstance(self.answer, BaseException):
+            future.set_exception(self.answer)
+        elif self.answer is DROPPED:
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_result(self.answer)
+        return future
+
+
+DROPPED = object()
+
+
+@pytest.fixture(scope="module")
+def answer():
+    """The record of SMALL, a line of JSON."""
+    known = Provenance(definitions.suites(), definitions.allocators())
+    return remote_run.measure(SMALL, spread_runs.builds_of(SMALL), known.cell_key(SMALL), None)
+
+
+def forged(answer, **fields):
+    """The record with other fields, and the key and the checksum that go with them."""
+    changed = Record.model_validate_json(answer).model_copy(update=fields)
+    return changed.model_copy(update={"key": run_key(changed.model_dump())}).to_json_line()
+
+
+def test_an_answer_counts_for_its_own_run_only(tmp_path, provenance, answer, capsys):
+    runs = [replace(SMALL, repeat=repeat) for repeat in range(1, 7)]
+    result = spread_runs.record_all(runs, lambda builds: Answering(answer), provenance, tmp_path, None)
+    assert result == (0, 5)
+    (recorded,) = read_records.load(tmp_path)
+    assert recorded.key == provenance.key(SMALL)
+    told = capsys.readouterr().err.splitlines()
+    another = "the machine answered with another run: the run of null@c, none, N = 2, repeat 1"
+    assert sum(f"not made: {another}" in line for line in told) == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"stack": "../../escaped"}, "another run: the run of ../../escaped, none, N = 2, repeat 1"),
+        ({"suite": "no such suite"}, "another run: the run of null@c, no such suite, N = 2, repeat 1"),
+        ({"binary_sha256": 64 * "0"}, "another run: the run of null@c, none, N = 2, repeat 1"),
+    ],
+    ids=["stack", "suite", "binary"],
+)
+def test_a_record_of_something_else_is_not_made_and_written_nowhere(
+    tmp_path, provenance, answer, change, sentence, capsys
+):
+    out = tmp_path / "a/b"
+    out.mkdir(parents=True)
+    executor = Answering(forged(answer, **change))
+    assert spread_runs.record_all([SMALL], lambda builds: executor, provenance, out, None) == (0, 1)
+    assert f"not made: the machine answered with {sentence}" in capsys.readouterr().err
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("answered", "sentence"),
+    [
+        (None, "the machine answered with NoneType, not with a record"),
+        ("text", "the machine answered with str, not with a record"),
+        (b"", "the machine's answer is not a record of schema"),
+        (b"{}\n", "the machine's answer is not a record of schema"),
+        (b"\xff", "the machine's answer is not a record of schema"),
+        (SystemExit(0), "SystemExit: 0"),
+        (ValueError("\x1b[2Jtwo\nlines"), "ValueError: ?[2Jtwo?lines"),
+        (DROPPED, "the cluster dropped it"),
+    ],
+    ids=["none", "text", "nothing", "empty", "no-text", "exit", "escapes", "dropped"],
+)
+def test_an_answer_that_is_no_record_is_not_made(tmp_path, provenance, answered, sentence, capsys):
+    executor = Answering(answered)
+    assert spread_runs.record_all([SMALL], lambda builds: executor, provenance, tmp_path, None) == (0, 1)
+    assert f"not made: {sentence}" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_that_was_changed_on_its_way_is_not_made(tmp_path, provenance, answer, capsys):
+    executor = Answering(answer.replace(b'"measured"', b'"measurex"'))
+    assert spread_runs.record_all([SMALL], lambda builds: executor, provenance, tmp_path, None) == (0, 1)
+    assert "not made: the machine's answer was changed after it was recorded" in capsys.readouterr().err
 
 
 def hide_harnesses(folder):

@@ -1,19 +1,24 @@
 """Spreads runs over executors, whatever they are (concurrent.futures.Executor), and records each as it arrives.
 
-Executors may make a run twice, or give one up. Each is recorded once; what was given up or refused is said."""
+Executors may make a run twice, or give one up, or answer with anything at all. Each run is recorded once, and only from
+the record that was asked for; what was given up, refused or answered otherwise is said."""
 
 import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.base.printable import printable_text
 from tlsmem.build.estimate import describe_left
 from tlsmem.config.run import Run
 from tlsmem.run import remote_run
 from tlsmem.run.provenance import Provenance, read_manifest
-from tlsmem.schema import append_records
+from tlsmem.run.remote_run import RefusedRun
+from tlsmem.schema import append_records, read_records
+from tlsmem.schema.manifest import BadRecording
+from tlsmem.schema.recording_files import RESTORE
 from tlsmem.schema.records import Record, record_cell_key
 
 ExecutorOf = Callable[[Mapping[str, str]], Executor]  # by the builds that a run needs
@@ -39,19 +44,40 @@ def record_all(
     futures = {}
     for run in runs:
         builds, cell = builds_of(run), provenance.cell_key(run)
-        futures[executor_of(builds).submit(remote_run.measure, run, builds, cell, limit_s)] = run
+        futures[executor_of(builds).submit(remote_run.measure, run, builds, cell, limit_s)] = run, cell
     for number, future in enumerate(as_completed(futures), start=1):
-        run = futures.pop(future)
+        run, cell = futures.pop(future)
         left_s = (time.monotonic() - began) / number * (len(runs) - number)
         left = f" ({describe_left(left_s)})" if number < len(runs) else ""
-        if error := future.exception():
+        try:
+            record = read_answer(future, cell)
+        except RefusedRun as refusal:
             missing += 1
-            say(f"{number:>4}/{len(runs)} {run}: not made: {describe_error(error)}{left}")
+            say(f"{number:>4}/{len(runs)} {run}: not made: {refusal}{left}")
             continue
-        record = Record.model_validate_json(future.result())
         failed += store(recording, record, recorded)
         say(f"{number:>4}/{len(runs)} {run}: {describe_record(record)}{left}")
     return SpreadResult(failed, missing)
+
+
+def read_answer(future: "Future[bytes]", cell: str) -> Record:
+    """Return the record that a machine answered with.
+
+    Raises RefusedRun where it made none, or what came is not the record of the run with this key."""
+    if future.cancelled():
+        raise RefusedRun("the cluster dropped it")
+    if error := future.exception():
+        raise RefusedRun(describe_error(error))
+    answer: object = future.result()
+    if not isinstance(answer, bytes):
+        raise RefusedRun(f"the machine answered with {type(answer).__name__}, not with a record")
+    try:
+        record = read_records.parse(answer.removesuffix(b"\n"), "the machine's answer")
+    except BadRecording as error:
+        raise RefusedRun(str(error).removesuffix(f"; {RESTORE}")) from None
+    if record_cell_key(record) != cell:
+        raise RefusedRun(f"the machine answered with another run: {record.describe()}, repeat {record.repeat}")
+    return record
 
 
 def store(recording: Path, record: Record, recorded: set[str]) -> bool:
@@ -72,11 +98,11 @@ def describe_record(record: Record) -> str:
 
 def describe_error(error: BaseException) -> str:
     """Return why a run was not made: a refusal's own sentence, or that its workers died."""
-    if isinstance(error, remote_run.RefusedRun):
-        return str(error)
+    if isinstance(error, RefusedRun):
+        return printable_text(str(error))
     if type(error).__name__ == "KilledWorker":
         return "each worker that began it died"
-    return f"{type(error).__name__}: {error}"
+    return printable_text(f"{type(error).__name__}: {error}")
 
 
 def say(line: str) -> None:
