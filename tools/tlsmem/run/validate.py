@@ -4,6 +4,7 @@ import re
 import signal
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from pydantic import ValidationError
 
@@ -41,7 +42,9 @@ def find_missing(lines: list[OutputLine]) -> str | None:
     first, *inner, last = lines
     if not isinstance(first, RunLine) or len(thread_lines(inner)) != len(inner) or not isinstance(last, EndLine):
         return "its output is not a run line, threads and an end line"
-    if [line.thread for line in inner] != list(range(first.threads)):
+    if first.rounds is None:
+        return "its run line has no rounds"
+    if len(inner) != first.threads or [line.thread for line in inner] != list(range(len(inner))):
         return f"its run line says {first.threads} threads, and its thread lines are not numbered so"
     if last.status != "measured" or last.negotiated is None:
         return f"exit 0, but its end line says {last.status} and not what was negotiated"
@@ -170,15 +173,13 @@ def incomplete(lines: list[OutputLine]) -> str | None:
     that have blocks from them; nothing else."""
     if not lines or not isinstance(lines[-1], EndLine):
         return "no end line, so no measurement"
-    if isinstance(lines[0], RunLine) and lines[0].scenario in TIMED_SCENARIOS:
+    if not isinstance(lines[0], RunLine):
+        return "its output does not begin with a run line"
+    if lines[0].scenario in TIMED_SCENARIOS:
         return find_missing(lines)
     first, *inner, last = lines
     phases = [line for line in inner if isinstance(line, PhaseLine)]
-    if (
-        not isinstance(first, RunLine)
-        or not phases
-        or not all(isinstance(line, PhaseLine | StackLine) for line in inner)
-    ):
+    if not phases or not all(isinstance(line, PhaseLine | StackLine) for line in inner):
         return "its output is not a run line, phases and an end line"
     if not has_phases_of(first, [(line.phase, line.wave) for line in phases]):
         return "its phases are not those of docs/reference/records.md, each in its place"
@@ -192,7 +193,10 @@ def incomplete(lines: list[OutputLine]) -> str | None:
 
 
 def has_phases_of(said: RunLine, phases: list[tuple[str, int | None]]) -> bool:
-    expected = phases_of(said.scenario, said.settings or {})
+    settings = said.settings or {}
+    if said.scenario == "churn" and settings.get("waves") != str(sum(name == "open" for name, _ in phases)):
+        return False
+    expected = phases_of(said.scenario, settings)
     if expected:
         return phases == expected
     return in_order([name for name, _ in phases], ENDS[said.data, said.keep == "both"])
@@ -265,7 +269,9 @@ def find_difference(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> 
         scenario = compare_memory(run, said, thp_host)
     else:
         scenario = compare_timed(run, suite, said, outcome.threads)
-    for name, asked, answered in (*scenario, *compare_suite(outcome, suite)):
+    for name, asked, answered in chain(
+        scenario, compare_suite(outcome, suite)
+    ):  # the scenario's first: others assume it
         if str(asked).lower() != str(answered).lower():
             return f"{name}: asked for {asked}, but the harness says {answered}"
     for meter, heap, sites in ((run.meter, phase.heap, phase.sites) for phase in outcome.phases):
