@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whether a comparison of two builds that is killed at a random moment leaves a process behind: real builds of OpenSSL,
-ended by SIGTERM twice, as `timeout` does it, by SIGHUP, or by SIGKILL."""
+"""Whether a comparison of two builds that is killed at a random moment leaves a process behind: real builds of
+OpenSSL by make and of AWS-LC by ninja, ended by SIGTERM twice, as `timeout` does it, by SIGHUP, or by SIGKILL."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
 
 KILLS, LONGEST_S = 50, 20.0
-STACK = "openssl@3.5.5"
+STACKS = ("openssl@3.5.5", "awslc@5.12.0")  # ninja gives each compiler a process group of its own
 SIGNALS = ((signal.SIGTERM, signal.SIGTERM), (signal.SIGKILL,), (signal.SIGHUP,))
 EXAMPLES = """examples:
   tools/dev/check_kills.py               50 kills: ten minutes
@@ -46,19 +46,28 @@ def processes(token: str) -> list[str]:
     return found
 
 
-def plant_trees(folder: Path) -> list[Path]:
-    """Two trees of OpenSSL that no other build has, so that each is built from its beginning."""
+def plant_trees(stack: str, folder: Path) -> list[Path]:
+    """Two trees of a library that no other build has, so that each is built from its beginning."""
     from tlsmem.build import sources
     from tlsmem.config.definitions import stacks
 
-    source = sources.provide_tree(STACK, stacks()[STACK].source, ROOT / "build/sources", ROOT / "build/logs/kills.log")
+    source = sources.provide_tree(stack, stacks()[stack].source, ROOT / "build/sources", ROOT / "build/logs/kills.log")
     trees = []
     for name in ("a", "b"):
-        shutil.copytree(source, folder / name)
-        with (folder / name / "crypto/mem.c").open("a") as file:
+        tree = folder / stack / name
+        shutil.copytree(source, tree)
+        with (tree / "crypto/mem.c").open("a") as file:
             file.write(f"/* {folder} {name} */\n")
-        trees.append(folder / name)
+        trees.append(tree)
     return trees
+
+
+def comparison(stack: str, folder: Path) -> list[str]:
+    """The command that builds both trees of a library and compares them."""
+    library = stack.partition("@")[0]
+    a, b = plant_trees(stack, folder)
+    sides = [f"--a={library}@path:{a}", f"--b={library}@path:{b}", "--suites=tls13-rsa-aes256", f"--out={folder}/out"]
+    return [sys.executable, str(ROOT / "tools/compare_builds.py"), *sides]
 
 
 def kill_one(command: list[str], token: str, after_s: float, signals: tuple[signal.Signals, ...]) -> list[str]:
@@ -88,14 +97,13 @@ def main() -> None:
     print(f"check-kills: seed {seed}", flush=True)
     left = 0
     with tempfile.TemporaryDirectory(prefix="memtest-kills-") as folder:
-        a, b = plant_trees(Path(folder))
-        sides = [f"--a=openssl@path:{a}", f"--b=openssl@path:{b}", "--suites=tls13-rsa-aes256", f"--out={folder}/out"]
-        command = [sys.executable, str(ROOT / "tools/compare_builds.py"), *sides]
+        comparisons = [comparison(stack, Path(folder)) for stack in STACKS]
         for number in range(1, given.kills + 1):
             after_s, signals = chance.uniform(0.2, LONGEST_S), SIGNALS[number % len(SIGNALS)]
-            found = kill_one(command, folder, after_s, signals)
+            at = number // len(SIGNALS) % len(STACKS)  # each signal for each library
+            found = kill_one(comparisons[at], folder, after_s, signals)
             said = "; ".join(found) or "nothing is left"
-            print(f"check-kills: {number}: {signals[0].name} after {after_s:.2f} s: {said}", flush=True)
+            print(f"check-kills: {number}: {STACKS[at]}: {signals[0].name} after {after_s:.2f} s: {said}", flush=True)
             left += bool(found)
     if left:
         sys.exit(f"check-kills: {left} of {given.kills} kills left processes behind")

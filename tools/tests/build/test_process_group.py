@@ -14,9 +14,10 @@ import check_kills
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands
 from tlsmem.build.errors import BuildFailed
+from tlsmem.build.process_group import ProcessGroup
 
 KILLS = 8
-# A build as make does it: a program that starts others, of which some are in the background.
+# A build as make and ninja do it: a program that starts others, some in the background, some in groups of their own.
 PROGRAM = f"""
 import signal
 import sys
@@ -27,8 +28,8 @@ from tlsmem.base import termination
 from tlsmem.build import commands
 termination.exit_on_signals()
 print("begun", flush=True)
-words = ["sh", "-c", "(sleep 3601 & sleep 3601) & sh -c 'sleep 3601 & sleep 3601'; echo"]
-commands.run(words, Path(sys.argv[1]), "sleeper", Path("/"))
+script = "(sleep 3601 & sleep 3601) & setsid sh -c 'sleep 3601 & sleep 3601' & sh -c 'sleep 3601 & sleep 3601'; echo"
+commands.run(["sh", "-c", script], Path(sys.argv[1]), "sleeper", Path("/"))
 """
 
 
@@ -64,6 +65,17 @@ def test_a_program_that_cannot_be_run_is_said_to_be_so(tmp_path, program, why):
     with pytest.raises(BuildFailed) as error:
         run(tmp_path, program)
     assert "cannot be run" in str(error.value) and why in str(error.value)
+
+
+def test_what_leads_a_session_of_its_own_and_has_lost_its_parent_ends_too(tmp_path):
+    script = "(setsid sh -c 'sleep 3601 & echo ready > ready; wait' &); wait; sleep 3601"
+    with open(tmp_path / "log", "wb") as log:
+        group = ProcessGroup(["sh", "-c", script], tmp_path, os.environ | {"TMPDIR": str(tmp_path)}, log)
+    while not (tmp_path / "ready").exists():
+        time.sleep(0.01)
+    assert len(check_kills.processes(str(tmp_path))) >= 4  # the leader, its shell, the other shell and its sleep
+    group.kill()
+    assert check_kills.processes(str(tmp_path)) == []
 
 
 def test_a_descriptor_that_is_passed_reaches_the_command(tmp_path):
