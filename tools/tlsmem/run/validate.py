@@ -171,13 +171,13 @@ def parse_output(stdout: bytes) -> tuple[list[OutputLine], str | None]:
 def incomplete(lines: list[OutputLine]) -> str | None:
     """What is missing from a measurement of memory: a run, phases, an end, in this order, and stacks before the phases
     that have blocks from them; nothing else."""
-    if not lines or not isinstance(lines[-1], EndLine):
+    first, inner, last = (lines[0], lines[1:-1], lines[-1]) if lines else (None, [], None)
+    if not isinstance(last, EndLine):
         return "no end line, so no measurement"
-    if not isinstance(lines[0], RunLine):
+    if not isinstance(first, RunLine):
         return "its output does not begin with a run line"
-    if lines[0].scenario in TIMED_SCENARIOS:
+    if first.scenario in TIMED_SCENARIOS:
         return find_missing(lines)
-    first, *inner, last = lines
     phases = [line for line in inner if isinstance(line, PhaseLine)]
     if not phases or not all(isinstance(line, PhaseLine | StackLine) for line in inner):
         return "its output is not a run line, phases and an end line"
