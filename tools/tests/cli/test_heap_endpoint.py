@@ -97,6 +97,23 @@ def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
     assert "# TYPE tls_heap_allocated_bytes_total counter\n" in text
 
 
+def status_for(url: str, host: str) -> int:
+    try:
+        return urllib.request.urlopen(urllib.request.Request(url, headers={"Host": host})).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_request_for_another_host_gets_no_metrics(tmp_path):
+    """A page in a browser that has its own name lead to loopback says that name."""
+    with metered("--listen=127.0.0.1:0", "--host=Metrics.example", folder=tmp_path) as (_, _, _, said):
+        url, port = wait_for(r"http://127.0.0.1:(\d+)/metrics", said).group(0, 1)
+        known = ("127.0.0.1", f"127.0.0.1:{port}", "localhost:1", "LOCALHOST", "[::1]:9464", "metrics.example:80")
+        others = ("attacker.example", f"attacker.example:{port}", "127.0.0.1.attacker.example", "192.0.2.1", "[::1", "")
+        assert {host: status_for(url, host) for host in known} == dict.fromkeys(known, 200)
+        assert {host: status_for(url, host) for host in others} == dict.fromkeys(others, 421)
+
+
 def test_a_client_that_breaks_off_leaves_no_traceback(tmp_path):
     """By a reset in the middle of its request. The next one is answered."""
     with metered("--listen=127.0.0.1:0", folder=tmp_path) as (_, _, _, said):
@@ -156,6 +173,7 @@ def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path)
         (["--listen=0.0.0.0:9464"], "no port of this machine's own: write 127.0.0.1:PORT or [::1]:PORT"),
         (["--listen=127.0.0.1:99999"], "no port of this machine's own"),
         (["--connections=8443"], "write port:NUMBER, such as port:8443"),
+        (["--host=metrics.example"], "--host is for --listen"),
         (["--once", "--growth"], "--once gives one report: without --listen and --growth"),
         (["--json", "--growth"], "give either --json or --growth"),
     ],

@@ -83,6 +83,7 @@ def judged(*lines: dict) -> Outcome:
         ([TIMED, END], "its run line has no rounds"),
         ([TIMED, THREAD, END], "its run line has no rounds"),
         ([TIMED | {"rounds": 1, "threads": 10**12}, THREAD, END], "its run line says 1000000000000 threads"),
+        ([SAID, {"record": "stack", "stack": 0, "frames": ["main"]}, END], "line 2 of its output is not as in"),
         ([CHURN, PHASE | {"phase": "open", "wave": 1}, END], "its phases are not those of"),
         (
             [CHURN | {"settings": {"waves": "x"}}, PHASE | {"phase": "open", "wave": 1}, END],

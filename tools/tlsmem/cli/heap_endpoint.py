@@ -2,23 +2,37 @@
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET, AF_INET6
 from typing import Any
+from urllib.parse import urlsplit
 
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 TIMEOUT_S = 5  # for a client to send its request
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def host_name(header: str) -> str | None:
+    """Return the host that a request asks for, in small letters and without its port; None where that is none."""
+    try:
+        return urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
 
 
 class Endpoint:
-    """Answers GET /metrics, from its start until this process ends."""
+    """Answers GET /metrics, from its start until this process ends.
 
-    def __init__(self, address: str) -> None:
+    A request whose Host header has another name than loopback's, the address's or `names` gets no metrics: a page in a
+    browser on this machine could have its own name lead here (DNS rebinding), and read them."""
+
+    def __init__(self, address: str, names: Iterable[str] = ()) -> None:
         """Take the address, `HOST:PORT`; exits with a sentence where it cannot be had."""
         host, _, port = address.rpartition(":")
         host = host.strip("[]")
+        known = LOOPBACK | {host} | {name.lower() for name in names}
         self.render: Callable[[], str] = str
         endpoint = self
 
@@ -26,8 +40,17 @@ class Endpoint:
             timeout = TIMEOUT_S
 
             def do_GET(self) -> None:
-                body = endpoint.render().encode() if self.path == PATH else f"see {PATH}\n".encode()
-                self.send_response(200 if self.path == PATH else 404)
+                asked = self.headers.get("Host")
+                if asked is not None and host_name(asked) not in known:
+                    status, body = 421, "the Host header has a name that is not served here; see --host\n"
+                elif self.path != PATH:
+                    status, body = 404, f"see {PATH}\n"
+                else:
+                    status, body = 200, endpoint.render()
+                self.answer(status, body.encode())
+
+            def answer(self, status: int, body: bytes) -> None:
+                self.send_response(status)
                 self.send_header("Content-Type", CONTENT_TYPE)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

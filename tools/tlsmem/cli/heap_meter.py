@@ -182,7 +182,9 @@ def lost(tree: ProcessTree) -> bool:
 
 def run(given: argparse.Namespace) -> None:
     """Exits as the command did, or with 1 when something could not be followed."""
-    endpoint = Endpoint(given.listen) if given.listen else None  # before the command: the port may be taken
+    endpoint = (
+        Endpoint(given.listen, given.host or ()) if given.listen else None
+    )  # before the command: the port may be taken
     with open_listener(given) as out:
         status = (follow if given.command else attach)(given, out, endpoint)
     sys.exit(status)

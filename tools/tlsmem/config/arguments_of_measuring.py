@@ -126,6 +126,13 @@ MEASURING_ARGUMENTS = (
         metavar="127.0.0.1:PORT",
     ),
     Option(
+        "--host",
+        "with --listen: answer requests for this host name too, as a proxy may pass them on; may be repeated",
+        commands=each("heap"),
+        repeat=True,
+        metavar="NAME",
+    ),
+    Option(
         "--connections",
         "count the established TCP connections of a local port in the program's network namespace; may be repeated",
         Parsed(amounts.parse_connections, "`port:NUMBER`"),

@@ -257,7 +257,8 @@ class StackLine(Model):
 
     record: Literal["stack"]
     stack: NonNegativeInt
-    frames: list[str]  # innermost first: MODULE+0xOFFSET, where MODULE is a path and OFFSET one of the ELF file
+    # Innermost first: MODULE+0xOFFSET, where MODULE is a path and OFFSET one of the ELF file.
+    frames: list[Annotated[str, Field(pattern=r"\+0x[0-9a-f]{1,16}$")]]
 
 
 class PhaseLine(Phase):
