@@ -192,6 +192,10 @@ soak: packages-mem setup core ## 1,000 waves of sessions of the null stacks and 
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
 	@.venv/bin/python tools/dev/check_gate.py
 
+.PHONY: check-answers
+check-answers: names setup ## tools/cost.py and a report answer for every stack and suite with figures of that suite: two minutes
+	@.venv/bin/python tools/dev/check_answers.py
+
 .PHONY: check-patches
 check-patches: names packages-compare setup core ## the first lines of a comparison say what a planted patch did, of eight on real builds of OpenSSL: half an hour
 	@.venv/bin/python tools/dev/check_patches.py

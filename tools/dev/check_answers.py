@@ -129,7 +129,7 @@ def chooser_data(page: Path) -> dict:
     """Return the chooser's data of a report."""
     for name, packed in PAYLOAD.findall(page.read_text()):
         if "answer" in name:
-            return json.loads(zlib.decompress(base64.b64decode(packed), -15))
+            return json.loads(zlib.decompress(base64.b64decode(packed)))
     sys.exit(f"check: {page}: the page has no chooser")
 
 
