@@ -71,6 +71,17 @@ def test_that_one_and_later_ones_will_do(program, said):
     system_packages.require_cargo()
 
 
+def test_a_cargo_that_cannot_run_is_not_called_old(tmp_path, monkeypatch):
+    cargo = tmp_path / "cargo"
+    cargo.write_text("#!/bin/sh\necho 'error: rustup could not choose a version of cargo' >&2\nexit 1\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    cargo.chmod(0o755)
+    said = refusal(system_packages.require_cargo)
+    assert said.startswith("cargo cannot be run: cargo --version: error: rustup could not choose") and "old" not in said
+    cargo.write_text("#!/no/such/interpreter\n")
+    assert "too old" not in refusal(system_packages.require_cargo)
+
+
 def test_no_cargo_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "not installed" in refusal(system_packages.require_cargo)

@@ -149,12 +149,18 @@ def require_cargo() -> None:
     oldest = ".".join(map(str, OLDEST_CARGO))
     way_out = f"at least {oldest} is needed: see https://rustup.rs"
     try:
-        said = subprocess.run(["cargo", "--version"], capture_output=True, text=True).stdout
-    except OSError:
+        done = subprocess.run(["cargo", "--version"], capture_output=True, text=True)
+    except FileNotFoundError:
         raise ValueError(f"cargo is not installed; {way_out}") from None
+    except OSError as error:
+        raise ValueError(f"cargo cannot be run: {error.strerror}; {way_out}") from None
+    said = done.stdout.strip()
     found = re.match(r"cargo (\d+)\.(\d+)", said)
-    if not found or tuple(map(int, found.groups())) < OLDEST_CARGO:
-        raise ValueError(f"{said.strip() or 'cargo'} is too old; {way_out}")
+    if not found:
+        why = (done.stderr.strip() or said or f"exit status {done.returncode}").splitlines()[-1]
+        raise ValueError(f"cargo cannot be run: cargo --version: {why}; {way_out}")
+    if tuple(map(int, found.groups())) < OLDEST_CARGO:
+        raise ValueError(f"{said} is too old; {way_out}")
 
 
 def require_linters() -> None:
