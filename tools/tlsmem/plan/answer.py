@@ -120,9 +120,14 @@ def answer_fleet(given: argparse.Namespace) -> Answer:
     if given.fail >= given.hosts:
         raise ImpossibleRequest(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
     fleet = Fleet(given.clients, given.hosts, given.fail)
+    if not fleet.more:
+        raise ImpossibleRequest(
+            f"--fail {given.fail} of --hosts {given.hosts} leaves no host with more of {given.clients:,} clients than "
+            "before; give more --clients"
+        )
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     usual = check_demand(Demand(given.handshaking, given.in_flight), fleet.before)
-    storms = [run_storm(given, one, max(1, fleet.more), fleet.before, usual) for one in cases]
+    storms = [run_storm(given, one, fleet.more, fleet.before, usual) for one in cases]
     draw_storms(given, storms, fleet.failure)
     return with_terms(given, fleet_answer.answer_fleet(storms, fleet), cases)
 

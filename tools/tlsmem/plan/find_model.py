@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlsmem.config import definitions
+from tlsmem.config.toml_tables import read_tables
 from tlsmem.plan import recordings
 from tlsmem.plan.combined_model import add_roles, convert_allocator
 from tlsmem.plan.configuration import describe_recording, describe_recording_of_handshakes
@@ -93,3 +94,12 @@ def check_suite(suite: str) -> str:
     if suite not in definitions.suites():
         raise ValueError(f"--suite: {definitions.describe_unknown_suite(suite)}")
     return suite
+
+
+def check_allocator(allocator: str) -> str:
+    """Return the allocator. Raises ValueError with a sentence when there is none of this name."""
+    there = [SYSTEM, *(name for name in read_tables("allocators") if name != SYSTEM)]
+    if allocator not in there:
+        near = suggest_nearest(allocator, there) or f"; there are: {', '.join(there)}"
+        raise ValueError(f"--allocator: memtest/allocators.toml has no allocator {allocator}{near}")
+    return allocator

@@ -37,7 +37,8 @@ def fit_case(case: Case, price: Price, demand: Demand, size: int) -> int:
     most = capacity.fit_connections(price, demand, size)
     if most is None:
         raise ValueError(
-            f"--memory: {format_size(size)} is less than one process of {case.model.stack} without connections, "
+            f"--memory: {format_size(size)} is less than one process of {case.model.stack} without connections"
+            f"{' from clients' if price.backends else ''}, "
             f"{format_size(capacity.memory_bytes(price, demand, 0))}"
         )
     return most

@@ -39,7 +39,8 @@ def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes
     """Return the model that --as and --state ask for; `handshakes`: with H. Raises ValueError with a sentence."""
     among = recordings.find_recordings(given.recording)
     suite = find_model.check_suite(given.suite) if given.suite else recordings.usual_suite(stack, among)
-    wanted = ModelRequest(stack, suite, given.allocator, role, configure(given.server, given.state, stack))
+    allocator = find_model.check_allocator(given.allocator)
+    wanted = ModelRequest(stack, suite, allocator, role, configure(given.server, given.state, stack))
     return find_model.choose_model(wanted, among, handshakes)
 
 
