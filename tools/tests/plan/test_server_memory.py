@@ -1,9 +1,12 @@
 """What real servers hold beside TLS, as computed by hand from raw live runs; and plans against all of these runs."""
 
+import contextlib
+
 import pytest
 
+from tlsmem.cli import plan
 from tlsmem.config.servers import servers
-from tlsmem.plan import server_memory
+from tlsmem.plan import answer, server_memory
 from tlsmem.plan.check_answer import check_live
 from tlsmem.plan.server_memory import measure_server
 
@@ -63,3 +66,18 @@ def test_a_plan_of_a_server_is_as_near_to_each_of_its_live_runs_as_is_said(check
 def test_connections_and_handshakes_of_the_fitted_runs_are_within_four_percent(checks):
     found = [one for one in checks if one.window == server_memory.WINDOW and one.stack != "go"]
     assert max(abs(one.error) for one in found) <= 0.035
+
+
+def screen_of(capsys, *words: str) -> str:
+    with contextlib.suppress(SystemExit):
+        given = plan.parser().parse_args(words)
+        answer.print_answer(given, plan.parser())
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("stack", [(), ("--stack", "wolfssl"), ("--stack", "wolfssl+server@5.9.4")])
+def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, stack):
+    shown = screen_of(capsys, "haproxy", *stack)
+    assert "RSS in use: 54,025 B" in shown
+    assert "RSS in use: 3,509 B" not in shown
+    assert "which has 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown

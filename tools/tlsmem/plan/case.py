@@ -28,6 +28,9 @@ class Case(NamedTuple):
     record_note: str | None
     idle: Price | None = None  # at rest; None: not recorded
     active: Price | None = None  # in use; None: not recorded
+    other_build: ConnectionModel | None = (
+        None  # of the library, with its defaults; None: there is none, or not recorded
+    )
     measured: ServerMemory | None = None  # of the server of the plan; None: without a server, or not recorded
 
     @property
@@ -157,7 +160,14 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     kernel = ["Kernel memory: measured on Linux 6.18; yours may differ (--kernel-bytes)."]
     is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
     backends = describe_backends(cases)
+    builds = [
+        f"{case.title} is another build than {stack_title(other.stack)}, which has {other.connection:,.0f} B of RSS "
+        f"({other.stack}, library defaults)."
+        for case in cases
+        if (other := case.other_build)
+    ]
     return [
+        *builds,
         left_out + describe_own(cases),
         *backends,
         *(kernel if is_ours else []),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.plan import recordings

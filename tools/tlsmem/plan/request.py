@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from tlsmem.config.libraries import is_headline_build, libraries, library_key
+from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
 from tlsmem.plan import assumptions, capacity, find_model, recordings
 from tlsmem.plan.capacity import Backends, Demand, Price
@@ -71,7 +73,20 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
         state_price(given, model, model.configuration.with_state(at_rest), handshakes) for at_rest in (True, False)
     )
     measured = measure_server(given.server) if given.server else None
-    return Case(model, price_model(given, model), note, idle, active, measured)
+    return Case(model, price_model(given, model), note, idle, active, find_other_build(given, model), measured)
+
+
+def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:
+    """Return the same connections in the other build of a library that servers build otherwise than by default: of the
+    headline's build the default one, of any other the headline's. None where there is none, or nothing is recorded."""
+    key = library_key(model.stack)
+    known = libraries().get(key)
+    if not known or not known.build or key not in known.other_builds:
+        return None
+    build = key if is_headline_build(model.stack) else known.build
+    configuration = Configuration(phase=model.configuration.phase)
+    wanted = ModelRequest(f"{build}@{version(model.stack)}", model.suite, model.allocator, model.role, configuration)
+    return find_model.find_model(wanted, recordings.find_recordings(given.recording))
 
 
 def state_price(
