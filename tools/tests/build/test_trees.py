@@ -251,25 +251,53 @@ def test_the_hash_is_gits_own(tmp_path_factory, files):
     assert mine == git(folder, "write-tree").strip()
 
 
-def test_what_is_left_out_is_no_part_of_the_hash_and_not_copied(clone, root, tmp_path):
-    """A budget file and a baseline in the library's own tree; by a link too."""
+BUDGET = '[[budget]]\nstack = "openssl@path:.."\nsuite = "none"\nmeter = "heap"\nlimit = "+1 B"\n'
+
+
+def test_budgets_and_their_baselines_are_no_part_of_the_tree(clone, root, tmp_path):
+    """Whoever asks, the gate or a comparison: the file, the baseline it names, and recordings beside that."""
     before = source(resolve(f"openssl@path:{clone}", root)).tree
-    (clone / "memory/base").mkdir(parents=True)
-    places = [clone / "ssl/BUDGET.toml", clone / "memory"]
-    places[0].write_text("limit")
-    (clone / "memory/base/a.jsonl").write_text("{}")
-    (clone / "memory.c").write_text("")  # not below memory/
-    assert source(resolve(f"openssl@path:{clone}", root)).tree != before
-    (clone / "memory.c").unlink()
+    files = {
+        "ssl/BUDGET.toml": f'baseline = "../memory/new"\n{BUDGET}',
+        "ssl/AMOUNTS.toml": BUDGET,
+        "memory/new/openssl@3.5.5.jsonl": "{}",
+        "memory/new/notes/a.txt": "",
+        "memory/old/openssl@3.5.5.jsonl.zst": "",
+        "memory/old/manifest.json": "{}",
+    }
+    for name, text in files.items():
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text(text)
     linked = tmp_path / "link"
     linked.symlink_to(clone)
     for folder in (clone, linked):
-        name = trees.resolve_stack(f"openssl@path:{folder}", None, None, root, places)
+        name = resolve(f"openssl@path:{folder}", root)
         assert source(name).tree == before
+    copy = definitions.tree_place(root / "build", before) / "sources/openssl"
+    assert not (copy / "ssl/BUDGET.toml").exists() and not (copy / "memory").exists()
     git(clone, "add", "-A")
     git(clone, "commit", "-q", "-m", "two")
-    assert source(trees.resolve_stack("openssl@git:main", clone, None, root, places)).tree == before
-    assert source(resolve("openssl@git:main", root, clone)).tree != before
+    assert source(resolve("openssl@git:main", root, clone)).tree == before
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("memory.c", ""),
+        ("memory/new.c", ""),
+        ("memory/c/a.jsonl", ""),
+        ("Cargo.toml", 'budget = "[[budget]]"\n'),
+        ("broken.toml", "[[budget]]\n["),
+        ("other.toml", BUDGET.replace("budget", "bench")),
+    ],
+)
+def test_what_only_looks_like_a_budget_or_a_baseline_is_part_of_the_tree(clone, root, name, text):
+    (clone / "memory/new").mkdir(parents=True)
+    (clone / "BUDGET.toml").write_text(f'baseline = "memory/new"\n{BUDGET}')
+    before = source(resolve(f"openssl@path:{clone}", root)).tree
+    (clone / name).parent.mkdir(parents=True, exist_ok=True)
+    (clone / name).write_text(text)
+    assert source(resolve(f"openssl@path:{clone}", root)).tree != before
 
 
 def test_a_trees_own_monitor_is_not_run(clone, root, tmp_path):

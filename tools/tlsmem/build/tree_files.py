@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import posixpath
+import re
 import shutil
 import stat
 import subprocess
@@ -12,9 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.build import commands
+from tlsmem.config import toml_tables
 
 FILE, PROGRAM, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
 ITS_OWN = ".git"
+RECORDED = re.compile(r"@[^/]*\.jsonl(\.zst)?$")  # runs of a stack, in a recording
 
 
 class Entry(NamedTuple):
@@ -152,15 +156,36 @@ def tree_hash(listing: Listing) -> str:
     return made(b"tree %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def leave_out(listing: Listing, folder: Path, places: Iterable[Path]) -> Listing:
-    """The listing of `folder` without these files, and without what is in these directories."""
-    top = folder.resolve()
-    left = [os.path.relpath(place.resolve(), top) for place in places]
-    return {
-        path: entry
-        for path, entry in listing.items()
-        if not any(path == one or path.startswith(f"{one}/") for one in left)
-    }
+def leave_out_budgets(listing: Listing, folder: Path | None) -> Listing:
+    """The listing without budget files of the gate, the baselines that they name, and recordings beside these.
+
+    They are no part of a library: a limit or a baseline that changes is no other build."""
+    left: set[str] = set()
+    candidates = {path: one for path, one in listing.items() if path.endswith(".toml") and one.mode in (FILE, PROGRAM)}
+    recordings = {posixpath.dirname(path) for path in listing if RECORDED.search(path)}
+    for path, content in read_contents(candidates, folder):
+        if b"[[budget]]" in content and (baseline := find_baseline(path, content)) is not None:
+            beside = {one for one in recordings if posixpath.dirname(one) == posixpath.dirname(baseline)}
+            left |= {path, baseline, *(beside if baseline else ())}
+    return {path: one for path, one in listing.items() if not left & {path, *ancestors(path)}}
+
+
+def find_baseline(path: str, content: bytes) -> str | None:
+    """Of a budget file the directory of its baseline in the tree; empty without one. None of any other file."""
+    try:
+        tables = toml_tables.parse_toml(content)
+    except ValueError:
+        return None
+    if not isinstance(tables.get("budget"), list):
+        return None
+    named = tables.get("baseline")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), named)) if isinstance(named, str) else ""
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """The directories that a path is in, the nearest first."""
+    while path := posixpath.dirname(path):
+        yield path
 
 
 def submodules(listing: Listing) -> list[str]:

@@ -8,7 +8,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,13 +41,11 @@ def parse_request(text: str) -> TreeRequest | None:
     return TreeRequest(*found.groups())
 
 
-def resolve_stack(
-    text: str, git: Path | None, like: str | None = None, root: Path = ROOT, without: Sequence[Path] = ()
-) -> str:
+def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Path = ROOT) -> str:
     """The name that it has in records, registered among definitions.stacks(); a plain one as it is.
 
-    `git` is the clone that has the commit, `like` the stack whose steps are taken. Files and directories `without`
-    which the tree is taken: they are no part of its hash. ValueError with a sentence."""
+    `git` is the clone that has the commit, `like` the stack whose steps are taken. Budgets and their baselines are no
+    part of the tree. ValueError with a sentence."""
     known = definitions.stacks()
     asked = parse_request(text)
     if not asked:
@@ -58,7 +56,7 @@ def resolve_stack(
     first = tree_stack_table.base_library(asked.kind)
     if like:
         tree_stack_table.check_base(like, first, known)
-    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root, without)
+    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root)
     if not like:
         like = tree_stack_table.choose_definition(asked.kind, source.release, known)
     name = f"{asked.kind}@git-{source.git[:DIGITS]}" if source.git else f"{asked.kind}@path-{source.tree[:DIGITS]}"
@@ -89,7 +87,7 @@ def resolve_named(given: argparse.Namespace) -> None:
             setattr(given, name, " ".join(found) if isinstance(text, str) else found)
 
 
-def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
+def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> TreeSource:
     text = f"{asked.kind}@git:{asked.what}"
     if not clone:
         raise ValueError(f"{text}: no clone that could have it; name one with GIT=DIRECTORY, or start in the clone")
@@ -105,26 +103,23 @@ def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path, witho
         there = tree_files.git(clone, "for-each-ref", "--format=%(refname:short)").decode(errors="replace").split()
         raise ValueError(f"{text}: no commit {asked.what} in {clone}{suggest_nearest(asked.what, there)}") from None
     commit = found.decode().strip()
-    listing = tree_files.list_commit(clone, commit)
-    if without and (top := tree_files.work_tree(clone)):
-        listing = tree_files.leave_out(listing, top, without)
-    return copy_source(asked, listing, None, root, commit)
+    return copy_source(asked, tree_files.list_commit(clone, commit), None, root, commit)
 
 
-def source_from_directory(asked: TreeRequest, _: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
+def source_from_directory(asked: TreeRequest, _: Path | None, root: Path) -> TreeSource:
     folder = Path(asked.what).expanduser()
     if not folder.is_dir():
         raise ValueError(
             f"{asked.kind}@path:{asked.what}: {'not a directory' if folder.exists() else 'no such directory'}"
         )
-    listing = tree_files.leave_out(tree_files.list_directory(folder), folder, without)
-    return copy_source(asked, listing, folder, root, None)
+    return copy_source(asked, tree_files.list_directory(folder), folder, root, None)
 
 
 def copy_source(
     asked: TreeRequest, listing: Listing, folder: Path | None, root: Path, commit: str | None
 ) -> TreeSource:
     """The tree, copied unless it is there already."""
+    listing = tree_files.leave_out_budgets(listing, folder)
     first, sum = tree_stack_table.base_library(asked.kind), tree_files.tree_hash(listing)
     place = definitions.tree_place(root / "build", sum) / definitions.SOURCES_FOLDER / first
     try:

@@ -17,34 +17,30 @@ from tlsmem.gate.budget import Budget, BudgetError, entry_name
 from tlsmem.run.provenance import is_built
 
 
-def resolve_budgets(
-    budgets: Sequence[Budget], file: Path, git: Path | None, baseline: str | None = None
-) -> list[Budget]:
-    """With names as records have them. A directory is from where the file is; `git` as building.trees has it. The file
-    and the baseline are no part of a tree that they lie in: a limit or a baseline that changes is no other library.
+def resolve_budgets(budgets: Sequence[Budget], file: Path, git: Path | None) -> list[Budget]:
+    """With names as records have them. A directory is from where the file is; `git` as building.trees has it.
 
     Unusable, with a sentence, where there is no such stack, or it cannot have what the budget is of."""
     texts = {text: absolute_tree(text, file.parent) for one in budgets for text in (one.stack, one.against) if text}
     found, made = clone(texts.values(), file.parent, git), []
     names: dict[str, str] = {}
-    ours = [file, *([file.parent / baseline] if baseline else [])]
     for one in budgets:
         try:
             if one.stack not in names:
-                names[one.stack] = stack(texts[one.stack], found, ours)
+                names[one.stack] = stack(texts[one.stack], found)
             name = names[one.stack]
             budget_meters.check_stack(name, definitions.stacks()[name], one.place)
             if one.against and trees.parse_request(one.against) and one.against not in names:
-                names[one.against] = stack(texts[one.against], found, ours, "against")
+                names[one.against] = stack(texts[one.against], found, "against")
         except ValueError as error:
             raise BudgetError(f"{file}: {entry_name(one.number)}: {error}") from None
         made.append(one._replace(stack=name, against=names.get(one.against, one.against)))
     return made
 
 
-def stack(text: str, git: Path | None, without: Sequence[Path], key: str = "stack") -> str:
+def stack(text: str, git: Path | None, key: str = "stack") -> str:
     try:
-        return trees.resolve_stack(text, git, without=without)
+        return trees.resolve_stack(text, git)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
 

@@ -40,7 +40,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """The exit status. Unusable, with a sentence."""
     asked = budget.load_budgets(given.budget)
     ci_outputs.check_outputs([given.junit, given.summary], given.budget)
-    found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git, asked.baseline)
+    found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git)
     if given.list:
         with stdout.exit_on_write_error():
             print(*measure_budgets.needed_runs(found, asked.sessions, asked.repeats), sep="\n")
