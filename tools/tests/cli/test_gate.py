@@ -126,6 +126,41 @@ def test_allocations_that_exceed_have_call_sites(judged, limit, snapshot):
     assert out == snapshot
 
 
+HELD_BY_SERVER = ALLOCATIONS | {"meter": "heap", "limit": "14,120 B"}
+GROWN = "tls_construct_server_hello"
+
+
+def call_sites(out: str) -> tuple[str, list[tuple]]:
+    """The title, and more bytes by innermost caller."""
+    (table,) = json.loads(out)["tables"][1:]
+    return table["title"], [(row["bytes"], row["by"].partition(" ")[0]) for row in table["rows"]]
+
+
+@pytest.mark.parametrize("limit", ["14,120 B", "+4 B"])
+def test_call_sites_that_grew_are_named_whether_the_limit_is_absolute_or_not(judged, limit):
+    new = planted_sites.counted(planted_sites.with_sites("server", **{GROWN: (4_132, 20)}))
+    status, out, _ = judged(new, HELD_BY_SERVER | {"limit": limit}, old=planted_sites.counted(), words=AS_JSON)
+    assert status == 3
+    title, rows = call_sites(out)
+    assert title.endswith("call sites that grew") and rows == [(16, GROWN)]
+
+
+@pytest.mark.parametrize("old", [{}, {"stack": "openssl@4.0.3"}, {"argv": ["x", "memory", "certs=rsa-4096"]}])
+def test_without_growth_or_a_comparable_baseline_the_largest_sites_are_named(judged, old):
+    """Nothing grew, the baseline has another stack, or other settings."""
+    budget, before = HELD_BY_SERVER | {"limit": "14,000 B"}, planted_sites.counted(**old)
+    status, out, _ = judged(planted_sites.counted(), budget, old=before, words=AS_JSON)
+    title, rows = call_sites(out)
+    assert status == 3 and title.endswith("call sites that hold most")
+    assert rows == [(10_000, "SSL_new"), (4_116, GROWN)]
+
+
+def test_a_baseline_that_is_not_there_is_no_obstacle_to_an_absolute_limit(judged, tmp_path):
+    status, _, err = judged(runs(), ONE | {"limit": "64,000 B"}, baseline="nowhere")
+    assert status == 0
+    assert "there is no recording at" in err and "no limit is relative to it" in err
+
+
 @pytest.mark.parametrize("limit, status", [("64,000 B", 0), ("62.5 KiB", 0), ("63,999 B", 3), ("62.4 KiB", 3)])
 def test_amounts_need_no_baseline(judged, limit, status):
     assert judged(runs(), ONE | {"limit": limit})[0] == status

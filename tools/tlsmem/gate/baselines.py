@@ -31,20 +31,38 @@ def load_recording(folder: Path, where: str, way: str = "") -> Recording:
 
 
 def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[Recording | None, list[Budget]]:
-    """The baseline, and the budgets with the names that it has for their stacks; none where no limit asks for one."""
+    """The baseline, and the budgets with the names that it has for their stacks; none where the file names none.
+
+    Absolute limits need none: where the baseline cannot be read, or lacks the stack, it says nothing of them."""
     relative = [one for one in budgets if one.limit.relative]
-    if not relative:
-        return None, list(budgets)
     if given.baseline is None:
+        if not relative:
+            return None, list(budgets)
         said = f'"{relative[0].limit}" is against a baseline, and there is no baseline = at the head of the file'
         raise BudgetError(f"{file}: {entry_name(relative[0].number)}: limit: {said}")
     folder = file.parent / given.baseline
     way = WAY.format(shlex.quote(str(file)), shlex.quote(paths.shorten(folder)))
-    found = load_recording(folder, f"{file}: baseline", f"; {way}")
+    try:
+        found = load_recording(folder, f"{file}: baseline", f"; {way}")
+    except BudgetError as error:
+        if relative:
+            raise
+        print(f"gate: {error}; no limit is relative to it, but call sites cannot be compared with it", file=sys.stderr)
+        return None, list(budgets)
     names = [one.stack for one in found.records]
-    named = [builds.name_in_baseline(one, file, names) if one.limit.relative else one for one in budgets]
+    named = [name_where_known(one, file, names) for one in budgets]
     print_left_out(found, {(one.against, one.place.suite) for one in named if one.limit.relative})
     return found, named
+
+
+def name_where_known(budget: Budget, file: Path, names: Sequence[str]) -> Budget:
+    """The budget with the baseline's name for its stack; as it is where an absolute limit has no runs there."""
+    try:
+        return builds.name_in_baseline(budget, file, names)
+    except BudgetError:
+        if budget.limit.relative:
+            raise
+        return budget
 
 
 def load_judged(folder: Path, baseline: Recording | None, of_baseline: Path) -> Recording:

@@ -1,5 +1,5 @@
-"""Where what exceeds a limit was allocated: the call sites that grew since the baseline; without one, those that hold
-most. Of allocations the same, freed or not."""
+"""Where what exceeds a limit was allocated: the call sites that grew since the file's baseline, whether the limit is
+relative to it or not; without one, or where none grew, those that hold most. Of allocations the same, freed or not."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,10 +13,10 @@ from tlsmem.config.scenarios import Settings
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import site_text
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
-from tlsmem.gate import scenario_meters
+from tlsmem.gate import budget_figure, scenario_meters
 from tlsmem.gate.budget_figure import own_settings
 from tlsmem.gate.scenario_meters import METERS
-from tlsmem.gate.verdicts import EXCEEDED, Ruling
+from tlsmem.gate.verdicts import COUNTED, EXCEEDED, Ruling
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.schema.records import Record
@@ -121,14 +121,18 @@ def explain_role(ruling: Ruling, role: Role, new: Sequence[Record], old: Sequenc
     """None where there are no call stacks."""
     budget, phase = ruling.budget, phase_of(ruling)
     after = sites_run(new, budget.stack, budget.place)
-    before = sites_run(old, budget.against or budget.stack, budget.place) if ruling.old else None
+    before = sites_run(old, budget.against or budget.stack, budget.place)
     if not after:
         return None
+    if before and budget_figure.describe_difference([after], [before], *COUNTED):
+        before = None
     meter = METERS.get(budget.place.meter)
     owner = cast(Owner, meter.owner(role)) if meter else role
     counted: Counted = "allocations" if budget.place.meter == "allocations" else "heap"
     try:
-        sites = grown(before, after, owner, phase, counted) if before else holding(after, owner, phase, counted)
+        sites = grown(before, after, owner, phase, counted) if before else []
+        if not sites and not ruling.old:  # nothing grew: the limit is below what the baseline has
+            before, sites = None, holding(after, owner, phase, counted)
     except ValueError:  # no such phase in a sites run, or no call stacks that can be read
         return None
     if not sites:
