@@ -197,7 +197,7 @@ check-answers: names setup ## tools/cost.py and a report answer for every stack 
 	@.venv/bin/python tools/dev/check_answers.py
 
 .PHONY: check-patches
-check-patches: names packages-compare setup core ## the first lines of a comparison say what a planted patch did, of eight on real builds of OpenSSL: half an hour
+check-patches: names packages-compare setup core ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour
 	@.venv/bin/python tools/dev/check_patches.py
 
 .PHONY: check-kills

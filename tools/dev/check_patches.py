@@ -43,11 +43,20 @@ class Edit(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """`reverts`: the tree without the edits is NEW. `expected`: regular expressions, each of one of the first lines."""
+    """`reverts`: the tree without the edits is NEW. `expected`: regular expressions, each of one of the first lines.
+
+    `before`: the edits of OLD, where that is not the tree as it is."""
 
     edits: tuple[Edit, ...]
     expected: tuple[str, ...]
     reverts: bool = False
+    before: tuple[Edit, ...] = ()
+
+
+def temporary_block(size: int) -> Edit:
+    """A block of this size that a client frees before it has read a ServerHello."""
+    planted = f"    OPENSSL_free(OPENSSL_malloc({size}));\n"
+    return Edit("ssl/statem/statem_clnt.c", SERVER_HELLO, planted + SERVER_HELLO)
 
 
 FIELD = Edit("ssl/ssl_local.h", "    SSL *user_ssl;\n", "    SSL *user_ssl;\n    char planted[16];\n")
@@ -100,7 +109,7 @@ PATCHES = {
             ),
         ),
         (
-            r"^- More in .*: client session, established, allocations: .* \(\+3 blocks, .*, "
+            r"^- More in .*: client session, up to established, allocations: .* \(\+3 blocks, .*, "
             r"3 blocks more \(300 B\) in tls_process_server_hello \(statem_clnt",
         ),
     ),
@@ -122,7 +131,32 @@ PATCHES = {
                 "    return rl->rrlmethod->free_buffers(rl->rrl);\n",
             ),
         ),
-        (r"^- More in .*: server session, idle: .*all of it in tls_setup_write_buffer \(tls_common",),
+        (r"^- More in .*: server session, (from )?idle( on)?: .*all of it in tls_setup_write_buffer \(tls_common",),
+    ),
+    "grown-temporary": Patch(
+        (temporary_block(9000),),
+        (
+            r"^- More in .*: client session, up to established, bytes allocated: .*"
+            r"all of it in tls_process_server_hello \(statem_clnt",
+        ),
+        before=(temporary_block(3000),),
+    ),
+    "kept-certificate": Patch(
+        (
+            Edit(
+                "ssl/statem/statem_clnt.c",
+                "    s->session->peer = x;\n    s->session->verify_result",
+                "    X509_free(x);\n    s->session->peer = X509_dup(x);\n    s->session->verify_result",
+            ),
+        ),
+        (r"^- More in .*: client session, from .* on: .*X509_dup \(.*\) < tls_post_process_server_certificate, at",),
+    ),
+    "grown-connection": Patch(
+        (Edit("ssl/ssl_local.h", "    SSL *user_ssl;\n", "    SSL *user_ssl;\n    char planted[256];\n"),),
+        tuple(
+            rf"^- More in .*: {role} session, from created on: .*\+256 B, exact, .*in ossl_ssl_connection_new_int \(ssl_lib"
+            for role in ("client", "server")
+        ),
     ),
     "large-temporary": Patch(  # one handshake is under way at a time: the peak of a session, a slope, is as before
         (
@@ -133,7 +167,7 @@ PATCHES = {
             ),
         ),
         (
-            r"^- More in .*: client session, established, allocations: .*"
+            r"^- More in .*: client session, up to established, allocations: .*"
             r"1 block more \(100,000 B\) in tls_process_server_hello \(statem_clnt",
         ),
     ),
@@ -163,7 +197,8 @@ def plant(name: str, edits: tuple[Edit, ...]) -> Path:
 def first_lines(name: str, patch: Patch, base: Path) -> list[str]:
     """Return the verdict and the sentences of the comparison of the tree with the patched one."""
     patched = plant(name, patch.edits)
-    old, new = (patched, base) if patch.reverts else (base, patched)
+    unpatched = plant(f"{name}-before", patch.before) if patch.before else base
+    old, new = (patched, unpatched) if patch.reverts else (unpatched, patched)
     sides = [f"--a=openssl@path:{old}", f"--b=openssl@path:{new}", f"--out={FOLDER / 'runs'}"]
     command = [sys.executable, str(ROOT / "tools/compare_builds.py"), *sides, f"--suites={SUITE}", "--format=markdown"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)

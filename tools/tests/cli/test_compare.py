@@ -125,7 +125,7 @@ def test_tables_have_both_figures_and_the_difference(run, old, new):
     sites = tables["sites"]
     assert [one["more_bytes"] for one in sites] == [16, 16]  # the site, and in all
     mover = tables["movers"][0]
-    assert (mover["suite"], mover["role"], mover["phase"]) == (planted.SUITE, "server", "established")
+    assert (mover["suite"], mover["role"], mover["phase"]) == (planted.SUITE, "server", "created")
     assert f"{HELLO} (ssl.c:13)" in mover["sentence"]
 
 

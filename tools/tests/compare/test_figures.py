@@ -27,7 +27,8 @@ def test_live_heap_is_a_whole_number_of_each_role_and_phase():
     assert found[place("pair", "idle", "heap")].values == (28_216,)
     assert found[place("client", "closed", "heap")].values == (0,)
     assert found[place("client", "closed", "allocations")].values == (40,)
-    assert all(one.exact and not one.noise for one in found.values())
+    assert found[place("client", "closed", "allocated")].values == (14_100,)
+    assert all((one.exact and not one.noise) == (at.meter != "allocated") for at, one in found.items())
 
 
 def test_of_one_n_there_is_a_quotient_and_it_says_so(snapshot):

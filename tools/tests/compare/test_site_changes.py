@@ -1,5 +1,6 @@
 """Call sites of a difference: whatever is planted, they add up to what the heap's slope differs by."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support import planted
-from tlsmem.compare import change_text, comparison_output, largest_changes
+from tlsmem.compare import change_text, comparison_output, comparison_tables, largest_changes
 from tlsmem.compare.comparison import compare
 from tlsmem.compare.site_changes import (
     UNEXPLAINED,
@@ -18,6 +19,7 @@ from tlsmem.compare.site_changes import (
     describe_changes,
 )
 from tlsmem.profile.errors import Unreadable
+from tlsmem.schema.records import Record
 
 HELLO = "tls_construct_server_hello"
 MORE = planted.with_sites("server", **{HELLO: (4_132, 20)})
@@ -157,6 +159,126 @@ def test_rows_of_allocations_add_up_too(old, new, freed, other):
         assert all(one.is_site for one in sites)
         assert sum(one.blocks for one in sites) == row.change.amount
         assert sum(one.new_blocks - one.old_blocks for one in sites) == row.change.amount
+
+
+GROWN = {"client": {"tls_process_server_hello": (9_000, 1)}, "server": planted.TEMPORARY["server"]}
+SMALL = {"client": {"tls_process_server_hello": (3_000, 1)}, "server": planted.TEMPORARY["server"]}
+
+
+def test_a_temporary_block_that_grows_is_a_change_and_named():
+    """As many blocks, all of them freed, and none at the peak of all sessions."""
+    found = compare(allocating(SMALL), allocating(GROWN))
+    assert [(row.place.role, row.place.meter, row.change.amount) for row in found.changed] == [
+        ("client", "allocated", 6_000),
+        ("pair", "allocated", 6_000),
+    ]
+    assert comparison_output.exit_status(found) == 3
+    explained = CallSiteExplainer(found)
+    (change,) = largest_changes.select_with_moves(found, explained)
+    sentence = change_text.describe_large_change(change, explained)
+    assert "client session, up to established, bytes allocated: 17,100 -> 23,100 B (+6,000 B" in sentence
+    assert sentence.endswith("all of it in tls_process_server_hello (ssl.c:14)")
+    markdown = comparison_output.format_comparison(found, "markdown")
+    assert re.search(
+        r"tls_process_server_hello \(ssl.c:14\) < client_handshake < main +\| as many \| 6,000 B more", markdown
+    )
+
+
+@pytest.mark.parametrize(("more", "changed"), [(455, False), (456, True)])
+def test_what_unchanged_builds_differ_by_is_no_change_of_allocated_bytes(more, changed):
+    """4 KiB over the square root of the 90 pairs by which the two runs differ, rounded down to a whole root."""
+    new = {"client": {"tls_process_server_hello": (3_000 + more, 1)}, "server": planted.TEMPORARY["server"]}
+    found = compare(allocating(SMALL), allocating(new))
+    assert [row.place.meter for row in found.changed] == ["allocated"] * changed
+
+
+@pytest.mark.parametrize(
+    ("more", "meters"),
+    [
+        ({"tls_sign": (5_000, 6)}, ["allocations"]),  # one block more, and its bytes
+        ({"tls_sign": (5_000, 4)}, ["allocated", "allocations"]),  # fewer blocks, more bytes
+    ],
+)
+def test_bytes_are_told_beside_blocks_where_these_go_another_way(more, meters):
+    found = compare(allocating(planted.TEMPORARY), allocating({"client": planted.TEMPORARY["client"], "server": more}))
+    assert sorted(one.row.place.meter for one in largest_changes.select_largest(found)) == meters
+
+
+def test_bytes_that_are_still_live_are_told_once():
+    found = compare(
+        allocating(planted.TEMPORARY),
+        allocating(planted.TEMPORARY, sites=planted.with_sites("server", SSL_new=(15_000, 20))),
+    )
+    assert [one.row.place.meter for one in largest_changes.select_largest(found)] == ["heap"]
+
+
+DUP = ("ASN1_item_dup", "X509_dup", "tls_post_process_server_certificate")
+PARTS = {"asn1_item_embed_new": (2_000, 20), "ossl_asn1_enc_save": (900, 4), "BN_bin2bn": (1_300, 40)}
+
+
+def below(run, functions, callers):
+    """The run with these callers between the functions and what called them."""
+    given = run.model_dump(by_alias=True)
+    frames, stacks = given["sites"]["frames"], given["sites"]["stacks"]
+    first = len(frames)
+    frames += [
+        frames[0] | {"function": name, "line": 100 + at, "offset": 1_000 + at} for at, name in enumerate(callers)
+    ]
+    for stack in stacks:
+        if frames[stack[1]]["function"] in functions:
+            stack[2:2] = range(first, first + len(callers))
+    return Record.model_validate(given)
+
+
+def kept_certificate(**more):
+    """Of each client session the parts of a certificate that was copied, and what else is given."""
+    runs = planted.counted(planted.with_sites("client", **PARTS, **more))
+    return [below(run, PARTS, DUP) if run.meter == "sites" else run for run in runs]
+
+
+def test_sites_below_one_call_are_told_by_who_made_it():
+    """The nearest caller of all outside of generic code, with its own caller; parts are listed behind."""
+    found = compare(planted.counted(), kept_certificate())
+    explained = CallSiteExplainer(found)
+    (change,) = largest_changes.select_largest(found)
+    sentence = change_text.describe_large_change(change, explained)
+    assert "(+4,200 B, exact, 40 -> 104 blocks)" in sentence
+    assert sentence.endswith(
+        "all of it in X509_dup (ssl.c:101) < tls_post_process_server_certificate, at 3 call sites below it"
+    )
+    (row,) = explained.sites(change.row)
+    assert (row.bytes, row.blocks) == (4_200, 64)
+    assert [(one.callers[0], one.bytes, one.blocks) for one in row.parts] == [
+        (name, *PARTS[name]) for name in ("asn1_item_embed_new", "BN_bin2bn", "ossl_asn1_enc_save")
+    ]
+    tables = {table.name: table for table in comparison_tables.build_tables(found, explained)}
+    assert [
+        dict(zip([c.key for c in tables["sites"].columns], r, strict=True))["more_bytes"].value
+        for r in tables["sites"].rows
+    ] == [4_200, 4_200]
+    assert [r[-4].value for r in tables["sites-below"].rows] == [2_000, 1_300, 900]
+
+
+def test_another_change_beside_a_group_is_a_line_of_its_own():
+    found = compare(planted.counted(), kept_certificate(SSL_new=(9_016, 3)))
+    explained = CallSiteExplainer(found)
+    (change,) = largest_changes.select_largest(found)
+    assert [(one.callers[0], one.bytes, len(one.parts)) for one in explained.sites(change.row)] == [
+        ("X509_dup", 4_200, 3),
+        ("SSL_new", 16, 0),
+    ]
+
+
+def test_a_call_that_most_of_a_session_is_below_explains_nothing():
+    """All of a session is below its state machine: two changes in it are two lines."""
+    runs = []
+    for parts in ((8_000, 5_000), (9_000, 6_000)):
+        sites = {"client": {"f": (parts[0], 3), "g": (parts[1], 4)}, "server": planted.SITES["server"]}
+        made = planted.counted(sites)
+        runs.append([below(run, ("f", "g"), ("state_machine",)) if run.meter == "sites" else run for run in made])
+    found = compare(*runs)
+    (change,) = largest_changes.select_largest(found)
+    assert [one.callers[0] for one in CallSiteExplainer(found).sites(change.row)] == ["f", "g"]
 
 
 def test_a_profile_is_read_once_for_all_phases():

@@ -6,18 +6,19 @@ from fractions import Fraction
 from tlsmem.base.printable import printable_text
 from tlsmem.compare import largest_changes
 from tlsmem.compare.comparison import ComparedFigure, Comparison
-from tlsmem.compare.figure_places import Place, describe_owner, readable_phase
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, Place, describe_owner, readable_phase
 from tlsmem.compare.largest_changes import LargeChange
 from tlsmem.compare.site_changes import CallSiteExplainer, describe_block_changes, describe_changes, format_unit
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import Change
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 
-WITH_SITES = ("heap", "blocks", "allocations")
+WITH_SITES = ("heap", "blocks", *CUMULATIVE_METERS)
 EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
 METER_NAMES = {
     "blocks": "blocks",
     "allocations": "allocations",
+    "allocated": "bytes allocated",
     "rest": "process-wide tables",
     "rss": "RSS",
     "peak-rss": "peak RSS",
@@ -58,7 +59,8 @@ def describe_large_change(change: LargeChange, explained: CallSiteExplainer) -> 
     if change.moved:
         return printable_text(describe_move(change, explained))
     figures = f"{describe_figures(row, explained)}{describe_sites(row, explained)}"
-    sentence = f"{direction(row)} in {describe_match(row.match)}: {describe_place(row.place)}: {figures}"
+    place = describe_place(row.place, describe_span(row, explained.comparison))
+    sentence = f"{direction(row)} in {describe_match(row.match)}: {place}: {figures}"
     also = join_suites([describe_match(other.match) for other in change.also])
     return printable_text(f"{sentence}; the same in {also}" if also else sentence)
 
@@ -78,14 +80,27 @@ def direction(row: ComparedFigure) -> str:
     return ("Faster" if up else "Slower") if row.old.more_is_better else ("More" if up else "Less")
 
 
-def describe_place(place: Place) -> str:
-    """`server session, established`, with the meter where it is not live heap."""
+def describe_span(row: ComparedFigure, comparison: Comparison) -> str:
+    """`from created on`, `created to idle`, or the one phase that changed; of allocations up to which phase."""
+    phase = readable_phase(row.place.phase)
+    if row.place.meter in CUMULATIVE_METERS:
+        return f"up to {phase}"
+    if row.place.meter not in ("heap", "blocks") or row.place.phase in largest_changes.NO_SESSION:
+        return phase
+    end = largest_changes.find_end(row, comparison)
+    if end is None:
+        return f"from {phase} on"
+    return phase if end is row else f"{phase} to {readable_phase(end.place.phase)}"
+
+
+def describe_place(place: Place, span: str | None = None) -> str:
+    """`server session, established`, with the meter where it is not live heap; `span`: in place of the phase."""
     sessions = f", N = {place.sessions:,}" if place.sessions else ""
     if place.meter == "peak-rss":
         process = "process" if place.role == "process" else f"{place.role} process"
         return f"{process}{sessions}, {METER_NAMES[place.meter]}"
     meter = "" if place.meter == "heap" else f", {METER_NAMES[place.meter]}"
-    return f"{describe_owner(place.role)}, {readable_phase(place.phase)}{sessions}{meter}"
+    return f"{describe_owner(place.role)}, {span or readable_phase(place.phase)}{sessions}{meter}"
 
 
 def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
@@ -93,6 +108,9 @@ def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
     change, unit = row.change, row.old.unit
     size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
     notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {format_unit(size, unit)}", *reasons(row)]
+    if begun := largest_changes.find_smaller_start(row, explained.comparison):
+        size = f"{'+' if change.amount > 0 else '-'}{format_number(abs(Fraction(begun.change.amount)))}"
+        notes.append(f"since {readable_phase(begun.place.phase)}: {size} {format_unit(change.amount, unit)}")
     if row.place.meter == "heap" and (blocks := explained.beside(row, "blocks")):
         notes.append(f"{format_both(blocks.change)} {format_unit(blocks.change.new, 'blocks')}")
     return f"{format_both(change)} {format_unit(change.new, unit)} ({', '.join(notes)})"
@@ -104,6 +122,9 @@ def reasons(row: ComparedFigure) -> list[str]:
     if change.low is not None:
         return [format_percent(change), f"95 % interval of the factor {change.low:.3f} to {change.high:.3f}"]
     quotient = [f"a quotient of N = {old.quotient:,}"] if old.quotient else []
+    if row.place.meter == "allocated" and len(old.values) == len(new.values) == 1:
+        noise = format_number(float(max(old.noise, new.noise)))
+        return [format_percent(change), f"beyond the {noise} B by which unchanged builds differ", *quotient]
     if old.exact and new.exact:
         return [UNEVEN if max(old.noise, new.noise) else EXACT, *quotient]
     repeats = sorted({len(one.values) for one in (old, new)})
@@ -122,7 +143,11 @@ def describe_sites(row: ComparedFigure, explained: CallSiteExplainer) -> str:
         changes = explained.sites(counted)
     except ValueError as error:
         return f"; call sites are not known: {error}"
-    sites = describe_changes(changes) if row.place.meter == "heap" else describe_block_changes(changes)
+    if row.place.meter == "allocated":  # what call stacks do not explain is noise as long as it is below that
+        noise = max(row.old.noise, row.new.noise)
+        changes = [one for one in changes if one.is_site or abs(one.bytes) >= noise]
+    by_bytes = row.place.meter in ("heap", "allocated")
+    sites = describe_changes(changes) if by_bytes else describe_block_changes(changes)
     return f", {sites}" if sites else ""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tlsmem.compare import declared_settings, run_matching
-from tlsmem.compare.figure_places import TIMED_METERS, Place, place_order
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, TIMED_METERS, Place, place_order
 from tlsmem.compare.figures import Figure, figures_by_place
 from tlsmem.compare.run_matching import MEMORY_WORK, Match
 from tlsmem.compare.side_names import NEW, OLD, shorten_names
@@ -34,7 +34,7 @@ class FigureFilter:
             return False
         if place.meter in TIMED_METERS or self.phases == ("all",):
             return True
-        if self.phases is None and place.meter == "allocations":
+        if self.phases is None and place.meter in CUMULATIVE_METERS:
             return place.phase == HANDSHAKE
         return place.phase in (self.phases or COMPARED_STAGES)
 
@@ -61,6 +61,7 @@ class Comparison:
     alone: tuple[str, ...]  # sentences: what one side has, and why the other has not
     notes: tuple[str, ...]
     forced: tuple[declared_settings.SettingDifference, ...] = ()
+    between: tuple[ComparedFigure, ...] = ()  # live heap at the ends of phases that are not asked for
 
     @cached_property
     def sides(self) -> tuple[str, str]:
@@ -105,15 +106,17 @@ def compare(
     kept = [one for one in found.matches if one not in refused]
     sides = shorten_names(labels)
     names = dict(zip((OLD, NEW), sides, strict=True))
-    rows, alone = [], [f"Only {names[side]} has {kind}." for side, kind in found.only]
+    rows, between = list[ComparedFigure](), list[ComparedFigure]()
+    alone = [f"Only {names[side]} has {kind}." for side, kind in found.only]
     for one in kept:
-        made, holes = compare_match(one, wanted or FigureFilter(), sides)
+        made, others, holes = compare_match(one, wanted or FigureFilter(), sides)
         rows += made
+        between += others
         alone += holes
     left_out = [f"{side}: {said}." for side, some in zip(sides, (of_old, of_new), strict=True) for said in some]
     notes = [*left_out, *declared_settings.comparison_notes(old, new, sides)]
     forced = dict.fromkeys(difference for one in kept for difference in one.apart)
-    return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced))
+    return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced), tuple(between))
 
 
 def describe_setting(match: Match, name: str) -> str:
@@ -121,18 +124,23 @@ def describe_setting(match: Match, name: str) -> str:
     return run_matching.join_arrow(*(getattr(kind, name) for kind in match.kinds))
 
 
-def compare_match(match: Match, wanted: FigureFilter, sides: tuple[str, str]) -> tuple[list[ComparedFigure], list[str]]:
+def compare_match(
+    match: Match, wanted: FigureFilter, sides: tuple[str, str]
+) -> tuple[list[ComparedFigure], list[ComparedFigure], list[str]]:
+    """The figures that are asked for; live heap in other phases; and sentences of what one side lacks."""
     old, new = (figures_by_place(side) for side in with_counts_shared(match))
     old, new = ({place._replace(suite=match.suite): one for place, one in side.items()} for side in (old, new))
     places = sorted((place for place in {**old, **new} if wanted.includes(place)), key=place_order)
-    rows = [ComparedFigure(match, place, old[place], new[place]) for place in places if place in old and place in new]
+    both = [ComparedFigure(match, place, old[place], new[place]) for place in old if place in new]
+    rows = sorted((row for row in both if wanted.includes(row.place)), key=lambda row: place_order(row.place))
+    between = [row for row in both if row.place.meter in ("heap", "blocks") and not wanted.includes(row.place)]
     missing: dict[tuple[bool, str], list[Place]] = {}
     for place in places:
         if place not in old or place not in new:
             in_old = place in old
             missing.setdefault((in_old, reason(match, not in_old, place.meter)), []).append(place)
     holes = [hole(match, sides if in_old else sides[::-1], why, some) for (in_old, why), some in missing.items()]
-    return rows, holes
+    return rows, between, holes
 
 
 def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]]:

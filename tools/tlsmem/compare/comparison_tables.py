@@ -1,11 +1,12 @@
 """A comparison as tables: a figure of each side, and how much more or less that is; by meter, and call sites."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.compare import change_text, largest_changes
 from tlsmem.compare.comparison import SETTINGS, ComparedFigure, Comparison, describe_setting
-from tlsmem.compare.figure_places import TIMED_METERS, readable_phase
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, TIMED_METERS, readable_phase
 from tlsmem.compare.run_matching import Match
 from tlsmem.compare.site_changes import (
     ROLES,
@@ -13,6 +14,7 @@ from tlsmem.compare.site_changes import (
     UNEXPLAINED_REASON,
     CallSiteExplainer,
     SiteChange,
+    describe_callers,
     format_difference,
     format_unit,
 )
@@ -25,6 +27,7 @@ SITES = 10  # rows of a role's
 TITLES = {
     "heap": "Live heap per session",
     "allocations": "Allocations per handshake",
+    "allocated": "Bytes allocated per handshake",
     "rest": "Process-wide tables of the library",
     "rss": "RSS per session",
     "peak-rss": "Peak RSS of the process",
@@ -33,6 +36,7 @@ TITLES = {
 CAPTIONS = {
     "heap": "Live heap per additional session of the role, in bytes and in blocks.",
     "allocations": "Blocks that each additional session allocates up to the end of the phase, freed or not.",
+    "allocated": "Bytes that each additional session allocates up to the end of the phase, freed or not.",
     "rest": "Live heap that grows with N and stays when all sessions are closed: growth from the smaller N to this.",
     "rss": "Slope of RSS over the number of sessions, in bytes; median of repeats. A pair counts as two sessions.",
     "peak-rss": "Bytes at this N, which counts clients and servers; median of repeats.",
@@ -50,7 +54,8 @@ def build_tables(comparison: Comparison, explained: CallSiteExplainer | None = N
     groups = {name: (name,) for name in TITLES} | {"time": TIMED_METERS}
     made = [meter_table(name, comparison, explained, meters) for name, meters in groups.items()]
     allocations = allocation_sites(comparison, explained)  # where they are not known, the sentence of a change says so
-    made += [call_sites(comparison, explained), *([allocations] if allocations.rows else [])]
+    sites = call_sites(comparison, explained)
+    made += [sites, sites_below(comparison, explained), *([allocations] if allocations.rows else [])]
     return [table for table in made if table.rows or table.without]
 
 
@@ -167,19 +172,36 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     return made
 
 
+def sites_below(comparison: Comparison, explained: CallSiteExplainer) -> Table:
+    """The call sites of each row of `call_sites` that stands for several."""
+    new = comparison.sides[1]
+    figures = [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
+    figures += [optional(Column("old_bytes", comparison.sides[0])), optional(Column("new_bytes", new))]
+    caption = "The call sites that one row of the table above stands for, all of them below its first function."
+    columns = site_columns(comparison, figures)
+    made = Table("sites-below", "Call sites below one caller", caption, columns, headed=headed(comparison) + 2)
+    for row in changed_most(comparison, explained):
+        head = [*names(row.match), text_cell(row.place.role), text_cell(readable_phase(row.place.phase))]
+        with contextlib.suppress(ValueError):  # no call sites are known, as the table above says
+            parts = [part for one in explained.sites(row) for part in one.parts]
+            made.rows += [[*head, *figures] for figures in list_sites(parts, live_cells)]
+    return made
+
+
 def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
-    """Of each suite and role whose allocations changed; rows add up to what one more session allocates."""
+    """Of each suite and role that allocates more or less, in blocks or in bytes; rows add up to the difference."""
     old, new = comparison.sides
     figures = [Column("more_blocks", f"{new} has"), Column("bytes", "bytes")]
     figures += [optional(Column("old_blocks", old)), optional(Column("new_blocks", new))]
     caption = (
         "Which call sites the difference of allocations per session comes from, in blocks, freed or not; innermost "
-        "caller first. The rows of a suite and role add up to its difference."
+        "caller first. The rows of a suite and role add up to its difference, in blocks or in bytes."
     )
     columns = site_columns(comparison, figures)
     made = Table("allocation-sites", "Call sites of allocations", caption, columns, headed=headed(comparison) + 2)
-    for row in comparison.rows:
-        if row.place.meter == "allocations" and row.place.role in ROLES and row.change.changed:
+    for row in comparison.changed:
+        told = row.place.meter == "allocated" and explained.beside(row, "allocations").change.changed
+        if row.place.meter in CUMULATIVE_METERS and row.place.role in ROLES and not told:
             add_site_rows(made, row, explained, allocation_cells, None)
     return made
 
@@ -211,7 +233,7 @@ def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[C
             found[key] = row
     for move in largest_changes.find_moves(comparison, explained, len(comparison.rows)):
         found.setdefault((id(move.row.match), move.row.place.role), move.row)
-    return list(found.values())
+    return [largest_changes.find_start(row, comparison) for row in found.values()]
 
 
 def site_rows(
@@ -220,10 +242,7 @@ def site_rows(
     """The largest, what others come to, what is unexplained, and the row's own difference, which is their sum."""
     found = explained.sites(row)
     sites = [one for one in found if one.is_site]
-    for one in sites[:SITES]:
-        yield [Cell(" < ".join([one.where, *one.callers[1:]]), " < ".join(one.callers)), *cells(one)]
-    if others := sites[SITES:]:
-        yield [text_cell(OTHERS.format(len(others), "s"[: len(others) > 1])), *cells(sum_changes(others))]
+    yield from list_sites(sites, cells)
     for one in found[len(sites) :]:
         two_missing = [missing_cell(NO_SITE)] * 2
         yield [Cell(UNEXPLAINED, UNEXPLAINED, UNEXPLAINED_REASON), *cells(one)[:2], *two_missing]
@@ -232,13 +251,24 @@ def site_rows(
         both = (size.amount, blocks.amount, size.old, size.new, blocks.old, blocks.new)
         total = SiteChange("", (), *(Fraction(one) for one in both))
     else:
-        old, new = Fraction(row.change.old), Fraction(row.change.new)
+        blocks_row = row if row.place.meter == "allocations" else explained.beside(row, "allocations")
+        old, new = Fraction(blocks_row.change.old), Fraction(blocks_row.change.new)
         total = sum_changes(found)._replace(old_blocks=old, new_blocks=new)
     yield [text_cell(IN_ALL), *cells(total)]
 
 
+def list_sites(sites: Sequence[SiteChange], cells: SiteCells) -> Iterator[list[Cell]]:
+    """The largest, and what others come to."""
+    for one in sites[:SITES]:
+        yield [Cell(describe_callers(one), " < ".join(one.callers)), *cells(one)]
+    if others := sites[SITES:]:
+        yield [text_cell(OTHERS.format(len(others), "s"[: len(others) > 1])), *cells(sum_changes(others))]
+
+
 def sum_changes(changes: Sequence[SiteChange]) -> SiteChange:
-    return SiteChange("", (), *(sum(values, Fraction(0)) for values in zip(*(one[2:] for one in changes), strict=True)))
+    return SiteChange(
+        "", (), *(sum(values, Fraction(0)) for values in zip(*(one[2:8] for one in changes), strict=True))
+    )
 
 
 def live_cells(one: SiteChange) -> list[Cell]:

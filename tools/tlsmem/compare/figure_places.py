@@ -7,8 +7,11 @@ from tlsmem.config.choices import COMPARED_STAGES, METERS, PEAK
 from tlsmem.config.scenarios import Settings
 from tlsmem.schema.records import Record
 
-Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]
-EXACT_METERS = ("heap", "blocks", "allocations", "rest")
+Meter = Literal[
+    "heap", "blocks", "allocations", "allocated", "rest", "rss", "peak-rss", "handshakes", "send", "receive"
+]
+EXACT_METERS = ("heap", "blocks", "allocations", "allocated", "rest")
+CUMULATIVE_METERS = ("allocations", "allocated")  # up to the end of a phase, whatever was freed
 TIMED_METERS = ("handshakes", "send", "receive")
 WORDS = {"created": "sessions"}  # of people: as records have it
 LAST_PHASES = ("closed", "trimmed", "freed")  # at whose ends a session should hold nothing

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from tlsmem.compare.figure_places import METERS, PEAK, Place, parse_phase, timed_phase_name
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, METERS, PEAK, Place, parse_phase, timed_phase_name
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
@@ -12,6 +12,7 @@ from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import sample_from_runs as timed_figure
 
+FIELDS = {"heap": "bytes", "blocks": "blocks", "allocations": "blocks", "allocated": "bytes"}  # of the heap meter
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's sessions alone
 
 
@@ -33,7 +34,7 @@ def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
     roles |= {"pair": "total"} if series.setting.roles == "together" else {}
     for name, role in roles.items():
         for phase in [PEAK, *reached_phases([run for runs in found for run in runs], series)]:
-            for meter in ("heap", "blocks", "allocations"):
+            for meter in FIELDS:
                 if figure := heap_figure(found, role, phase, meter, series):
                     yield Place(series.setting.suite, name, parse_phase(phase), meter), figure
         if name != "pair":
@@ -42,14 +43,18 @@ def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
 
 def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter: str, series: Series) -> Figure | None:
     """None where there is no such figure: a peak of windows, or what is allocated up to a peak."""
-    if phase == PEAK and (meter == "allocations" or series.setting.window != "all"):
+    if phase == PEAK and (meter in CUMULATIVE_METERS or series.setting.window != "all"):
         return None
     values = [value(runs, role, phase, meter) for runs in found]
     uneven = any(one.denominator != 1 for one in values) or not remainders.repeats_exactly(
         harness_arguments(found[0][0])
     )
     runs = found[0]
-    figure = Figure(tuple(values), len(set(values)) == 1, METERS[meter], noise=Fraction(int(uneven)))
+    if meter == "allocated":
+        noise, exact = remainders.allocated_noise(runs, role), False
+    else:
+        noise, exact = Fraction(int(uneven)), len(set(values)) == 1
+    figure = Figure(tuple(values), exact, METERS[meter], noise=noise)
     alone = None if len(runs) == 2 else runs[0].sessions
     return figure._replace(quotient=alone, at=at_peak(runs, role) if phase == PEAK else None)
 
@@ -66,9 +71,9 @@ def value(runs: Sequence[Record], role: str, phase: str, meter: str) -> Fraction
 def count(run: Record, role: str, phase: str, meter: str, peak: bool) -> int:
     """Above `contexts`."""
     now, before = (getattr(session_cost.phase_of(run, name).heap, role) for name in (phase, "contexts"))
-    field = {"heap": "bytes", "blocks": "blocks", "allocations": "cumulative_blocks"}[meter]
-    if meter == "allocations":
-        return now.cumulative_blocks - before.cumulative_blocks
+    field = FIELDS[meter]
+    if meter in CUMULATIVE_METERS:
+        return getattr(now, f"cumulative_{field}") - getattr(before, f"cumulative_{field}")
     return getattr(now, f"{'peak' if peak else 'live'}_{field}") - getattr(before, f"live_{field}")
 
 

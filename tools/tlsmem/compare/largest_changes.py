@@ -1,17 +1,19 @@
 """Which changes of a comparison are the largest: those that are said in sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from tlsmem.compare.comparison import HANDSHAKE, ComparedFigure, Comparison
-from tlsmem.compare.figure_places import LAST_PHASES, TIMED_METERS
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, LAST_PHASES, PEAK, TIMED_METERS, recorded_phase
 from tlsmem.compare.site_changes import CallSiteExplainer, SiteChange
 from tlsmem.stats.change import Change
 
 MAX_SENTENCES = 5
-CLASSES = (("heap", "blocks", "rest"), ("rss", "peak-rss"), TIMED_METERS, ("allocations",))
+CLASSES = (("heap", "blocks", "rest"), ("rss", "peak-rss"), TIMED_METERS, CUMULATIVE_METERS)
+LIVE_METERS = {"allocations": "blocks", "allocated": "heap"}  # what is still live of that
 PRIMARY_METERS = {"blocks": "heap", "peak-rss": "rss"}  # which tells of the change where both meters changed
+NO_SESSION = (*LAST_PHASES, PEAK)  # a peak is in one of the phases, and after the others there is no session
 UNEVEN_BYTES = 16  # by which one pair's call sites may differ where sessions are not all alike
 
 
@@ -25,8 +27,9 @@ class LargeChange:
 def select_largest(comparison: Comparison, most: int = MAX_SENTENCES) -> list[LargeChange]:
     """Return the leaks, then the largest changes by share, the largest first.
 
-    Of each suite, role and meter the stage that changed most. Where there are too many, the largest of each class of
-    meters is chosen before the second of any: what code does to live heap, to RSS and to time are not of one scale."""
+    Of each suite, role and meter the stage that changed most, or the first phase in which it changed as much. Where
+    there are too many, the largest of each class of meters is chosen before the second of any: what code does to live
+    heap, to RSS and to time are not of one scale."""
     leaks = find_leaks(comparison)
     leaked = {(id(row.match), row.place.role, row.change.amount) for row in leaks}
     largest: dict[tuple, ComparedFigure] = {}
@@ -39,7 +42,46 @@ def select_largest(comparison: Comparison, most: int = MAX_SENTENCES) -> list[La
     changes = merge_equal(sorted(largest.values(), key=lambda row: -share(row.change)))
     by_class = ([one for one in changes if one.row.place.meter in meters] for meters in CLASSES)
     chosen = list(filter(None, chain.from_iterable(zip_longest(*by_class))))[:most]
-    return [*merge_equal(leaks), *sorted(chosen, key=lambda one: -share(one.row.change))][:most]
+    chosen = [*merge_equal(leaks), *sorted(chosen, key=lambda one: -share(one.row.change))][:most]
+    return [replace(one, row=find_start(one.row, comparison)) for one in chosen]
+
+
+def find_start(row: ComparedFigure, comparison: Comparison) -> ComparedFigure:
+    """Return the figure of the first phase that has this very difference, which may be one that tables do not show."""
+    phases = list_phases(row, comparison) if row.place.meter in LIVE_METERS.values() and not is_leak(row) else []
+    return next((one for one in phases if one.change.amount == row.change.amount and one.change.changed), row)
+
+
+def find_smaller_start(row: ComparedFigure, comparison: Comparison) -> ComparedFigure | None:
+    """Return the first phase before this one since which there is a change in its direction, if any."""
+    phases = list_phases(row, comparison) if row.place.meter in LIVE_METERS.values() else []
+    earlier = phases[: phases.index(row)] if row in phases else []
+    since = None
+    for one in reversed(earlier):
+        if one.change.better != row.change.better:
+            break
+        since = one
+    return since
+
+
+def list_phases(row: ComparedFigure, comparison: Comparison) -> list[ComparedFigure]:
+    """Return the figures at the ends of all phases with a session of its kind, in the order of a run."""
+    kind = row.place._replace(phase="")
+    found = [
+        one
+        for one in (*comparison.rows, *comparison.between)
+        if one.match is row.match and one.place._replace(phase="") == kind and one.place.phase not in NO_SESSION
+    ]
+    order = {phase.phase: at for run in row.match.old for at, phase in enumerate(run.phases)}
+    return sorted(found, key=lambda one: order[recorded_phase(one.place.phase)])
+
+
+def find_end(row: ComparedFigure, comparison: Comparison) -> ComparedFigure | None:
+    """Return the last phase to which the change lasts without a break; None where that is as long as the session."""
+    phases = list_phases(row, comparison)
+    later = phases[phases.index(row) :] if row in phases else [row]
+    ends = [at for at, one in enumerate(later) if not one.change.changed or one.change.better != row.change.better]
+    return later[ends[0] - 1] if ends else None
 
 
 def select_with_moves(comparison: Comparison, explained: CallSiteExplainer) -> list[LargeChange]:
@@ -91,15 +133,22 @@ def share(change: Change) -> float:
 
 def skip_implied(rows: Iterable[ComparedFigure]) -> Iterator[ComparedFigure]:
     """All but those that another tells of too: blocks of a heap that changed, pairs whose roles did, allocations of as
-    many blocks as are live more."""
+    many blocks, or bytes, as are live more, and bytes of allocations that changed in the same direction."""
     changed = list(rows)
     known = {(id(row.match), row.place.role, row.place.meter) for row in changed}
-    live_blocks = {(id(row.match), row.place): row.change.amount for row in changed if row.place.meter == "blocks"}
+    amounts = {(id(row.match), row.place): row.change.amount for row in changed}
     for row in changed:
         match, role, meter = id(row.match), row.place.role, row.place.meter
         primary = (match, "pair" if role == "process" else role, PRIMARY_METERS.get(meter))
-        if meter == "allocations" and row.change.amount == live_blocks.get((match, row.place._replace(meter="blocks"))):
-            continue
+        if meter in LIVE_METERS:
+            live, blocks = (
+                amounts.get((match, row.place._replace(meter=one))) for one in (LIVE_METERS[meter], "blocks")
+            )
+            allocations = amounts.get((match, row.place._replace(meter="allocations")))
+            if live is not None and abs(row.change.amount - live) <= (meter == "allocated") * row.new.noise:
+                continue
+            if meter == "allocated" and allocations not in (None, blocks) and allocations * row.change.amount > 0:
+                continue
         roles_changed = any((match, one, meter) in known for one in ("client", "server"))
         if primary not in known and not (role == "pair" and roles_changed):
             yield row

@@ -4,6 +4,7 @@ slope's difference.
 The call stacks are one pair's, the slope is of all sessions: what they do not agree on is a row, UNEXPLAINED."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -11,7 +12,7 @@ from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
 from tlsmem.compare.run_matching import Match
 from tlsmem.explore import short_function_names
-from tlsmem.explore.diff import profile_diff
+from tlsmem.explore.diff import common_callers, profile_diff
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow as Site
 from tlsmem.explore.diff.rows import SiteAmounts
@@ -25,12 +26,12 @@ from tlsmem.stats.change import SAME
 
 UNEXPLAINED = "unexplained"
 UNEXPLAINED_REASON = "call stacks are those of one pair, the slope is over all sessions"
-Counted = Literal["heap", "allocations"]  # what is live, or all that was allocated, freed or not
+Counted = Literal["heap", "allocations", "allocated"]  # live bytes; or of all that was allocated the blocks, or bytes
 
 
 class SiteChange(NamedTuple):
     """What a session of NEW holds, or allocates, more at a site; `callers` innermost first, none where it is
-    unexplained."""
+    unexplained. `parts`: the sites, where these are several below one caller."""
 
     where: str  # the innermost caller, with its place
     callers: tuple[str, ...]
@@ -40,6 +41,7 @@ class SiteChange(NamedTuple):
     new_bytes: Fraction
     old_blocks: Fraction
     new_blocks: Fraction
+    parts: tuple["SiteChange", ...] = ()
 
     @property
     def is_site(self) -> bool:
@@ -51,7 +53,9 @@ class SiteComparison:
 
     def __init__(self, old: Record, new: Record, counted: Counted = "heap") -> None:
         """Raises Unreadable, with a sentence, when one is no sites run, or does not have what is counted."""
-        read = sites_reader.profile_from_record if counted == "heap" else sites_reader.allocations_from_record
+        read = (
+            sites_reader.profile_from_record if counted == "heap" else sites_reader.allocations_from_record
+        )  # freed too
         self.runs, self.counted = (old, new), counted
         self.profiles = [read(run) for run in self.runs]
         self.diffs: dict[str, profile_diff.Diff] = {}
@@ -60,21 +64,42 @@ class SiteComparison:
         self, role: str, phase: str, more_bytes: Fraction | None = None, more_blocks: Fraction | None = None
     ) -> list[SiteChange]:
         """The sites that differ at the phase's end (as recorded), the largest first, of allocations in blocks;
-        UNEXPLAINED last.
+        UNEXPLAINED last. Many sites below one call are one.
 
         The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
         what is counted above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
-        diff = self.diff(phase)
-        rows = [change_at_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
+        diff = self.diff(phase).select(role)
+        calls = common_callers.find_common_calls(diff.rows, lambda row: self.amounts(diff.figures(row)))
+        grouped = {id(row) for call in calls for row in call.rows}
+        others = replace(diff, rows=tuple(row for row in diff.rows if id(row) not in grouped))
+        rows = self.changes_at_sites(others, role)
+        rows += [self.change_below(call, replace(diff, rows=call.rows), role) for call in calls]
         rows.sort(key=lambda row: (*self.sort_weight(row), row.where))
         known = [above(run, role, phase, self.counted) for run in self.runs]
         size = known[1][0] - known[0][0] if more_bytes is None else more_bytes
         blocks = known[1][1] - known[0][1] if more_blocks is None else more_blocks
         return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
 
+    def changes_at_sites(self, diff: profile_diff.Diff, role: str) -> list[SiteChange]:
+        """The largest first."""
+        rows = [change_at_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
+        return sorted(rows, key=lambda row: (*self.sort_weight(row), row.where))
+
+    def change_below(self, call: common_callers.CommonCall, diff: profile_diff.Diff, role: str) -> SiteChange:
+        """One change of all sites below a call."""
+        parts = self.changes_at_sites(diff, role)
+        sums = [sum(amounts, Fraction(0)) for amounts in zip(*(part[2:8] for part in parts), strict=True)]
+        callers = tuple(map(short_function_names.frame_name, call.callers[:INNERMOST_CALLERS]))
+        return SiteChange(short_function_names.describe_frame(call.callers[0]), callers, *sums, tuple(parts))
+
+    def amounts(self, figures: SiteAmounts) -> tuple[Fraction, Fraction]:
+        if self.counted == "allocations":
+            return figures.old_blocks or Fraction(0), figures.new_blocks or Fraction(0)
+        return figures.old_bytes, figures.new_bytes
+
     def sort_weight(self, row: SiteChange) -> tuple[Fraction, Fraction]:
         size = -abs(row.bytes), -abs(row.blocks)
-        return size if self.counted == "heap" else size[::-1]
+        return size[::-1] if self.counted == "allocations" else size
 
     def more_below(self, role: str, phase: str, function: str) -> Fraction:
         """What a session of NEW holds more that this function, by its whole or short name, or its callees allocated."""
@@ -161,7 +186,9 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
         return describe_block_changes(rows, most)
     if len(parts) == 1:
         return (
-            f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
+            f"all of it in {name_sites(parts)[0]}"
+            if parts[0].is_site
+            else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
         )
     names = name_sites(parts)
     said = [
@@ -177,11 +204,18 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
 
 
 def name_sites(rows: Sequence[SiteChange]) -> list[str]:
-    """Return the innermost caller of each; with those behind it, `f (a.c:1) < g`, where others have the same one."""
+    """Return the innermost caller of each; with those behind it, `f (a.c:1) < g`, where others have the same one, or
+    where it stands for several sites."""
     return [
-        " < ".join([row.where, *row.callers[1 : count_callers_apart(row, rows)]]) if row.is_site else row.where
+        describe_callers(row, max(count_callers_apart(row, rows), 2 if row.parts else 1)) if row.is_site else row.where
         for row in rows
     ]
+
+
+def describe_callers(row: SiteChange, count: int = INNERMOST_CALLERS) -> str:
+    """`f (a.c:1) < g`; of several sites with their number."""
+    at = f", at {len(row.parts)} call sites below it" if row.parts else ""
+    return " < ".join([row.where, *row.callers[1:count]]) + at
 
 
 def count_callers_apart(row: SiteChange, rows: Sequence[SiteChange]) -> int:
@@ -231,7 +265,9 @@ class CallSiteExplainer:
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
-        self.at: dict[tuple[int, Place], ComparedFigure] = {(id(row.match), row.place): row for row in comparison.rows}
+        self.at: dict[tuple[int, Place], ComparedFigure] = {
+            (id(row.match), row.place): row for row in (*comparison.rows, *comparison.between)
+        }
         self.known: dict[tuple[int, Counted], SiteComparison] = {}
 
     def beside(self, row: ComparedFigure, meter: str) -> ComparedFigure | None:
@@ -244,6 +280,9 @@ class CallSiteExplainer:
         if row.place.meter == "allocations":
             found = self.runs(row.match, "allocations")
             return found.changes(row.place.role, self.phase_of_sites(row), more_blocks=Fraction(row.change.amount))
+        if row.place.meter == "allocated":
+            both = Fraction(row.change.amount), Fraction(self.beside(row, "allocations").change.amount)
+            return self.runs(row.match, "allocated").changes(row.place.role, self.phase_of_sites(row), *both)
         more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
 

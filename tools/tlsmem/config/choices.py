@@ -30,6 +30,7 @@ METERS: dict[str, str] = {  # meter to its unit
     "heap": "B",  # live bytes a session
     "blocks": "blocks",  # live blocks a session; at the peak those live at that moment
     "allocations": "blocks",  # allocated since `contexts` up to the end of the phase, a session, whatever was freed
+    "allocated": "B",  # the same in bytes
     "rest": "B",  # tables of the library's own, of a process: what the larger run has more of than the smaller
     "rss": "B",  # a session: the slope over N; of roles together a pair: two sessions
     "peak-rss": "B",  # of the process, at an N

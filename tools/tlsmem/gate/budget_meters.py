@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place, parse_phase, recorded_phase
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, EXACT_METERS, PEAK, Place, parse_phase, recorded_phase
 from tlsmem.config.definitions import Stack
 from tlsmem.config.scenarios import Settings
 from tlsmem.gate.limits import Limit
@@ -49,8 +49,8 @@ def choose_phases(given: Sequence[str], meter: str) -> list[str]:
             check_choice(phase, [alone], "phase", f" of {meter}")
         elif not STEP.fullmatch(phase):
             check_choice(phase, [*PHASES, "client 1", "server 1"], "phase", "")
-        if (meter, phase) == ("allocations", PEAK):
-            raise ValueError("phase: allocations are counted up to the end of a phase, and a peak is none")
+        if meter in CUMULATIVE_METERS and phase == PEAK:
+            raise ValueError(f"phase: {meter} counts what is allocated up to the end of a phase; a peak is none")
     return list(dict.fromkeys(known))
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple, cast
 
 from tlsmem.compare import figure_places, site_changes
-from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, EXACT_METERS, PEAK, Place
 from tlsmem.compare.site_changes import Counted
 from tlsmem.config.scenarios import Settings
 from tlsmem.explore import short_function_names
@@ -48,6 +48,15 @@ WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whe
         "Additional blocks that a session allocates up to the end of the phase, freed or not, compared with the "
         f"baseline. Innermost caller first; sites that shrank are not shown. {UNEXPLAINED}",
     ),
+    ("allocated", True): Wording(
+        "call sites that allocate more",
+        "Additional bytes that a session allocates up to the end of the phase, freed or not, compared with the "
+        f"baseline. Innermost caller first; sites that shrank are not shown. {UNEXPLAINED}",
+    ),
+    ("allocated", False): Wording(
+        "call sites that allocate most",
+        "Bytes that one pair allocates up to the end of the phase, freed or not. Innermost caller first.",
+    ),
     ("allocations", False): Wording(
         "call sites that allocate most",
         "Blocks that one pair allocates up to the end of the phase, freed or not. Innermost caller first.",
@@ -86,10 +95,10 @@ class Growth(NamedTuple):
 
     def table(self) -> Table:
         more = "more " if self.grew else ""
-        units = ("bytes", "blocks") if self.counted == "heap" else ("blocks", "bytes")
+        units = ("blocks", "bytes") if self.counted == "allocations" else ("bytes", "blocks")
         columns = [*(Column(unit, f"{more}{unit}") for unit in units), Column("by", "by", left=True)]
         rows = [[*(getattr(one, unit) for unit in units), Cell(one.by, one.by)] for one in self.sites]
-        kind = "call-sites" if self.counted == "heap" else "allocation-sites"
+        kind = "call-sites" if self.counted == "heap" else f"{self.counted.removesuffix('s')}-sites"
         own = "".join(f" {value}" for _, value in self.settings)
         name = f"{kind} {self.stack} {self.suite} {self.role} {', '.join(self.phases)}{own}"
         return Table(name, self.title, WORDINGS[self.counted, self.grew].caption, columns, rows)
@@ -98,7 +107,7 @@ class Growth(NamedTuple):
         """Without a table."""
         sign = "+" if self.grew else ""
         amounts = [(f"{sign}{one.bytes.text} B", f"{sign}{one.blocks.text} blocks") for one in self.sites]
-        ordered = amounts if self.counted == "heap" else [amount[::-1] for amount in amounts]
+        ordered = [amount[::-1] for amount in amounts] if self.counted == "allocations" else amounts
         lines = [f"  {', '.join(amount)}: {one.by}" for amount, one in zip(ordered, self.sites, strict=True)]
         return [f"{self.title}:", *lines]
 
@@ -128,7 +137,7 @@ def explain_role(ruling: Ruling, role: Role, new: Sequence[Record], old: Sequenc
         before = None
     meter = METERS.get(budget.place.meter)
     owner = cast(Owner, meter.owner(role)) if meter else role
-    counted: Counted = "allocations" if budget.place.meter == "allocations" else "heap"
+    counted = cast(Counted, budget.place.meter if budget.place.meter in CUMULATIVE_METERS else "heap")
     try:
         sites = grown(before, after, owner, phase, counted) if before else []
         if not sites and not ruling.old:  # nothing grew: the limit is below what the baseline has
@@ -161,7 +170,7 @@ def grown(before: Record, after: Record, role: Owner, phase: str, counted: Count
         more = [one for one in changes if one.blocks > 0]
     else:
         more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
-    by = [" < ".join([one.where, *one.callers[1:]]) for one in more]
+    by = [site_changes.describe_callers(one) for one in more]
     return largest([(one.bytes, one.blocks) for one in more], by)
 
 
@@ -175,7 +184,7 @@ def holding(run: Record, role: Owner, phase: str, counted: Counted) -> list[Site
         stacks.setdefault(names, []).append(inner)
         sizes[names] += size
         blocks[names] += count
-    ordered = [names for names, _ in (sizes if counted == "heap" else blocks).most_common()]
+    ordered = [names for names, _ in (blocks if counted == "allocations" else sizes).most_common()]
     return largest([(sizes[one], blocks[one]) for one in ordered], [describe_callers(stacks[one]) for one in ordered])
 
 

@@ -25,6 +25,7 @@ MEASURED = (*COUNTED, "env", "allocator")
 NO_LINE = "the baseline has RSS of fewer than two of the same N, and a line through others is another line"
 INSIDE = "beyond the limit, but not beyond the spread of repeats"
 UNEVEN = "beyond the limit by less than one of a session, as which sessions are not all alike"
+NOISE = "beyond the limit by less than {:,.0f} B a session, as which unchanged builds differ"
 
 
 class Ruling(NamedTuple):
@@ -110,7 +111,8 @@ def judge_value(budget: Budget, new: Evidence, old: Evidence | None) -> Ruling:
         return found
     if beyond > spread and beyond >= noise:
         return found._replace(verdict=EXCEEDED)
-    why = UNEVEN if beyond > spread else repeats.SINGLE_RUN_NOTE if once(both) else INSIDE
+    uneven = UNEVEN if noise <= 1 else NOISE.format(float(noise))
+    why = uneven if beyond > spread else repeats.SINGLE_RUN_NOTE if once(both) else INSIDE
     return found._replace(note="; ".join(filter(None, (found.note, why))))
 
 

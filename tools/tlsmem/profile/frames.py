@@ -86,6 +86,20 @@ def container_pattern() -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(patterns)})(?:\(.*\))?")
 
 
+@cache
+def generic_pattern() -> re.Pattern[str]:
+    """The functions of memtest/containers.toml that many callers reach their memory through."""
+    tables = toml_tables.read_tables("containers")
+    return re.compile("|".join(f"(?:{one})" for table in tables.values() for one in table.get("generic", ())) or "(?!)")
+
+
+@lru_cache(1 << 14)
+def is_generic(frame: Frame) -> bool:
+    """Whether it says little of who wanted the memory: an allocator, a container, or generic code of a library."""
+    name = frame.function
+    return name is None or is_allocator_frame(frame) or is_container(name) or bool(generic_pattern().fullmatch(name))
+
+
 @lru_cache(1 << 14)
 def is_container(function: str) -> bool:
     return bool(container_pattern().fullmatch(function))

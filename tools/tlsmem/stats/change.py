@@ -17,7 +17,8 @@ class Figure(NamedTuple):
 
     Heap values are counted, so they are Fractions; others are floats. `exact`: counted, and equal in all repeats to the
     byte. `noise`: how far runs of one build may differ all the same, in bytes or blocks a session: one where sessions
-    are not all alike (signatures differ in length, a random number generator is reseeded), else none."""
+    are not all alike (signatures differ in length, a random number generator is reseeded), else none. Of all bytes
+    that are allocated it is more (remainders.allocated_noise)."""
 
     values: tuple[Number, ...]
     exact: bool
@@ -44,6 +45,7 @@ Verdict = Literal["changed", "no change", "not known"]
 CHANGED: Verdict = "changed"
 SAME: Verdict = "no change"
 UNKNOWN: Verdict = "not known"
+LESS_THAN_NOISE = "unchanged builds differ by up to {:,.0f} {} a session"
 LESS_THAN_ONE = "sessions are not all alike, so less than one byte or block a session is no change"
 SHAPES = "one is a slope and the other a quotient of one N ({:,}), so they cannot be compared"
 OTHER_N = "quotients are compared at the same N only; these are of N = {:,} and {:,}"
@@ -84,9 +86,9 @@ class Change(NamedTuple):
 def compare_figures(old: Figure, new: Figure) -> Change:
     """Return the change from one figure to another, with the verdict whether it is more than noise.
 
-    Counts differ by any amount, but where sessions are not all alike by at least one byte or block a session and by
-    more than the repeats do. Measured values differ by more than the spread of their repeats, or by more than 3 % where
-    one was measured once. Times differ where the interval of their ratio does not hold 1."""
+    Counts differ by any amount, but where sessions are not all alike by at least the figures' noise (one byte or block
+    a session) and by more than the repeats do. Measured values differ by more than the spread of their repeats, or by
+    more than 3 % where one was measured once. Times differ where the interval of their ratio does not hold 1."""
     if why := unlike_reason(old, new):
         return make_change(old, new, UNKNOWN, why)
     if old.more_is_better:
@@ -112,8 +114,13 @@ def change_in_counts(old: Figure, new: Figure) -> Change:
     difference = median(new.values) - median(old.values)
     more: Number = max(difference, -difference)  # abs() of a union has no type
     differs = more > spread and more >= noise
-    note = repeats.WITHIN_SPREAD_NOTE if more <= spread else LESS_THAN_ONE
+    note = repeats.WITHIN_SPREAD_NOTE if more <= spread else less_than_noise(noise, old.unit)
     return make_change(old, new, CHANGED if differs else SAME, note if more and not differs else None)
+
+
+def less_than_noise(noise: Fraction, unit: str) -> str:
+    """Return the note of a difference that is below the noise of counts."""
+    return LESS_THAN_ONE if noise <= 1 else LESS_THAN_NOISE.format(float(noise), unit)
 
 
 def change_in_repeats(old: Figure, new: Figure) -> Change:

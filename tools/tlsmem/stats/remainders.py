@@ -1,7 +1,8 @@
 """Why the live heap that sessions add is not a whole number of bytes a session."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import isqrt
 from typing import Literal
 
 from tlsmem.schema.harness_arguments import harness_arguments
@@ -11,6 +12,12 @@ from tlsmem.stats.session_cost import HeapCost
 
 SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
 BLINDING_BYTES = 16  # a process: what blinds an RSA key is random; BoringSSL of API 21 keeps it in 264 or in 280 bytes
+# How far the bytes that a session of unchanged code allocates, freed or not, may lie apart in two measurements, times
+# the square root of the pairs that these differ by. A random number generator is reseeded, a signature is made again,
+# extensions are written in another order, and a buffer grows in other steps: in some sessions, independently. The
+# repeats of the recordings in data/ lie apart by 391 B in all stacks and suites but one, and by 1,367 B in that one
+# (clients of rustls with aws-lc and X25519MLKEM768, 5 repeats of 450 pairs): this is three times as much.
+ALLOCATED_NOISE_BYTES = 4096
 # Resumption state: tickets, or a store that grows. Signature: DER signatures of ECDSA vary in length. Blinding: what
 # blinds an RSA key, of a server or an authenticated client, is as long as random numbers make it, once a process.
 Cause = Literal["resumption", "signature", "blinding", "unknown"]
@@ -30,6 +37,14 @@ def repeats_exactly(options: Mapping[str, object]) -> bool:
     They do not where a DER signature of ECDSA varies in length, or a ticket in padding."""
     certs = str(options["certs"]).rsplit("/", 1)[-1]
     return certs.startswith(("rsa", "none")) and str(options["tickets"]) == "0" and options["store"] == "off"
+
+
+def allocated_noise(runs: Sequence[Record], role: str) -> Fraction:
+    """Return how far the bytes that a session allocates may lie apart in measurements of unchanged code.
+
+    `runs`: two of which this is the slope, or one of which it is the quotient."""
+    pairs = (runs[-1].sessions - (runs[0].sessions if len(runs) > 1 else 0)) // 2
+    return Fraction(ALLOCATED_NOISE_BYTES * (2 if role == "total" else 1), isqrt(pairs))
 
 
 def find_cause(pair: HeapPair, role: str, cost: HeapCost) -> Cause | None:
