@@ -109,8 +109,8 @@ def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
     size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
     notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {format_unit(size, unit)}", *reasons(row)]
     if begun := largest_changes.find_smaller_start(row, explained.comparison):
-        size = f"{'+' if change.amount > 0 else '-'}{format_number(abs(Fraction(begun.change.amount)))}"
-        notes.append(f"since {readable_phase(begun.place.phase)}: {size} {format_unit(change.amount, unit)}")
+        earlier = f"{'+' if change.amount > 0 else '-'}{format_number(abs(Fraction(begun.change.amount)))}"
+        notes.append(f"since {readable_phase(begun.place.phase)}: {earlier} {format_unit(change.amount, unit)}")
     if row.place.meter == "heap" and (blocks := explained.beside(row, "blocks")):
         notes.append(f"{format_both(blocks.change)} {format_unit(blocks.change.new, 'blocks')}")
     return f"{format_both(change)} {format_unit(change.new, unit)} ({', '.join(notes)})"

@@ -17,6 +17,7 @@ from tlsmem.compare.site_changes import (
     describe_callers,
     format_difference,
     format_unit,
+    sum_changes,
 )
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
@@ -200,7 +201,7 @@ def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Ta
     columns = site_columns(comparison, figures)
     made = Table("allocation-sites", "Call sites of allocations", caption, columns, headed=headed(comparison) + 2)
     for row in comparison.changed:
-        told = row.place.meter == "allocated" and explained.beside(row, "allocations").change.changed
+        told = row.place.meter == "allocated" and explained.need_beside(row, "allocations").change.changed
         if row.place.meter in CUMULATIVE_METERS and row.place.role in ROLES and not told:
             add_site_rows(made, row, explained, allocation_cells, None)
     return made
@@ -248,10 +249,16 @@ def site_rows(
         yield [Cell(UNEXPLAINED, UNEXPLAINED, UNEXPLAINED_REASON), *cells(one)[:2], *two_missing]
     if live:
         size, blocks = live
-        both = (size.amount, blocks.amount, size.old, size.new, blocks.old, blocks.new)
-        total = SiteChange("", (), *(Fraction(one) for one in both))
+        total = sum_changes([])._replace(
+            bytes=Fraction(size.amount),
+            old_bytes=Fraction(size.old),
+            new_bytes=Fraction(size.new),
+            blocks=Fraction(blocks.amount),
+            old_blocks=Fraction(blocks.old),
+            new_blocks=Fraction(blocks.new),
+        )
     else:
-        blocks_row = row if row.place.meter == "allocations" else explained.beside(row, "allocations")
+        blocks_row = row if row.place.meter == "allocations" else explained.need_beside(row, "allocations")
         old, new = Fraction(blocks_row.change.old), Fraction(blocks_row.change.new)
         total = sum_changes(found)._replace(old_blocks=old, new_blocks=new)
     yield [text_cell(IN_ALL), *cells(total)]
@@ -263,12 +270,6 @@ def list_sites(sites: Sequence[SiteChange], cells: SiteCells) -> Iterator[list[C
         yield [Cell(describe_callers(one), " < ".join(one.callers)), *cells(one)]
     if others := sites[SITES:]:
         yield [text_cell(OTHERS.format(len(others), "s"[: len(others) > 1])), *cells(sum_changes(others))]
-
-
-def sum_changes(changes: Sequence[SiteChange]) -> SiteChange:
-    return SiteChange(
-        "", (), *(sum(values, Fraction(0)) for values in zip(*(one[2:8] for one in changes), strict=True))
-    )
 
 
 def live_cells(one: SiteChange) -> list[Cell]:

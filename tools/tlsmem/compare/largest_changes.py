@@ -145,7 +145,9 @@ def skip_implied(rows: Iterable[ComparedFigure]) -> Iterator[ComparedFigure]:
                 amounts.get((match, row.place._replace(meter=one))) for one in (LIVE_METERS[meter], "blocks")
             )
             allocations = amounts.get((match, row.place._replace(meter="allocations")))
-            if live is not None and abs(row.change.amount - live) <= (meter == "allocated") * row.new.noise:
+            if live is not None and abs(float(row.change.amount - live)) <= float(row.new.noise) * (
+                meter == "allocated"
+            ):
                 continue
             if meter == "allocated" and allocations not in (None, blocks) and allocations * row.change.amount > 0:
                 continue

@@ -6,7 +6,7 @@ The call stacks are one pair's, the slope is of all sessions: what they do not a
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
@@ -15,7 +15,7 @@ from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import common_callers, profile_diff
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow as Site
-from tlsmem.explore.diff.rows import SiteAmounts
+from tlsmem.explore.diff.rows import Part, SiteAmounts
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
@@ -48,6 +48,17 @@ class SiteChange(NamedTuple):
         return bool(self.callers)
 
 
+def sum_changes(changes: Sequence[SiteChange]) -> SiteChange:
+    """One change for several, at no site."""
+
+    def total(field: str) -> Fraction:
+        return sum((getattr(one, field) for one in changes), Fraction(0))
+
+    size = total("bytes"), total("old_bytes"), total("new_bytes")
+    blocks = total("blocks"), total("old_blocks"), total("new_blocks")
+    return SiteChange("", (), size[0], blocks[0], size[1], size[2], blocks[1], blocks[2])
+
+
 class SiteComparison:
     """Two sites runs of one stack and setting, or of two: what they differ in, asked for by role and phase."""
 
@@ -68,7 +79,7 @@ class SiteComparison:
 
         The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
         what is counted above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
-        diff = self.diff(phase).select(role)
+        diff = self.diff(phase).select(cast(Part, role))
         calls = common_callers.find_common_calls(diff.rows, lambda row: self.amounts(diff.figures(row)))
         grouped = {id(row) for call in calls for row in call.rows}
         others = replace(diff, rows=tuple(row for row in diff.rows if id(row) not in grouped))
@@ -88,9 +99,10 @@ class SiteComparison:
     def change_below(self, call: common_callers.CommonCall, diff: profile_diff.Diff, role: str) -> SiteChange:
         """One change of all sites below a call."""
         parts = self.changes_at_sites(diff, role)
-        sums = [sum(amounts, Fraction(0)) for amounts in zip(*(part[2:8] for part in parts), strict=True)]
         callers = tuple(map(short_function_names.frame_name, call.callers[:INNERMOST_CALLERS]))
-        return SiteChange(short_function_names.describe_frame(call.callers[0]), callers, *sums, tuple(parts))
+        return sum_changes(parts)._replace(
+            where=short_function_names.describe_frame(call.callers[0]), callers=callers, parts=tuple(parts)
+        )
 
     def amounts(self, figures: SiteAmounts) -> tuple[Fraction, Fraction]:
         if self.counted == "allocations":
@@ -274,6 +286,12 @@ class CallSiteExplainer:
         """The same place by another meter."""
         return self.at.get((id(row.match), row.place._replace(meter=meter)))
 
+    def need_beside(self, row: ComparedFigure, meter: str) -> ComparedFigure:
+        """The same place by a meter that is counted with the row's."""
+        found = self.beside(row, meter)
+        assert found
+        return found
+
     def sites(self, row: ComparedFigure) -> list[SiteChange]:
         """Of a row of live heap or of allocations, adding up to its difference. ValueError with half a sentence when it
         is not known."""
@@ -281,7 +299,7 @@ class CallSiteExplainer:
             found = self.runs(row.match, "allocations")
             return found.changes(row.place.role, self.phase_of_sites(row), more_blocks=Fraction(row.change.amount))
         if row.place.meter == "allocated":
-            both = Fraction(row.change.amount), Fraction(self.beside(row, "allocations").change.amount)
+            both = Fraction(row.change.amount), Fraction(self.need_beside(row, "allocations").change.amount)
             return self.runs(row.match, "allocated").changes(row.place.role, self.phase_of_sites(row), *both)
         more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
