@@ -18,7 +18,6 @@ import pytest
 from matplotlib import pyplot
 
 from tests.support import forked_command, synthetic, synthetic_timed
-from tests.support.in_use import recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report
 from tlsmem.report import (
@@ -387,6 +386,29 @@ def test_newest_recordings_are_read_until_all_is_there(tmp_path, monkeypatch):
     ]
 
 
+def test_recordings_with_runs_that_no_newer_one_has_are_read_for_sections_of_each_stack(tmp_path):
+    def stalls(*stacks):
+        runs = [synthetic.record(stack, SUITE, 100) for stack in stacks]
+        return [run.model_copy(update={"scenario": "stall"}) for run in runs]
+
+    for name, stacks in {
+        "2026-01-01-cpu": [OPENSSL],
+        "2026-01-02-cpu": [OPENSSL, RUSTLS],
+        "2026-01-03-cpu": [RUSTLS],
+    }.items():
+        (tmp_path / name).mkdir()
+        synthetic.write(tmp_path / name, stalls(*stacks))
+    assert names(recordings.load_newest(tmp_path), tmp_path) == ["2026-01-03-cpu", "2026-01-02-cpu"]
+
+
+@pytest.mark.slow
+def test_the_page_is_made_of_the_recordings_that_slides_of_each_stack_are_of():
+    used = {ROOT / path for path in recordings.load_newest(ROOT / "data")}
+    assert {
+        ROOT / f"data/2026-11-24-amd-epyc-p0457-{name}" for name in ("go", "hellos", "c1m", "c1m-2", "c1m-3")
+    } <= used
+
+
 def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(recordings, "NEEDED", ("mem",))
     small = synthetic.campaign([OPENSSL], [SUITE])
@@ -479,15 +501,3 @@ def test_a_directory_is_the_page_and_its_data_alone(tmp_path):
 def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
     assert [*map(str, report.parsed([f"--recordings={words}"]).recording)] == paths
-
-
-@pytest.mark.parametrize("suite", ["tls13-rsa-camellia+tickets-library", f"{SUITE}+new-thing"])
-def test_a_suite_that_is_not_defined_here_is_shown_by_its_name(tmp_path, suite):
-    """As recordings of a newer version may have it: in the report, in tables and in pictures."""
-    runs = [run.model_copy(update={"suite": suite, "window": 100}) for run in recorded(OPENSSL)]
-    recording = synthetic.write(tmp_path / "recording", runs)
-    done = run(recording, "-o", tmp_path / "report.html")
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-    assert suite.removesuffix("+tickets-library") in (tmp_path / "report.html").read_text()
-    command = [sys.executable, ROOT / "tools/tabulate.py", str(recording)]
-    assert forked_command.run(command).returncode == 0

@@ -39,3 +39,11 @@ def test_what_a_store_of_sessions_keeps_is_no_leak(tmp_path):
     run = churn([64 * wave for wave in range(20)], STEEP, "heap")
     argv = [*(word for word in run.argv if not word.startswith("store=")), "store=on"]
     assert churn_section.section(read(tmp_path, [run.model_copy(update={"argv": argv})])) is None
+
+
+def test_a_later_recording_of_one_stack_does_not_hide_the_others(tmp_path):
+    go, openssl = churn([0] * 20, STEEP, "rss", stack="go@1.27.4"), churn([0] * 20, STEEP, "rss")
+    section = churn_section.section(read(tmp_path, [go], [openssl, go]))
+    later, earlier = (shown.table for shown in section.tables)
+    assert later.name != earlier.name
+    assert [{row[0].text for row in table.rows} for table in (later, earlier)] == [{"go@1.27.4"}, {"openssl@3.5.5"}]

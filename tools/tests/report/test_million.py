@@ -89,3 +89,13 @@ def test_what_is_off_is_a_warning(records):
 def test_recordings_without_many_sessions_have_no_section():
     few = recordings.by_machine({"data/example": runs(OPENSSL, 5_000, 40_000)})
     assert million_section.section(list(few)) is None
+
+
+def test_each_stack_is_of_the_recording_that_has_its_largest_run():
+    """A later recording with few sessions of one stack does not hide the others."""
+    loaded = {"data/later": runs(OPENSSL, 200_000, 40_000), "data/earlier": runs(RUSTLS, 1_000_000, 8_000)}
+    loaded["data/earlier"] += runs(OPENSSL, 100_000, 40_000)
+    section = million_section.section(list(recordings.by_machine(loaded)))
+    assert "with up to 1,000,000 sessions" in section.html and "2 of 2 configurations" in section.html
+    assert [shown.table.name for shown in section.tables] == ["c1m-later", "c1m-earlier"]
+    assert {shown.group for shown in section.tables} == {"c1m"}

@@ -12,6 +12,7 @@ from tlsmem.plots import churn as churn_picture
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
+from tlsmem.schema.records import Record
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_store import keeps_sessions
@@ -21,23 +22,41 @@ PANEL_INCHES = 4.6
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has such runs: the newest. What stores of sessions keep is no leak, and another
-    section's."""
+    """A table of each recording that has such runs; the sentences are of each stack's newest, the picture of the first
+    recording with several allocators. What stores of sessions keep is no leak, and another section's."""
+    shown = list(newest_of_each_stack(recordings))
+    if not shown:
+        return None
+    every = [run for _, runs in shown for run in runs]
+    said = [*sentences(find_measured(every)), *describe_patterns(every)]
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in said)
+    drawn = (list(pictures(one, find_measured(runs))) for one, runs in shown)
+    tables = tuple(show_table(one, runs, len(shown) > 1) for one, runs in shown)
+    return Section("churn", "Sessions that come and go", html, pictures=next(filter(None, drawn), []), tables=tables)
+
+
+def find_measured(runs: Sequence[Record]) -> list[Churn]:
+    """Return what was measured; what a stack could not do is left out."""
+    return [churn for churn in find_churn(runs) if not churn.refusal]
+
+
+def show_table(recording: Recording, runs: Sequence[Record], several: bool) -> ShownTable:
+    """Return the table of one recording."""
+    shown = ShownTable(churn_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table churn")
+    return shown.of_recording(recording.name) if several else shown
+
+
+def newest_of_each_stack(recordings: Sequence[Recording]) -> Iterator[tuple[Recording, list[Record]]]:
+    """Yield the recordings with their runs of the stacks that no newer one has; all are of the first's machine."""
+    known: set[str] = set()
+    machine = None
     for one in recordings:
         runs = [run for run in one.records if run.scenario == SCENARIO and not keeps_sessions(run)]
-        found = [churn for churn in find_churn(runs) if not churn.refusal]
-        if found:
-            command = f"tools/tabulate.py {recording_arguments(one)} --table churn"
-            said = [*sentences(found), *describe_patterns(runs)]
-            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in said)
-            return Section(
-                "churn",
-                "Sessions that come and go",
-                html,
-                pictures=list(pictures(one, found)),
-                tables=(ShownTable(churn_table(runs), command),),
-            )
-    return None
+        runs = [run for run in runs if run.stack not in known]
+        if machine in (None, one.machine) and find_measured(runs):
+            known |= {run.stack for run in runs}
+            machine = one.machine
+            yield one, runs
 
 
 def pictures(recording: Recording, found: Sequence[Churn]) -> Iterator[Picture]:

@@ -29,15 +29,16 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(found))
-    tables = tuple(map(show_table, there))
+    tables = tuple(show_table(one, len(there) > 1) for one in there)
     pictures = [picture(there[0], found)] if client_contexts.find_bundles(found) else []
     return Section("contexts", "What one more context costs", html, pictures=pictures, tables=tables)
 
 
-def show_table(recording: Recording) -> ShownTable:
+def show_table(recording: Recording, several: bool) -> ShownTable:
     """Return the table of one recording."""
     runs = [run for run in recording.records if run.scenario == SCENARIO]
-    return ShownTable(contexts_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table contexts")
+    shown = ShownTable(contexts_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table contexts")
+    return shown.of_recording(recording.name) if several else shown
 
 
 def picture(recording: Recording, found: Sequence[Contexts]) -> Picture:

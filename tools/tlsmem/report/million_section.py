@@ -10,32 +10,38 @@ from matplotlib.figure import Figure
 from tlsmem.plots import million
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.selection import select
 from tlsmem.stats.session_forecast import TOLERANCE
-from tlsmem.tables.million import MillionRow, find_rows, million_table
+from tlsmem.tables.million import MillionRow, find_largest, million_table, select_kept
 
 FEWEST = 10_000  # sessions of one role in the largest run: with fewer there is nothing to plan
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has such runs: the newest."""
+    """A table of each recording that has such runs; the sentences and the picture are of each stack's largest run."""
+    rows = [row for row in find_largest(one.records for one in recordings) if row.check.sessions >= FEWEST]
+    if not rows:
+        return None
+    there = select_with_runs(recordings, [row.check.run for row in rows])
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(rows))
+    return Section("c1m", "A million sessions", html, pictures=[picture(there, rows)], tables=tuple(tables(there)))
+
+
+def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
+    """Yield the table of each recording."""
     for one in recordings:
-        selection = select([run for run in one.records if run.scenario == "memory"])
-        rows = [row for row in find_rows(selection) if row.check.sessions >= FEWEST]
-        if rows:
-            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(rows))
-            command = f"tools/tabulate.py {recording_arguments(one)} --table c1m"
-            shown = (ShownTable(million_table(selection), command),)
-            return Section("c1m", "A million sessions", html, pictures=[picture(one, rows)], tables=shown)
-    return None
+        command = f"tools/tabulate.py {recording_arguments(one)} --table c1m"
+        shown = ShownTable(million_table(select_kept(one.records)), command)
+        yield shown.of_recording(one.name) if len(recordings) > 1 else shown
 
 
-def picture(recording: Recording, rows: Sequence[MillionRow]) -> Picture:
+def picture(recordings: Sequence[Recording], rows: Sequence[MillionRow]) -> Picture:
     """What a million sessions need in each stack."""
     says = "Peak RSS of one process with a million sessions, by stack, and how far it was off the prediction."
-    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+    command = "tools/plot_slides.py data -o slides"
+    if len(recordings) == 1:
+        command = f"tools/plot_slides.py {recording_arguments(*recordings)} -o slides"
     return Picture("million", "What a million sessions need", says, command, partial(draw, rows))
 
 

@@ -135,15 +135,21 @@ def letters(number: int) -> str:
 NEEDED = ("mem", "stacks", "stall", "contexts", "churn", "throughput", "handshake")
 # With more than a quarter, at any number of sessions, which their sections tell: many stacks cannot do these.
 NEEDED_AT_ANY_N = ("post-quantum", "chains", "resumption", "resumption-stores", "c1m")
+# Scenarios of which sections show each stack's newest runs, wherever they are; so it is with many sessions of one role.
+OF_EACH_STACK = ("stall", "contexts", "churn")
+MANY_SESSIONS = 20_000  # of both roles
 
 
 def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]]:
     """Path to its runs; no older ones are read once all are found. Where no recording has any of it, the newest alone.
 
+    A recording is kept for a campaign, or for runs of OF_EACH_STACK that no newer one has.
+
     `data` has the recordings of the repository, `local` the user's own, the newest of which is always read.
     ValueError with a sentence when there is none at all."""
     wanted = {name: runs_of_campaign(name) for name in (*NEEDED, *NEEDED_AT_ANY_N)}
     kept: dict[str, list[Record]] = {}
+    known: set[Run] = set()
     newest: dict[str, list[Record]] = {}
     paths = by_age(data, local)
     own = next((path for path in paths if path.parent == local), None)
@@ -156,12 +162,27 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
         there = set(map(run_from_record, records))
         there |= set(map(without_sessions, there))
         found = [name for name, runs in wanted.items() if least_share(name) * len(runs & there) > len(runs)]
-        if found or path in (own, live):
+        of_each_stack = runs_of_each_stack(records)
+        if found or of_each_stack - known or path in (own, live):
             kept[path_from_root(path)] = records
+            known |= of_each_stack
         wanted = {name: runs for name, runs in wanted.items() if name not in found}
     if not newest:
         raise ValueError(f"{path_from_root(data)}: no recording there; make mem N=1000 makes one, or name others")
     return kept or newest
+
+
+def runs_of_each_stack(records: Iterable[Record]) -> set[Run]:
+    """Return the measured runs that count wherever they were recorded, at no particular number of sessions."""
+    return {
+        without_sessions(run_from_record(one))
+        for one in records
+        if one.status == "measured"
+        and (
+            one.scenario in OF_EACH_STACK
+            or (one.scenario == "memory" and one.roles.startswith("keep") and one.sessions >= MANY_SESSIONS)
+        )
+    }
 
 
 def runs_of_campaign(name: str) -> set[Run]:

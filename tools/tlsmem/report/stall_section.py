@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import chain
 
 from markupsafe import Markup
 from matplotlib import pyplot
@@ -29,17 +28,18 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
-    tables = tuple(chain.from_iterable(map(show_tables, there)))
+    tables = tuple(shown for one in there for shown in show_tables(one, len(there) > 1))
     pictures = [picture(there[0], stalls), *hello_pictures(there[0], pair_with_small(stalls))]
     return Section("stall", "Peers that stop on the way", html, pictures=pictures, tables=tables)
 
 
-def show_tables(recording: Recording) -> Iterator[ShownTable]:
+def show_tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
     """Yield the tables of one recording that have rows."""
     runs = [run for run in recording.records if run.scenario == SCENARIO]
     for table in stall_table(runs), hello_table(runs):
         if table.rows:
-            yield ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
+            shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
+            yield shown.of_recording(recording.name) if several else shown
 
 
 def hello_pictures(recording: Recording, hellos: Sequence[LargeHello]) -> list[Picture]:

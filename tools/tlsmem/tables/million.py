@@ -3,11 +3,12 @@
 A column is one entry of COLUMNS: what it takes of a ForecastCheck (stats/session_forecast.py), and how that is
 written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.selection import Selection
+from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_forecast import TOLERANCE, ForecastCheck, check_series
 from tlsmem.tables.settings import describe_common_settings, setting_columns
@@ -80,3 +81,19 @@ def find_rows(selection: Selection) -> Iterator[MillionRow]:
             if not isinstance(check, Missing):
                 rows.append(MillionRow(stack, setting, check))
     yield from sorted(rows, key=lambda row: row.check.forecast.session_bytes)
+
+
+def select_kept(runs: Sequence[Record]) -> Selection:
+    """Return the memory runs of one recording that keep one role: all that a million sessions are measured by."""
+    return select([run for run in runs if run.scenario == "memory" and run.roles.startswith("keep")])
+
+
+def find_largest(recordings: Iterable[Sequence[Record]]) -> list[MillionRow]:
+    """Return of each stack, role and suite the row with the most sessions, that of the first recording of equals."""
+    largest: dict[tuple[str, str, str], MillionRow] = {}
+    for runs in recordings:
+        for row in find_rows(select_kept(runs)):
+            key = (row.stack, row.setting.roles, row.setting.suite)
+            if key not in largest or row.check.sessions > largest[key].check.sessions:
+                largest[key] = row
+    return list(largest.values())
