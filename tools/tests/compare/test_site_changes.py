@@ -257,6 +257,7 @@ def test_sites_below_one_call_are_told_by_who_made_it():
         for r in tables["sites"].rows
     ] == [4_200, 4_200]
     assert [r[-4].value for r in tables["sites-below"].rows] == [2_000, 1_300, 900]
+    assert "Call sites below one caller" in comparison_output.format_comparison(found, "markdown")
 
 
 def test_another_change_beside_a_group_is_a_line_of_its_own():

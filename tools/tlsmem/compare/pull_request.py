@@ -81,7 +81,11 @@ def summary(one: Table) -> str:
 
 def changed(one: Table, but: Sequence[str] = (CHANGED,)) -> list[list[Cell]] | None:
     """The rows with such a verdict; None where there are no verdicts."""
-    at = [at for at, column in enumerate(one.columns) if column.key in ("difference", "blocks") and one.name != "sites"]
+    at = [
+        at
+        for at, column in enumerate(one.columns)
+        if column.key in ("difference", "blocks") and "sites" not in one.name
+    ]
     return [row for row in one.rows if any(row[one].value["verdict"] in but for one in at)] if at else None
 
 
