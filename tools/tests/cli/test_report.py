@@ -18,6 +18,7 @@ import pytest
 from matplotlib import pyplot
 
 from tests.support import forked_command, synthetic, synthetic_timed
+from tests.support.in_use import recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report
 from tlsmem.report import (
@@ -501,3 +502,15 @@ def test_a_directory_is_the_page_and_its_data_alone(tmp_path):
 def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
     assert [*map(str, report.parsed([f"--recordings={words}"]).recording)] == paths
+
+
+@pytest.mark.parametrize("suite", ["tls13-rsa-camellia+tickets-library", f"{SUITE}+new-thing"])
+def test_a_suite_that_is_not_defined_here_is_shown_by_its_name(tmp_path, suite):
+    """As recordings of a newer version may have it: in the report, in tables and in pictures."""
+    runs = [run.model_copy(update={"suite": suite, "window": 100}) for run in recorded(OPENSSL)]
+    recording = synthetic.write(tmp_path / "recording", runs)
+    done = run(recording, "-o", tmp_path / "report.html")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert suite.removesuffix("+tickets-library") in (tmp_path / "report.html").read_text()
+    command = [sys.executable, ROOT / "tools/tabulate.py", str(recording)]
+    assert forked_command.run(command).returncode == 0

@@ -17,7 +17,7 @@ from tlsmem.cli import cost, measure
 from tlsmem.config import definitions, suite_title
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.report import answer_section, ranking, timed_section
+from tlsmem.report import answer_section, memory_pictures, ranking, timed_section
 from tlsmem.report.sections import Section, mark_code
 from tlsmem.stats.costs import VOCABULARY
 
@@ -159,3 +159,11 @@ def test_the_newest_come_first_whatever_the_library():
 def test_what_stands_between_backticks_is_code_and_nothing_else():
     assert mark_code("a `b` and `c`") == "a <code>b</code> and <code>c</code>"
     assert mark_code("a ` b < c") == "a ` b &lt; c"
+
+
+def test_only_suites_that_were_measured_with_the_defaults_have_a_picture_of_servers_in_use(tmp_path):
+    """The other one would be a sentence in the place of a picture."""
+    runs = [*in_suite(OPENSSL, SUITE, window=100), *in_suite(OPENSSL, OTHER, "")]
+    (found,) = read_runs(tmp_path, runs)
+    pictures = memory_pictures.stacks_in_use(found, found.contents.memory)
+    assert [one.name for one in pictures] == [f"in-use-{SUITE}"]

@@ -247,3 +247,40 @@ def test_a_directory_that_cannot_be_read_is_not_taken_for_an_empty_one(recording
         )
         assert done.returncode == 1 and "Permission denied" in done.stderr and "Traceback" not in done.stderr, words
     recording.chmod(0o755)
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_a_file_that_holds_gigabytes_is_unpacked_no_further_than_the_manifest_says(tmp_path, monkeypatch, is_sealed):
+    """64 KB of zstd hold 2 GiB of zeros."""
+    recording = write(tmp_path / "recording", RUNS)
+    made = seal_recording.seal(recording)[recording]
+    file = recording / "null@c.jsonl.zst"
+    file.write_bytes(zstd.compress(bytes(64 << 20)))
+    if not is_sealed:
+        (recording / "manifest.json").unlink()
+        monkeypatch.setattr(recording_files, "MOST_BYTES", 1 << 20)
+    sizes = []
+    unpack = recording_files.unpack_at_most
+    monkeypatch.setattr(
+        recording_files, "unpack_at_most", lambda *given: (found := unpack(*given), sizes.append(len(found)))[0]
+    )
+    with pytest.raises(BadRecording, match="manifest.json has another" if is_sealed else "holds more than 1,048,576 B"):
+        recording_files.read_content(file)
+    assert sizes == [(made.files[file.name].plain_bytes if is_sealed else 1 << 20) + 1]
+
+
+@given(st.lists(st.binary(max_size=300), min_size=1, max_size=4), st.data())
+def test_unpacking_stops_where_it_is_told_to_and_finds_what_is_cut_off(parts, data):
+    whole, packed = b"".join(parts), b"".join(map(zstd.compress, parts))
+    most = data.draw(st.integers(1, len(whole) + 2))
+    assert recording_files.unpack_at_most(packed, most) == whole[:most]
+    with pytest.raises(zstd.ZstdError):
+        recording_files.unpack_at_most(packed[:-1], len(whole) + 1)
+
+
+@pytest.mark.parametrize("end", [".jsonl", ".jsonl.zst"])
+def test_millions_of_empty_lines_are_no_runs(tmp_path, end):
+    content = b"\n" * (1 << 20)
+    (tmp_path / f"null@c{end}").write_bytes(content if end == ".jsonl" else zstd.compress(content))
+    with pytest.raises(BadRecording, match="has 1,048,576 lines of 1 B: no runs"):
+        read_records.load(tmp_path)

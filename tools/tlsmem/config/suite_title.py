@@ -7,7 +7,11 @@ from tlsmem.config.suite_variants import LIBRARY
 
 
 def suite_title(suite: str) -> str:
-    """Return the suite's protocol, cipher, group and certificate: `TLS 1.3, AES-256-GCM, X25519, RSA-2048`."""
+    """Return the suite's protocol, cipher, group and certificate: `TLS 1.3, AES-256-GCM, X25519, RSA-2048`.
+
+    One that memtest/suites.toml does not define, as recordings of other people may have, is returned unchanged."""
+    if suite not in definitions.suites():
+        return suite
     known = definitions.suites()[suite]
     bits = re.search("128|256", known.cipher)
     cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else "ChaCha20-Poly1305"
@@ -35,5 +39,7 @@ def full_suite_title(suite: str) -> str:
 
 def suite_difference(suite: str, usual: str) -> str | None:
     """Return in what the suite first differs from the usual one: `TLS 1.2`; None where it does not."""
+    if suite not in definitions.suites() or usual not in definitions.suites():
+        return None if suite == usual else suite
     pairs = zip(suite_title(suite).split(", "), suite_title(usual).split(", "), strict=True)
     return next((ours for ours, theirs in pairs if ours != theirs), None)

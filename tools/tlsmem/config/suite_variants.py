@@ -25,10 +25,10 @@ def name_variant(base: str, options: str = "default", tickets: int | str | None 
 def split_variant(name: str) -> tuple[str, dict[str, int | str]]:
     """Return the suite's own name and the settings that differ: `options` and `tickets`.
 
-    Raises KeyError when the name is not formed so."""
+    A name that is not formed so, as recordings of other versions may have, is the suite's own."""
     found = VARIANT.fullmatch(name)
     if not found:
-        raise KeyError(name)
+        return name, {}
     settings: dict[str, int | str] = {"options": found["options"]} if found["options"] else {}
     if tickets := found["tickets"]:
         settings["tickets"] = tickets if tickets == LIBRARY else int(tickets)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, phase_names
+from tlsmem.base.printable import printable_text
 from tlsmem.build.errors import BuildFailed
 from tlsmem.config.choices import PROFILE_FILES
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
@@ -44,7 +45,7 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     except (Unreadable, profile_selection.PatternNotFound, BuildFailed) as error:
         sys.exit(f"memtest: {error}")
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
+        print(f"memtest: {printable_text(str(error))}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         sys.exit(f"memtest: {error.filename}: {error.strerror}")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tlsmem.base.printable import printable_text
 from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile
@@ -17,7 +18,7 @@ def read_profile(file: str, suite: str | None = None, stack: str | None = None) 
         found = open_profile.open_profile(file, progress, suite, stack)
     insist(found, suite=suite, stack=stack)
     for warning in found.warnings:
-        print(f"memtest: {found.file}: {warning}", file=sys.stderr)
+        print(printable_text(f"memtest: {found.file}: {warning}"), file=sys.stderr)
     return found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tlsmem.base.printable import printable_text
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import demangle, unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
@@ -40,7 +41,7 @@ def read_profile(file: Path | str, progress: Progress | None = None, mark: str =
         if not tables.events.allocated.any():
             raise Unreadable(NOTHING if whole else NO_HEAPTRACK)
     except Unreadable as error:
-        by_chunks = str(error).startswith(f"{file}: ")
+        by_chunks = str(error).startswith(printable_text(f"{file}: "))
         raise error if by_chunks else Unreadable(f"{file}: {error}") from None
     stacks, mangled = name_stacks(tables)
     found = profile(tables, stacks, str(file))

@@ -19,6 +19,8 @@ END_COUNTS = re.compile(rb"(strings|ips): ([0-9]{1,20})")
 RAW = "a raw recording of heaptrack, without names: unpack it and have heaptrack_interpret read it first"
 LARGEST_SIZE = 1 << 47  # bytes of an address space; sums of such sizes fit into 64 bits
 WRAPPER_PREFIX = "__wrap_"  # what the linker calls a function that stands before an allocator (--wrap)
+MOST_EMPTY_LINES = 100_000  # heaptrack writes one; many millions take a few KB in a packed file
+LONGEST_COMMAND = 2 << 20  # bytes; Linux lets a command have no more by default
 HEADER = (b"v", b"X", b"I")  # what these lines mean, depends on what stands before them
 
 AddressPlace = tuple[
@@ -32,7 +34,9 @@ class HeaptrackTables:
     Allocations of the function `mark` are marks."""
 
     def __init__(self, mark: str):
-        self.mark, self.events, self.command = mark, HeaptrackEvents(), ""
+        self.mark, self.events = mark, HeaptrackEvents()
+        self.command_lines: list[str] = []
+        self.command_bytes = self.empty_lines = 0
         self.lines = 0  # that were taken
         self.in_header, self.in_command = True, False
         self.time_ms: int | None = None
@@ -45,7 +49,7 @@ class HeaptrackTables:
         self.mark_sites: list[int] = []
         self.marks: list[tuple[int, Counts]] = []  # live bytes, and blocks by site, before the mark's own block
         self.announced: dict[bytes, int] = {}  # the last lines of a file say how much it has
-        self.entries = {b"v ": self.read_version, b"# ": self.read_comment, b"": ignore}
+        self.entries = {b"v ": self.read_version, b"# ": self.read_comment, b"": self.read_empty}
 
     def take(self, content: bytes) -> None:
         """Read whole lines. Unreadable, with the number of the line, when one is none of heaptrack's, or an event
@@ -80,7 +84,7 @@ class HeaptrackTables:
         of_events, of_stacks, of_sites = block.read_number(events), block.read_pair(stacks), block.read_pair(sites)
         if of_events is None or of_stacks is None or of_sites is None:
             return False
-        strings, places = len(self.strings), len(self.places)
+        strings, places, empty_lines = len(self.strings), len(self.places), self.empty_lines
         others = np.flatnonzero(~(is_event | is_stack | is_site))
         has_all = self.take_other_lines(block, others)
         # A number is of what stands before its line.
@@ -96,6 +100,7 @@ class HeaptrackTables:
         )
         if not has_all:
             del self.strings[strings:], self.places[places:]
+            self.empty_lines = empty_lines
             return False
         self.stacks += zip(of_stacks[0].tolist(), of_stacks[1].tolist(), strict=True)
         self.add_sites(of_sites[0], of_sites[1].tolist())
@@ -155,7 +160,7 @@ class HeaptrackTables:
             if isinstance(error, Unreadable):
                 raise
             if self.in_command:
-                self.command += "\n" + line.decode(errors="replace")
+                self.add_to_command(line)
                 return
             what = f"no line of heaptrack's format {FORMAT}" if b"a " in self.entries else "no heaptrack file"
             what = "a number of what does not come before it" if isinstance(error, IndexError) else what
@@ -178,8 +183,24 @@ class HeaptrackTables:
         """heaptrack writes arguments as they are: a line break goes on in a line of any kind, up to that of `I`."""
         if self.sites or self.in_command:
             raise ValueError  # after that any line may be an event
-        self.command = rest.decode(errors="replace")
+        self.add_to_command(rest)
         self.in_header = self.in_command = True
+
+    def add_to_command(self, line: bytes) -> None:
+        self.command_bytes += len(line) + 1
+        if self.command_bytes > LONGEST_COMMAND:
+            raise Unreadable(f"no heaptrack file: its command has more than {LONGEST_COMMAND:,} B")
+        self.command_lines.append(line.decode(errors="replace"))
+
+    @property
+    def command(self) -> str:
+        """The command that heaptrack ran, as it wrote it."""
+        return "\n".join(self.command_lines)
+
+    def read_empty(self, _: bytes) -> None:
+        self.empty_lines += 1
+        if self.empty_lines > MOST_EMPTY_LINES:
+            raise Unreadable(f"no heaptrack file: it has more than {MOST_EMPTY_LINES:,} empty lines")
 
     def read_system(self, rest: bytes) -> None:
         _page_size, _pages = read_numbers(rest)

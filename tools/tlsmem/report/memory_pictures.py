@@ -8,11 +8,12 @@ from functools import partial
 
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES
+from tlsmem.config.suite_variants import name_variant
 from tlsmem.plots import in_use, memory, stacks
 from tlsmem.plots import releases as plot_releases
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture
-from tlsmem.stats.configured_stack import base_settings
+from tlsmem.stats.configured_stack import CONFIGURATIONS, base_settings
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.tables.catalogue import has_many_stacks
 
@@ -39,10 +40,13 @@ def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
 
 
 def stacks_in_use(recording: Recording, selection: Selection) -> Iterator[Picture]:
-    """Servers of each suite, by what a session in use holds."""
+    """Servers of each suite that was measured with the library's defaults, by what a session in use holds."""
+    measured = {one.suite for one in selection.records if one.status == "measured"}
     command = f"tools/plot_stacks.py {recording_arguments(recording)} -o in-use --suite"
     says = "With the library's own options and tickets, and with its ways to hold less. The table has the figures."
     for suite in dict.fromkeys(setting.suite for setting in base_settings(selection)):
+        if name_variant(suite, *CONFIGURATIONS["default"]) not in measured:
+            continue
         title = f"What a server session in use holds in {suite}"
         draw = partial(in_use.figure, selection, "server", suite)
         yield Picture(f"in-use-{suite}", title, says, f"{command} {shlex.quote(suite)}", draw, IN_USE, suite)

@@ -20,6 +20,9 @@ RESTORE = "restore the file from git or a copy, or record again into another OUT
 
 FOLDERS = (ROOT / "data", ROOT / "data/local")  # where a recording may be named without them
 MOST_NAMED = 5  # recordings that a sentence lists
+MOST_BYTES = 256 << 20  # of a sealed file without a manifest; of those in data/ the largest has 13 MB
+MOST_SHORT_LINES, SHORTEST_RECORD = 10_000, 64  # more lines than that, and shorter on average in bytes, are no runs
+
 TORN_MARK = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 
 skipped_lines: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
@@ -112,16 +115,36 @@ def read_file(file: Path) -> bytes:
 
 def unpack_content(file: Path, content: bytes) -> bytes:
     """Return the plain content of a file with these bytes. Raises BadRecording when it is not what was sealed."""
-    if file.name.endswith(SEALED):
-        try:
-            content = zstd.decompress(content)
-        except zstd.ZstdError:
-            raise BadRecording(f"{file}: the sealed recording is damaged or cut off; {RESTORE}") from None
     manifest = load_manifest(file.parent)
     known = manifest.files.get(f"{stack_name(file)}{SEALED}") if manifest else None
+    if file.name.endswith(SEALED):
+        most = known.plain_bytes if known else MOST_BYTES
+        try:
+            content = unpack_at_most(content, most + 1)
+        except zstd.ZstdError:
+            raise BadRecording(f"{file}: the sealed recording is damaged or cut off; {RESTORE}") from None
+        if not known and len(content) > most:
+            raise BadRecording(f"{file}: holds more than {most:,} B, and no {MANIFEST} says so; {RESTORE}")
     if known and not known.matches(content):
         raise BadRecording(f"{file}: was changed after it was sealed: {MANIFEST} has another checksum; {RESTORE}")
+    lines = content.count(b"\n")
+    if lines > MOST_SHORT_LINES and len(content) < lines * SHORTEST_RECORD:
+        raise BadRecording(f"{file}: has {lines:,} lines of {len(content) / lines:.0f} B: no runs; {RESTORE}")
     return content
+
+
+def unpack_at_most(packed: bytes, most: int) -> bytes:
+    """Return the first `most` bytes of what these frames hold: a few KB can hold gigabytes.
+
+    Raises ZstdError when they are damaged or cut off before that."""
+    found, rest = b"", packed
+    while rest and len(found) < most:
+        frame = zstd.ZstdDecompressor()
+        found += frame.decompress(rest, max_length=most - len(found))
+        if not frame.eof and len(found) < most:
+            raise zstd.ZstdError("cut off")
+        rest = frame.unused_data
+    return found
 
 
 Lines = list[tuple[int, bytes]]  # number (from 1) and bytes of each line that is a record

@@ -67,7 +67,7 @@ function number(row) {
   const session = `${titleOf(stack)}, one ${state.role} session ${states[state.state].name}`;
   const figures = row?.[state.state];
   const found = figures?.rss.bytes !== undefined;
-  return [html("strong", {}, found ? figures.rss.text : "not recorded"), html("span", {}, ` ${rssName()} (${row?.state ?? states[state.state].about}): ${session}`)];
+  return [html("strong", {}, found ? figures.rss.text : "not recorded"), html("span", {}, ` ${rssName()} (${row?.state?.replace("in use, ", "") ?? states[state.state].about}): ${session}`)];
 }
 
 function notes(row) {
