@@ -1,7 +1,7 @@
 """Profiles that took long to read, kept as they were read.
 
 The cache of a file is build/profile-cache/NAME.cache, which git ignores; see base/cache_file.py. Its key stands for the
-file and the code of this package."""
+file and the code that reads it."""
 
 import gc
 import pickle
@@ -14,7 +14,7 @@ from tlsmem.profile.heap_profile import Profile
 
 FOLDER = ROOT / "build/profile-cache"
 LEAST_BYTES = 32 << 10  # a smaller file, even a packed one, is read again about as fast
-CODE = ("profile/*.py", "base/source_paths.py")
+CODE = ("profile/open_profile.py",)
 
 
 def load(file: Path) -> Profile | None:

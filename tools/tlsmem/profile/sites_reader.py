@@ -9,7 +9,6 @@ from typing import Any
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
-from tlsmem.base.paths import ROOT
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.buckets.sums import BucketSums, SumsByMoment
@@ -36,7 +35,7 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
     if digest is None:
         return read_profile(record, process)
     arguments = [digest, record.stack, process]
-    code = digest_code(("profile/**/*.py", "base/source_paths.py"), (ROOT / "memtest/buckets.toml",))
+    code = digest_code(("profile/sites_reader.py",))
     sums = memo.recall("bucket sums", arguments, code, lambda: BucketSums(read_profile(record, process)).by_moment())
     return SitesProfile(record, process, sums)
 

@@ -92,8 +92,8 @@ def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
 
 
 def recall_svg(picture: Picture, source: str) -> str:
-    """Draw the picture, unless it was drawn before of the same recordings, definitions and published figures."""
-    others = sorted([*DEFINITIONS.glob("*.toml"), *PUBLISHED.glob("*.csv")])
+    """Draw the picture, unless it was drawn before from the same recordings, definitions and published figures."""
+    others = sorted([*DEFINITIONS.glob("certs/*/*chain.pem"), *PUBLISHED.glob("*.csv")])
     code = digest_code(("**/*.py",), tuple(others))
     return memo.recall("picture", [source, picture.name], code, partial(svg, picture))
 

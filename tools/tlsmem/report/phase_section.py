@@ -12,7 +12,6 @@ from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
-from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.config.libraries import libraries, library_key, newest_releases
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.explore.flamegraph.page_scripts import Scripts
@@ -126,7 +125,7 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
     digests = [digest for run in runs if (digest := run.bulk_digest())]
     if len(digests) < len(wanted):
         return make()
-    code = digest_code(("**/*.py",), tuple(sorted(DEFINITIONS.glob("*.toml"))))
+    code = digest_code(("**/*.py",))
     return memo.recall("call trees of a page", [page_data(recordings, found, {}), digests, [*wanted], room], code, make)
 
 

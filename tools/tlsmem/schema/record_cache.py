@@ -25,7 +25,7 @@ BULK = ("phases", "sites", "timings")
 BLOCKS: dict[str, type[BaseModel]] = {"live": LiveBlocks, "temporary": TemporaryBlocks}  # of the sites of a phase
 LEAST_BYTES, LEAST_SEALED_BYTES = 64 << 10, 4 << 10  # a smaller file is read anew as fast
 FOLDER = ROOT / "build/records"
-CODE = ("schema/*.py", "base/printable.py")  # what reads and checks records
+CODE = ("schema/read_records.py", "schema/record_cache.py")  # what reads and checks records
 Span = tuple[int, int]  # begin and end in the bulk of the cache
 Model = TypeVar("Model", bound=BaseModel)
 

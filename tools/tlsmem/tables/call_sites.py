@@ -77,7 +77,7 @@ def recall_largest(run: Record, role: Role, phase: str) -> LargestSites:
     digest = run.bulk_digest()
     if digest is None:
         return find_largest(run, role, phase)
-    code = digest_code(("profile/**/*.py", "base/source_paths.py", "tables/call_sites.py"))
+    code = digest_code(("tables/call_sites.py",))
     compute = partial(find_largest, run, role, phase)
     return LargestSites(*memo.recall("largest sites", [digest, role, phase, FRAMES, ROWS], code, compute))
 
