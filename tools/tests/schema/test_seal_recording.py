@@ -12,9 +12,11 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.live import live_record
 from tests.support.synthetic import failed, record, write
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import append_records, read_records, recording_files, seal_recording
+from tlsmem.schema.live_records import append_live
 from tlsmem.schema.manifest import BadRecording, Manifest
 from tlsmem.schema.records import SCHEMA
 
@@ -183,6 +185,26 @@ def test_the_commands_seal_and_verify(recording):
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 2)
     none = command("verify", recording / "nowhere")
     assert (none.returncode, none.stderr.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("sealed", [(), (".",), ("live",), (".", "live")])
+def test_verify_says_whether_all_directories_of_a_recording_are_sealed(recording, sealed):
+    append_live(recording, live_record(1000))
+    for name in sealed:
+        seal_recording.seal_directory(recording / name, [])
+    said = command("verify", recording)
+    plain = {(".",): "live", ("live",): "."}.get(sealed)
+    words = (
+        f"sealed, except for the runs in {recording / plain};" if plain else "sealed, and" if sealed else "not sealed;"
+    )
+    assert (said.returncode, said.stdout) == (0, f"{recording}: {words} nothing is wrong with it\n")
+
+
+def test_a_recording_of_live_runs_only_is_sealed_by_the_manifest_below_it(tmp_path):
+    append_live(tmp_path, live_record(1000))
+    seal_recording.seal(tmp_path)
+    said = command("verify", tmp_path)
+    assert (said.returncode, said.stdout) == (0, f"{tmp_path}: sealed, and nothing is wrong with it\n")
 
 
 def test_a_recording_with_a_line_that_was_cut_off_is_not_sealed(recording):

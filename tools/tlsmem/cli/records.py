@@ -75,6 +75,14 @@ def verify(recordings: list[Path]) -> int:
         for failure in failures:
             print(failure, file=sys.stderr)
         if not failures:
-            print(f"{recording}: {'sealed, and' if is_sealed(recording) else 'not sealed;'} nothing is wrong with it")
+            print(f"{recording}: {describe_seal(seal_recording.list_directories(recording))} nothing is wrong with it")
         status = 1 if failures else status
     return status
+
+
+def describe_seal(directories: list[Path]) -> str:
+    """Say which of these directories of one recording are sealed, as the beginning of a sentence."""
+    plain = [directory for directory in directories if not is_sealed(directory)]
+    if len(plain) == len(directories):
+        return "not sealed;"
+    return f"sealed, except for the runs in {plain[0]};" if plain else "sealed, and"
