@@ -31,7 +31,7 @@ def directory() -> Path | None:
 
 
 def check_writable() -> None:
-    """Failed with a sentence where nothing could be kept."""
+    """Raises BuildFailed with a sentence where nothing could be kept."""
     if place := directory():
         try:
             place.mkdir(parents=True, exist_ok=True)

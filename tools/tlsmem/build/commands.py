@@ -46,7 +46,8 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def read_output(command: Sequence[str], where: Path | None = None, **more: str) -> str:
-    """What a short command prints; Failed when it is missing or fails. `more` is added to the environment."""
+    """What a short command prints; raises BuildFailed when it is missing or fails. `more` is added to the
+    environment."""
     try:
         done = subprocess.run(command, cwd=where, env=environment(**more), capture_output=True, text=True, check=True)
     except FileNotFoundError:

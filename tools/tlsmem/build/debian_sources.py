@@ -22,7 +22,7 @@ GONE = re.compile(r"^[EW]: Failed to fetch .*\s404\s", re.MULTILINE)  # the arch
 
 
 def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
-    """The .orig archive, in `folder`. Unavailable when Debian has replaced this version."""
+    """The .orig archive, in `folder`. Raises Unavailable when Debian has replaced this version."""
     file = archive_path(source, folder)
     if file.is_file() or cache.restore_source(source.sha256, file, title):
         return file
@@ -58,7 +58,8 @@ def private(place: Path, stanza: str) -> list[str]:
 
 
 def update(source: Source, apt: list[str], place: Path, log: Path, title: str) -> None:
-    """What the suite offers now. BuildFailed when its archive cannot be reached, Unavailable when it has no such suite.
+    """What the suite offers now. Raises BuildFailed when its archive cannot be reached, Unavailable when it has no such
+    suite.
 
     Without the error mode apt takes an archive that does not answer for an empty one."""
     before = log.stat().st_size if log.exists() else 0

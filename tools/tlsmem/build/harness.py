@@ -25,7 +25,8 @@ KEPT, CACHED, BUILT = "up to date", "from the cache", "built"
 
 
 def build(name: str, stack: Stack, root: Path = ROOT, at: Path | None = None) -> str:
-    """KEPT, CACHED or BUILT; `at` is PREFIX=. Failed or ValueError say what went wrong; there is no harness then."""
+    """Return KEPT, CACHED or BUILT; `at` is PREFIX=. Raises BuildFailed or ValueError with a sentence, and then leaves
+    no harness."""
     folder = root / "build/harness"
     folder.mkdir(parents=True, exist_ok=True)
     why_not = folder / f"{name}.unavailable"

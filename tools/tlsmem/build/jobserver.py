@@ -47,7 +47,7 @@ class Jobserver:
 
     @contextmanager
     def token(self) -> Iterator[None]:
-        """Waits for one, unless this thread holds one; BuildStopped when all builds are to end meanwhile."""
+        """Waits for one, unless this thread holds one; raises BuildStopped when all builds are to end meanwhile."""
         if getattr(self.holder, "holds", False):
             yield
             return

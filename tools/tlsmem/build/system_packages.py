@@ -85,7 +85,8 @@ INSTALLING = threading.Lock()
 
 
 def allocator_packages(name: str) -> list[str]:
-    """The package of an allocator of memtest/allocators.toml; none for the system's. ValueError when half is said."""
+    """The package of an allocator of memtest/allocators.toml; none for the system's. Raises ValueError when half is
+    said."""
     entry = toml_tables.read_tables("allocators")[name]
     there = [key for key in ("package", "library") if entry.get(key)]
     if not there:
@@ -145,7 +146,7 @@ def has_crate(stack: dict) -> bool:
 
 
 def require_cargo() -> None:
-    """ValueError when cargo is missing or too old (Debian 12's own is 0.66)."""
+    """Raises ValueError when cargo is missing or too old (Debian 12's own is 0.66)."""
     oldest = ".".join(map(str, OLDEST_CARGO))
     way_out = f"at least {oldest} is needed: see https://rustup.rs"
     try:
@@ -164,7 +165,7 @@ def require_cargo() -> None:
 
 
 def require_linters() -> None:
-    """ValueError when this cargo has no clippy or no rustfmt."""
+    """Raises ValueError when this cargo has no clippy or no rustfmt."""
     if not succeeds("cargo", "clippy", "--version") or not succeeds("cargo", "fmt", "--version"):
         raise ValueError("cargo lacks clippy or rustfmt; install them with: rustup component add clippy rustfmt")
 

@@ -48,7 +48,7 @@ def git(where: Path, *words: str, given: bytes | None = None) -> bytes:
 
 
 def work_tree(folder: Path) -> Path | None:
-    """The top of the git work tree that this directory is in; ValueError where git may not tell."""
+    """The top of the git work tree that this directory is in; raises ValueError where git may not tell."""
     try:
         return Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
     except ValueError as error:
@@ -89,7 +89,7 @@ def entered(path: str, entry: Entry) -> Listing:
 
 
 def list_directory(folder: Path) -> Listing:
-    """As it stands. ValueError where it cannot be read."""
+    """As it stands. Raises ValueError where it cannot be read."""
     found: Listing = {}
     for path, submodule in list_paths(folder):
         here = folder / path
@@ -194,7 +194,7 @@ def submodules(listing: Listing) -> list[str]:
 
 
 def copy_tree(listing: Listing, folder: Path | None, to: Path) -> None:
-    """All of it into `to`, which appears whole. ValueError when a file of `folder` is another meanwhile."""
+    """All of it into `to`, which appears whole. Raises ValueError when a file of `folder` is another meanwhile."""
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{to.name}.", dir=to.parent) as made:
         partial = Path(made) / to.name

@@ -62,7 +62,7 @@ def check_kind(kind: str, known: dict[str, Stack]) -> None:
 
 
 def find_release(first: str, read: Reader) -> str | None:
-    """What the tree calls itself; ValueError when it is no tree of this library."""
+    """What the tree calls itself; raises ValueError when it is no tree of this library."""
     for file, pattern in MARKS[first]:
         text = read(file)
         if text is None:
@@ -108,7 +108,7 @@ def order(version: str) -> tuple:
 
 
 def choose_definition(kind: str, found: str | None, known: dict[str, Stack]) -> str:
-    """The stack of this kind (`openssl+clang`) whose steps fit this release; ValueError where all are newer."""
+    """The stack of this kind (`openssl+clang`) whose steps fit this release; raises ValueError where all are newer."""
     ours = [name for name in known if name.partition("@")[0] == kind and buildable(name, known[name])]
     below = [name for name in ours if not found or order(name.partition("@")[2]) <= order(found)]
     if below:
@@ -124,7 +124,7 @@ def newest(names: Iterable[str]) -> str:
 
 
 def check_base(like: str, first: str, known: dict[str, Stack]) -> None:
-    """ValueError when a tree of this library cannot be built as that stack is."""
+    """Raises ValueError when a tree of this library cannot be built as that stack is."""
     fitting = [name for name in known if base_library(name) == first and buildable(name, known[name])]
     if like not in fitting:
         raise ValueError(

@@ -30,7 +30,7 @@ class TreeRequest(NamedTuple):
 
 
 def parse_request(text: str) -> TreeRequest | None:
-    """None of a stack's plain name; ValueError where nothing is named."""
+    """None of a stack's plain name; raises ValueError where nothing is named."""
     found = NAMED.fullmatch(text)
     if not found:
         return None
@@ -45,7 +45,7 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
     """The name that it has in records, registered among definitions.stacks(); a plain one as it is.
 
     `git` is the clone that has the commit, `like` the stack whose steps are taken. Budgets and their baselines are no
-    part of the tree. ValueError with a sentence."""
+    part of the tree. Raises ValueError with a sentence."""
     known = definitions.stacks()
     asked = parse_request(text)
     if not asked:

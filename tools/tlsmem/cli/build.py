@@ -24,7 +24,7 @@ def parser() -> CommandParser:
 
 
 def unknown(given: argparse.Namespace) -> str | None:
-    """A sentence about the first name that is not defined; ValueError where definitions cannot be read."""
+    """A sentence about the first name that is not defined; raises ValueError where definitions cannot be read."""
     campaigns, stacks = toml_tables.read_tables("campaigns"), toml_tables.read_tables("stacks")
     if given.campaign and given.campaign not in campaigns:
         near = nearest.suggest_nearest(given.campaign, campaigns)

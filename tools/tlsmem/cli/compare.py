@@ -34,7 +34,7 @@ def parser() -> CommandParser:
 
 
 def check(given: argparse.Namespace) -> None:
-    """Usage, with a sentence, for what cannot go together, before anything is read."""
+    """Raises Usage with a sentence for what cannot go together, before anything is read."""
     if len(given.recording) > 2:
         raise Usage(f"two recordings are compared, and {len(given.recording)} were named")
     if len(given.recording) == 1 and not given.by:

@@ -37,7 +37,7 @@ def parser() -> CommandParser:
 
 
 def check(given: argparse.Namespace) -> None:
-    """ValueError with a sentence for what cannot go together, before anything is read."""
+    """Raises ValueError with a sentence for what cannot go together, before anything is read."""
     sources = given.diff or [given.profile]
     for name in NAMED:
         if getattr(given, name) == "":

@@ -23,7 +23,7 @@ def parser() -> CommandParser:
 
 
 def run(given: argparse.Namespace, parser: CommandParser) -> None:
-    """Print what was asked for, or write it into a page. Raises ValueError and OSError with a sentence."""
+    """Print what was asked for, or write it into a page. Raises ValueError or OSError with a sentence."""
     from tlsmem.config import definitions, toml_tables
     from tlsmem.cost import stack_inventory
     from tlsmem.tables import stack_list, table_command

@@ -30,7 +30,7 @@ TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 
 
 
 def subject(given: argparse.Namespace) -> Subject:
-    """Failed, or an exit with a sentence, when it cannot be profiled here."""
+    """Return what is profiled. Raises CaptureFailed or exits with a sentence when it cannot be profiled here."""
     refuse(given.stack, given.tool)
     suite, sessions = given.suite if has_tls(given.stack) else "none", int(given.n)
     run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)

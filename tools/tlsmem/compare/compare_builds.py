@@ -18,7 +18,7 @@ FAILED, USAGE = 1, 2
 
 
 def run(options: dict[str, str], counted: CountedChanges) -> int:
-    """The exit status. Usage, ValueError, Failed and OSError with a sentence."""
+    """The exit status. Raises Usage, ValueError, BuildFailed or OSError with a sentence."""
     if not (ROOT / "build/core/libheapmeter.so").is_file():
         raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
     definitions.check_definitions()

@@ -89,7 +89,7 @@ def describe_roles(names: tuple[str, str], both: Sequence[Sequence[Record]]) -> 
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """ValueError and OSError with a sentence."""
+    """Raises ValueError or OSError with a sentence."""
     found = compared(given)
     if given.into:
         text = comparison_output.format_comparison(found, choices.MARKDOWN)

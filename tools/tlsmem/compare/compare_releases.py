@@ -24,7 +24,7 @@ def show_walks(
 
 
 def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """ValueError with a sentence."""
+    """Raises ValueError with a sentence."""
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
     versions, suites = map(toml_tables.split_names, (given.versions or "", given.suites or ""))
@@ -34,7 +34,7 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
 
 
 def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:
-    """Failed, ValueError and OSError with a sentence."""
+    """Raises BuildFailed, ValueError or OSError with a sentence."""
     out = two_builds.claim({"OUT": given.out or f"build/versions/{given.library}"})
     built = record_releases.ReleaseBuilds(stacks)
     if len(built.stacks) < 2:

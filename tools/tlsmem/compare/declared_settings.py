@@ -113,7 +113,7 @@ def join_values(values: Iterable[str]) -> str:
 
 
 def select_value(records: Iterable[Record], by: str, value: str) -> list[Record]:
-    """ValueError with a sentence that names what is there when no run has it."""
+    """Raises ValueError with a sentence that names what is there when no run has it."""
     records = list(records)
     found = [one for one in records if ASPECT_VALUES[by](one) == value]
     if not found:

@@ -130,7 +130,7 @@ __all__ = ["Figure", "figures_by_place"]
 def figures_by_place(records: Iterable[Record]) -> dict[Place, Figure]:
     """Of ONE stack's comparable runs (selection.select's, of one stack), in one setting a suite.
 
-    ValueError with a sentence when there are several stacks, or a suite is there in several settings."""
+    Raises ValueError with a sentence when there are several stacks, or a suite is there in several settings."""
     records = list(records)
     found = {place: figure for series in memory_series(records) for place, figure in figures_from_series(series)}
     return found | {place: figure for runs in timed_runs(records) for place, figure in figures_from_timed(runs)}

@@ -17,7 +17,7 @@ class ReleaseBuilds:
     """What was built of these stacks; what was not is said on stderr, each with its reason."""
 
     def __init__(self, stacks: Sequence[str]) -> None:
-        """Failed, with a sentence, when nothing can be built."""
+        """Raises BuildFailed with a sentence when nothing can be built."""
         if not (ROOT / "build/core/libheapmeter.so").is_file():
             raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
         system_packages.require_cargo_for(list(stacks))

@@ -101,7 +101,7 @@ def sort_stacks(stacks: Iterable[str]) -> list[str]:
 def select_runs(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str] | None) -> Selection:
     """Their runs in these suites; where none are asked for in RELEASE_SUITES, or where there is none of these in all.
 
-    ValueError with a sentence when there are no runs of one."""
+    Raises ValueError with a sentence when there are no runs of one."""
     of_library = [run for run in runs if run.stack in stacks]
     there = {run.suite for run in of_library}
     usual = [suite for suite in RELEASE_SUITES if suite in there]
@@ -113,7 +113,7 @@ def build_walks(
 ) -> list[ReleaseWalk]:
     """By suite and role; with an `arrangement` of both roles in processes (together or split) of that alone.
 
-    ValueError with a sentence when nothing was measured, or not on one machine."""
+    Raises ValueError with a sentence when nothing was measured, or not on one machine."""
     usual = selection.where(laboratory)
     if arrangement:
         there = dict.fromkeys(setting.roles for setting in usual.settings)

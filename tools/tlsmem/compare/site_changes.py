@@ -63,7 +63,7 @@ class SiteComparison:
     """Two sites runs of one stack and setting, or of two: what they differ in, asked for by role and phase."""
 
     def __init__(self, old: Record, new: Record, counted: Counted = "heap") -> None:
-        """Raises Unreadable, with a sentence, when one is no sites run, or does not have what is counted."""
+        """Raises Unreadable with a sentence when one is no sites run, or does not have what is counted."""
         read = (
             sites_reader.profile_from_record if counted == "heap" else sites_reader.allocations_from_record
         )  # freed too
@@ -78,7 +78,8 @@ class SiteComparison:
         UNEXPLAINED last. Many sites below one call are one.
 
         The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
-        what is counted above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
+        what is counted above `contexts` by sessions. The same of blocks. Raises ValueError when one has no such
+        phase."""
         diff = self.diff(phase).select(cast(Part, role))
         calls = common_callers.find_common_calls(diff.rows, lambda row: self.amounts(diff.figures(row)))
         grouped = {id(row) for call in calls for row in call.rows}
@@ -293,8 +294,8 @@ class CallSiteExplainer:
         return found
 
     def sites(self, row: ComparedFigure) -> list[SiteChange]:
-        """Of a row of live heap or of allocations, adding up to its difference. ValueError with half a sentence when it
-        is not known."""
+        """Of a row of live heap or of allocations, adding up to its difference. Raises ValueError with half a sentence
+        when it is not known."""
         if row.place.meter == "allocations":
             found = self.runs(row.match, "allocations")
             return found.changes(row.place.role, self.phase_of_sites(row), more_blocks=Fraction(row.change.amount))
@@ -305,7 +306,7 @@ class CallSiteExplainer:
         return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
 
     def phase_of_sites(self, row: ComparedFigure) -> str:
-        """As recorded. ValueError with half a sentence where call sites do not tell of the row."""
+        """As recorded. Raises ValueError with half a sentence where call sites do not tell of the row."""
         place = row.place
         if place.role not in ROLES:
             raise ValueError(OF_BOTH)
@@ -318,7 +319,7 @@ class CallSiteExplainer:
         return str(row.new.at)
 
     def more_below(self, row: ComparedFigure, function: str) -> Fraction:
-        """Of a row of live heap what this function allocated, or what it calls. ValueError as of `sites`."""
+        """Of a row of live heap what this function allocated, or what it calls. Raises ValueError as of `sites`."""
         return self.runs(row.match).more_below(row.place.role, self.phase_of_sites(row), function)
 
     def is_unchanged_role(self, row: ComparedFigure) -> bool:

@@ -31,7 +31,7 @@ STOPPED = "stopped; finished runs are kept, and the same command goes on from th
 
 
 def resolve_sides(options: dict[str, str]) -> Sides:
-    """ValueError with a sentence where a side is not to be found, or cannot be built like that."""
+    """Raises ValueError with a sentence where a side is not to be found, or cannot be built like that."""
     texts = [options["A"], options["B"]]
     given = Path(options["GIT"]).expanduser() if "GIT" in options else None
     clone = trees.find_clone(texts, given)
@@ -46,7 +46,7 @@ def claim(options: dict[str, str]) -> Path:
 
 
 def build(sides: Sides, options: dict[str, str]) -> None:
-    """Both at a time. Failed with a sentence for each that was not built."""
+    """Both at a time. Raises BuildFailed with a sentence for each that was not built."""
     known = definitions.stacks()
     chosen = list(dict.fromkeys(sides.values()))
     if any(known[name].harness == "rust" or getattr(known[name].source, "crate", None) for name in chosen):
@@ -116,7 +116,7 @@ def measure_sides(sides: Sides, options: dict[str, str], out: Path) -> dict[str,
 
 
 def compare_sides(sides: Sides, options: dict[str, str], out: Path) -> Comparison:
-    """ValueError where nothing can be."""
+    """Raises ValueError where nothing can be."""
     runs = measure_sides(sides, options, out)
     for side, records in runs.items():
         for one in records:

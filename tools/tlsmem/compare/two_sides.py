@@ -59,7 +59,7 @@ def parse_stack_pairs(given: argparse.Namespace) -> dict[str, str]:
 
 
 def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str]) -> list[Record]:
-    """Usage, with a sentence, when a name that was given is of no run."""
+    """Raises Usage with a sentence when a name that was given is of no run."""
     wanted = {"stacks": list(stacks)} | {plural(name): getattr(given, name) for name in NARROWED}
     for aspect, values in wanted.items():
         what, of = ASPECTS[aspect]

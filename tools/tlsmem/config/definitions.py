@@ -346,7 +346,7 @@ def campaigns() -> dict[str, Campaign | TimedCampaign]:
 
 
 def bucket_tables() -> dict:
-    """memtest/buckets.toml. ValueError with a sentence that names file, table, rule and key."""
+    """memtest/buckets.toml. Raises ValueError with a sentence that names file, table, rule and key."""
     tables = read_tables(BUCKETS)
     check_buckets(tables)
     return tables

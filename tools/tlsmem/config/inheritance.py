@@ -5,7 +5,7 @@ def resolve_tables(tables: dict) -> dict:
     """Every table with the keys of the one it is like, and of that one's; its own keys count.
 
     A table `expect` inherits key by key: from the table that it names by a `like` of its own, else from that of the
-    table around it. ValueError when a named table is not there, or goes back to itself."""
+    table around it. Raises ValueError when a named table is not there, or goes back to itself."""
     expectations = {name: own_expectations(entry) for name, entry in tables.items()}
     resolved = {name: merged(name, tables) for name in tables}
     for name, entry in resolved.items():

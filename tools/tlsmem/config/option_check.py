@@ -108,7 +108,8 @@ def check_campaigns() -> None:
 
 
 def check_ends(given: Mapping[str, str], nulls: set[str]) -> None:
-    """ValueError where options about the ends of a session contradict each other. `nulls` are stacks without TLS."""
+    """Raises ValueError where options about the ends of a session contradict each other. `nulls` are stacks without
+    TLS."""
     mixed = [name for name in ("CLIENT", "SERVER") if name in given]
     if len(mixed) == 1:
         other = "SERVER" if mixed == ["CLIENT"] else "CLIENT"
@@ -144,7 +145,7 @@ def named_stacks(given: Mapping[str, str], taken: Mapping[str, Option]) -> list[
 
 
 def check_required(goal: str, given: Mapping[str, str]) -> None:
-    """ValueError where an option is missing that the target cannot be without."""
+    """Raises ValueError where an option is missing that the target cannot be without."""
     for name, option in options_of_goal(goal).items():
         if option.goals[goal] == REQUIRED and not given.get(name):
             raise ValueError(f"{name} is missing: {option.help}; for instance {option.example}")
@@ -169,7 +170,7 @@ def check_resumed(given: Mapping[str, str], goal: str) -> None:
 
 
 def check_window(given: Mapping[str, str], goal: str) -> None:
-    """ValueError when the window is wider than all pairs; of the target mem's campaign unless N is given."""
+    """Raises ValueError when the window is wider than all pairs; of the target mem's campaign unless N is given."""
     window = given.get("WINDOW", "all")
     if goal == MILLION:
         check_million(int(given.get("WINDOW", 1000)), int(given.get("N", 1_000_000)))
@@ -180,7 +181,7 @@ def check_window(given: Mapping[str, str], goal: str) -> None:
 
 
 def check_million(window: int, sessions: int) -> None:
-    """ValueError where the runs that predict have as many sessions as the one that is predicted."""
+    """Raises ValueError where the runs that predict have as many sessions as the one that is predicted."""
     if sessions <= 20 * window:
         raise ValueError(
             f"N={sessions} is predicted from runs of {10 * window} and {20 * window} sessions, 10 and 20 times WINDOW; "

@@ -40,7 +40,8 @@ def group_by_library(stacks: Iterable[str], least: int = 1) -> dict[str, list[st
 
 
 def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | None = None) -> list[str]:
-    """A library's stacks, in order of release. ValueError with a sentence where there are none, or fewer than two."""
+    """A library's stacks, in order of release. Raises ValueError with a sentence where there are none, or fewer than
+    two."""
     there = group_by_library(known)
     if library not in there:
         hint = suggest_nearest(library, there) or f"; there are: {', '.join(there) or 'none'}"

@@ -160,7 +160,7 @@ def run_from_record(record: Record) -> TimedRun:
 def select_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[Record]:
     """What it asks for, however often that was repeated, in its order of stacks: the first is the base of factors.
 
-    ValueError when there is none of it, with what there is instead."""
+    Raises ValueError when there is none of it, with what there is instead."""
     asked = dict.fromkeys(timed_runs(campaign.model_copy(update={"repeats": 1})))
     there = [one for one in records if one.scenario == campaign.scenario]
     timed = [one for one in there if replace(run_from_record(one), repeat=1) in asked]

@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 
 
 def parse_toml(content: bytes) -> dict:
-    """The tables of a file. ValueError with half a sentence, which goes after the file's name."""
+    """The tables of a file. Raises ValueError with half a sentence, which goes after the file's name."""
     try:
         tables = tomllib.loads(content.decode())
     except UnicodeDecodeError as error:
@@ -53,7 +53,8 @@ def check_depth(tables: dict) -> None:
 
 
 def read_tables(kind: str) -> dict:
-    """The tables of memtest/KIND.toml by name, whole; Unreadable naming file and place when they cannot be read."""
+    """The tables of memtest/KIND.toml by name, whole; raises Unreadable naming file and place when they cannot be
+    read."""
     path = DEFINITIONS / f"{kind}.toml"
     try:
         tables = resolve_tables(pickle.loads(pickled(path.read_bytes())))

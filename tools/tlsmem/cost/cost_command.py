@@ -23,7 +23,7 @@ from tlsmem.tables import table_command
 
 
 def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Print what was asked for, or write it into a page. Raises ValueError and OSError with a sentence."""
+    """Print what was asked for, or write it into a page. Raises ValueError or OSError with a sentence."""
     among = recordings.find_recordings(given.recording)
     if given.suite:
         check_suite(given.suite)

@@ -105,6 +105,6 @@ def figure(groups: Sequence[Group], suite: str, role: Role) -> Figure:
 def save_picture(
     stacks: Sequence[str], named: str | None, role: Role, among: Sequence[Path], output: Path
 ) -> list[Path]:
-    """Draw the picture and return the files written. Raises ValueError and OSError with a sentence."""
+    """Draw the picture and return the files written. Raises ValueError or OSError with a sentence."""
     with matplotlib.rc_context(STYLE):
         return save(figure(find_groups(stacks, named, role, among), named or SUITE, role), output)

@@ -102,5 +102,5 @@ def inventory_table(stacks: Iterable[str], among: Sequence[Path]) -> Table:
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: Sequence[str]) -> None:
-    """Print the table of these stacks, or write it into a page. Raises ValueError and OSError with a sentence."""
+    """Print the table of these stacks, or write it into a page. Raises ValueError or OSError with a sentence."""
     table_command.deliver([inventory_table(stacks, recordings.find_recordings(None))], given, parser)

@@ -39,7 +39,7 @@ class CallerNode:
 
 
 def tree(profile: Profile, moment: str, owner: Owner | None = None, pattern: Pattern = None) -> CallerNode:
-    """Stacks that begin alike are joined. ValueError with a sentence when the pattern finds nothing."""
+    """Stacks that begin alike are joined. Raises ValueError with a sentence when the pattern finds nothing."""
     root = CallerNode()
     for stack, held in profile_selection.live_by_stack(profile, moment, owner, pattern).items():
         root.add(held)

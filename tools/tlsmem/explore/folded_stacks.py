@@ -21,7 +21,7 @@ def folded(
 ) -> dict[str, int]:
     """Live bytes by stack, root first, joined by `;`; they add up to what is live. Or blocks, where they are counted.
 
-    choice.Unmatched, with a sentence, when the pattern finds nothing."""
+    Raises PatternNotFound with a sentence when the pattern finds nothing."""
     found: Counter[str] = Counter()
     for stack, held in profile_selection.live_by_stack(profile, moment, owner, pattern).items():
         found[";".join(map(frame_label, reversed(profile.stacks.frames(stack)))) or NO_CALLSTACK] += held[blocks] or 0
@@ -43,7 +43,7 @@ def lines(stacks: Mapping[str, int]) -> str:
 def speedscope(profile: Profile, shown: str, owner: Owner | None = None, pattern: Pattern = None) -> str:
     """JSON: every moment that has something is a profile, of bytes, and `shown` is what is seen first.
 
-    choice.Unmatched, with a sentence, when the pattern finds nothing at any moment."""
+    Raises PatternNotFound with a sentence when the pattern finds nothing at any moment."""
     frames: dict[Frame, int] = {}
     made = [speedscope_profile(profile, name, owner, pattern, frames) for name in profile.moments]
     if not any(one["weights"] for one in made):

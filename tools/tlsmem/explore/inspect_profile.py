@@ -15,7 +15,7 @@ from tlsmem.schema import recording_files
 
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """0, or 1 when a part of the profile is missing. ValueError and OSError with a sentence."""
+    """0, or 1 when a part of the profile is missing. Raises ValueError or OSError with a sentence."""
     profile_output.check_outputs(
         [getattr(given, name) for name in ("into", *PROFILE_FILES)], given.diff or [given.profile]
     )

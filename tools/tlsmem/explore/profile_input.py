@@ -12,8 +12,8 @@ from tlsmem.profile.heap_profile import Profile
 
 
 def read_profile(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
-    """Unreadable, with a sentence, when it is no profile, ValueError when it is of another stack or suite than asked
-    for; what its reader warns of goes to stderr."""
+    """Raises Unreadable with a sentence when it is no profile, ValueError when it is of another stack or suite than
+    asked for; what its reader warns of goes to stderr."""
     with bar(file) as progress:
         found = open_profile.open_profile(file, progress, suite, stack)
     insist(found, suite=suite, stack=stack)
@@ -34,7 +34,7 @@ def insist(profile: Profile, **asked: str | None) -> None:
 
 
 def find_profile(file: str, stack: str | None = None) -> str:
-    """The file of the stack, where a recording's directory is given. Unreadable, with a sentence, without one."""
+    """The file of the stack, where a recording's directory is given. Raises Unreadable with a sentence without one."""
     folder = Path(file)
     if not folder.is_dir():
         return file

@@ -31,7 +31,8 @@ def write_text(text: str, file: str) -> None:
 
 
 def check_outputs(files: Iterable[str | None], sources: Iterable[str]) -> None:
-    """ValueError with a sentence when a file to write is read, is any other profile or recording, or is named twice."""
+    """Raises ValueError with a sentence when a file to write is read, is any other profile or recording, or is named
+    twice."""
     read = [place for source in sources for place in profile_files(Path(source))]
     written: list[Path] = []
     for file in filter(None, files):

@@ -22,7 +22,7 @@ class PatternNotFound(ValueError):
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """ValueError with a sentence when it is none."""
+    """Raises ValueError with a sentence when it is none."""
     try:
         return re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
@@ -30,7 +30,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 def select_moment(profile: Profile, name: str | None = None) -> Moment:
-    """As named, else the peak, else the fullest phase. ValueError with a sentence."""
+    """As named, else the peak, else the fullest phase. Raises ValueError with a sentence."""
     if name and name not in profile.moments:
         there = ", ".join(profile.moments) or "none at all"
         raise ValueError(f"{profile.file}: no moment {name} among {there}{suggest_nearest(name, profile.moments)}")
@@ -68,7 +68,8 @@ def describe_moment(name: str) -> str:
 def live_by_stack(
     profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None
 ) -> dict[int, LiveHeap]:
-    """By stack, as Profile.live. Unmatched, with a sentence, when there is a pattern and it finds no stack."""
+    """By stack, as Profile.live. Raises PatternNotFound with a sentence when there is a pattern and it finds no
+    stack."""
     held = filter_stacks(profile.stacks, profile.live(name, owner), wanted)
     if wanted is not None and not held:
         raise PatternNotFound(
@@ -87,7 +88,7 @@ def filter_stacks(stacks: CallstackTree, by_stack: dict[int, Value], wanted: Pat
 
 @lru_cache(maxsize=2)  # of each side of a diff once, however many moments are asked for
 def places(stacks: CallstackTree, count: int, wanted: re.Pattern[str] | str) -> list[bool]:
-    """Which of the first `count` the pattern finds. ValueError with a sentence when that takes too long."""
+    """Which of the first `count` the pattern finds. Raises ValueError with a sentence when that takes too long."""
     with regex_timeout.limit_search_time(wanted):
         return [any(frame_matches(frame, wanted) for frame in frames) for frames in stacks.places[:count]]
 
@@ -110,7 +111,7 @@ def has_roles(profile: Profile) -> bool:
 def sessions_per_role(profile: Profile, sessions: int | None = None) -> int | None:
     """How many sessions share what one role holds, of N together; all of N in a program without roles.
 
-    None: not known. ValueError with a sentence when N cannot be."""
+    None: not known. Raises ValueError with a sentence when N cannot be."""
     recorded = profile.run and profile.run.sessions
     if sessions is not None and sessions < 1:
         raise ValueError(f"--sessions {sessions}: at least one")

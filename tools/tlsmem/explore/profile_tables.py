@@ -140,7 +140,8 @@ def other_cells(profile: Profile, name: str) -> Iterator[Cell]:
 
 
 def sizes(profile: Profile, bars: bool = False) -> Table:
-    """How many blocks of which size were allocated, in powers of two. ValueError where the tool does not tell."""
+    """How many blocks of which size were allocated, in powers of two. Raises ValueError where the tool does not
+    tell."""
     if profile.sizes is None:
         raise ValueError(
             f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell the sizes of "

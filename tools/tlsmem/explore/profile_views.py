@@ -18,7 +18,7 @@ from tlsmem.tables.table import Table
 def show(profile: Profile, given: argparse.Namespace) -> str:
     """Tables, then the tree, then files; with --into nothing, but what is to stand in a page is returned.
 
-    ValueError and OSError with a sentence."""
+    Raises ValueError or OSError with a sentence."""
     moment = profile_selection.select_moment(profile, given.phase).name
     made = list(tables(profile, given, moment))
     if given.into:
@@ -62,7 +62,7 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
 
 
 def bucket_table(profile: Profile) -> Table:
-    """ValueError with a sentence without the run's record, which says whose rules and how many sessions."""
+    """Raises ValueError with a sentence without the run's record, which says whose rules and how many sessions."""
     from tlsmem.tables import buckets
 
     if profile.run is None:
@@ -122,7 +122,7 @@ def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
 
 
 def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
-    """As show. ValueError with a sentence when the two cannot be compared."""
+    """As show. Raises ValueError with a sentence when the two cannot be compared."""
     from tlsmem.explore.diff import profile_diff, sentences, tables
 
     whole = profile_diff.compare(old, new, given.phase, force=given.force)

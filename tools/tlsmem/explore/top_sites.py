@@ -103,7 +103,7 @@ def top_sites_table(
 ) -> Table:
     """The largest sites, and one row with all others: its rows add up to what the caption says.
 
-    ValueError with a sentence for what the tool does not tell, or a pattern that finds nothing."""
+    Raises ValueError with a sentence for what the tool does not tell, or a pattern that finds nothing."""
     if by in OF_RUN:
         return run_sites_table(profile, owner, by, rows, pattern)
     return live(profile, moment, owner, by, rows, pattern, sessions)

@@ -17,7 +17,7 @@ WAY = "`tools/gate.py {} --new-baseline {}` makes one"
 
 
 def load_recording(folder: Path, where: str, way: str = "") -> Recording:
-    """Unusable, with a sentence, where there is none, or it cannot be read."""
+    """Raises BudgetError with a sentence where there is none, or it cannot be read."""
     if not os.path.exists(folder):
         raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
     try:
@@ -66,7 +66,7 @@ def name_where_known(budget: Budget, file: Path, names: Sequence[str]) -> Budget
 
 
 def load_judged(folder: Path, baseline: Recording | None, of_baseline: Path) -> Recording:
-    """The recording that is judged; read once where it is the baseline too. Unusable, with a sentence."""
+    """The recording that is judged; read once where it is the baseline too. Raises BudgetError with a sentence."""
     if baseline and folder.resolve() == of_baseline.resolve():
         return baseline
     return load_recording(folder, f"{folder}")

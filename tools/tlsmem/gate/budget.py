@@ -112,7 +112,7 @@ class BudgetError(ValueError):
 
 
 def load_budgets(file: Path) -> Budgets:
-    """Unusable, with a sentence that names file, table and key."""
+    """Raises BudgetError with a sentence that names file, table and key."""
     try:
         return Budgets.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except ValidationError as error:

@@ -20,7 +20,7 @@ from tlsmem.run.provenance import is_built
 def resolve_budgets(budgets: Sequence[Budget], file: Path, git: Path | None) -> list[Budget]:
     """With names as records have them. A directory is from where the file is; `git` as building.trees has it.
 
-    Unusable, with a sentence, where there is no such stack, or it cannot have what the budget is of."""
+    Raises BudgetError with a sentence where there is no such stack, or it cannot have what the budget is of."""
     texts = {text: absolute_tree(text, file.parent) for one in budgets for text in (one.stack, one.against) if text}
     found, made = clone(texts.values(), file.parent, git), []
     names: dict[str, str] = {}
@@ -59,8 +59,8 @@ def absolute_tree(text: str, folder: Path) -> str:
 
 
 def build_needed(stacks: Iterable[str]) -> None:
-    """Those that are not there, and trees, of which what has not changed is kept. Failed, with a sentence for each
-    that was not built."""
+    """Those that are not there, and trees, of which what has not changed is kept. Raises BuildFailed with a sentence
+    for each that was not built."""
     if not (ROOT / HEAP_METER).is_file():
         raise BuildFailed(f"{HEAP_METER} is not there: run `make core` first")
     wanted = {name: name for name in stacks if name in definitions.registered_trees or not is_built(name)}

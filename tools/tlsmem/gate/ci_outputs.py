@@ -95,8 +95,8 @@ def step_summary() -> list[Path]:
 
 
 def check_outputs(files: Sequence[Path | None], budgets: Path) -> None:
-    """Before anything is measured. Unusable where one is a recording or the budgets, or has no directory to be
-    in."""
+    """Before anything is measured. Raises BudgetError where one is a recording or the budgets, or has no directory to
+    be in."""
     named = dict.fromkeys(file for file in [*files, *step_summary()] if file)
     try:
         profile_output.check_outputs(map(str, named), [])

@@ -191,7 +191,8 @@ def holding(run: Record, role: Owner, phase: str, counted: Counted) -> list[Site
 def amounts_by_stack(
     run: Record, role: Owner, phase: str, counted: Counted
 ) -> Iterator[tuple[Sequence[Frame], int, int]]:
-    """Yield frames outside of allocators, bytes and blocks. ValueError where the phase or call stacks are missing."""
+    """Yield frames outside of allocators, bytes and blocks. Raises ValueError where the phase or call stacks are
+    missing."""
     if counted == "heap":
         sizes, blocks = call_sites.live_by_site(run, role, phase)
         yield from ((frames, size, blocks[since, frames]) for (since, frames), size in sizes.items())

@@ -37,7 +37,7 @@ HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """The exit status. Unusable, with a sentence."""
+    """The exit status. Raises BudgetError with a sentence."""
     asked = budget.load_budgets(given.budget)
     ci_outputs.check_outputs([given.junit, given.summary], given.budget)
     found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git)
@@ -66,7 +66,8 @@ def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
 
 
 def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path, new: bool = False) -> Recording:
-    """BuildFailed, with a sentence, where a stack could not be built; BudgetError where the recording is to be new."""
+    """Raises BuildFailed with a sentence where a stack could not be built, BudgetError where the recording is to be
+    new."""
     runs = measure_budgets.needed_runs(budgets, asked.sessions, asked.repeats)
     exclusive.claim_to_record(folder, any(run.is_timed for run in runs))
     if new:  # another gate that was waited for may have made it

@@ -60,7 +60,7 @@ def decimal(amount: Fraction) -> str:
 
 
 def parse_limit(text: str, meter: str) -> Limit:
-    """ValueError with half a sentence when this is no limit, or none that the meter can have."""
+    """Raises ValueError with half a sentence when this is no limit, or none that the meter can have."""
     units = UNITS_BY_METER[meter]
     found = LIMIT_PATTERN.fullmatch(text.strip())
     sign, whole, rest, unit = found.groups() if found else ("", "", "", "")
@@ -82,7 +82,7 @@ def canonical_unit(unit: str, units: dict[str, int]) -> str:
 
 
 def check(limit: Limit, text: str, meter: str) -> None:
-    """ValueError with half a sentence where it is written well and yet cannot be."""
+    """Raises ValueError with half a sentence where it is written well and yet cannot be."""
     if limit.unit == PERCENT and not limit.relative:
         way = "-" if meter in RATE_UNITS else "+"
         raise ValueError(f"{text!r} says not of what; against the baseline it is {way}{text.strip()}")

@@ -125,7 +125,7 @@ def scenario(meter: str) -> Scenario:
 
 
 def check_settings(meter: str, settings: dict[str, list[str]]) -> None:
-    """ValueError with half a sentence at a key or value that the meter does not have, or one that it needs."""
+    """Raises ValueError with half a sentence at a key or value that the meter does not have, or one that it needs."""
     found = METERS.get(meter)
     if not found:
         if settings:

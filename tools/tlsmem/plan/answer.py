@@ -164,7 +164,7 @@ ANSWERS = {
 
 
 def select_tables(tables: Sequence[Table], names: Sequence[str] | None) -> list[Table]:
-    """Return the tables that were asked for. Impossible where this answer has not such a table."""
+    """Return the tables that were asked for. Raises ImpossibleRequest where this answer has not such a table."""
     there = [one.name for one in tables]
     for name in names or ():
         if name not in there:

@@ -33,7 +33,7 @@ USUAL_SUITES = (PLAN_SUITE, "tls13-rsa-aes128", "tls12-rsa-aes256")  # the first
 
 
 def find_recordings(named: Sequence[Path] | None) -> list[Path]:
-    """Recordings, the newest first; those that were named in their order. ValueError when there is none."""
+    """Recordings, the newest first; those that were named in their order. Raises ValueError when there is none."""
     if named:
         return [find_named(one) for one in named]
     found = sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)

@@ -55,7 +55,7 @@ def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = Tru
 def count_backends(given: argparse.Namespace) -> tuple[int, int] | None:
     """Return how many backend connections and contexts a proxy has; None where each connection has its own backend.
 
-    Impossible where the connections are no proxy's."""
+    Raises ImpossibleRequest where the connections are no proxy's."""
     connections, contexts = (vars(given).get(name) for name in ("backends", "backend_servers"))
     if connections is None and contexts is None:
         return None
@@ -143,7 +143,8 @@ def given_assumptions(given: argparse.Namespace) -> list[str]:
 
 
 def requested_demand(given: argparse.Namespace) -> Demand:
-    """Return the load, by shares or by Little's law. Impossible where options exclude or need each other."""
+    """Return the load, by shares or by Little's law. Raises ImpossibleRequest where options exclude or need each
+    other."""
     by_time = (given.rate, given.rtt, given.client_time, given.stalled_rate, given.timeout)
     if given.handshaking is not None and any(one is not None for one in by_time):
         raise ImpossibleRequest(
@@ -165,7 +166,8 @@ def requested_demand(given: argparse.Namespace) -> Demand:
 
 
 def check_demand(demand: Demand, connections: int | None) -> Demand:
-    """Return the load. Impossible where more would be in the handshake or reading than there are connections."""
+    """Return the load. Raises ImpossibleRequest where more would be in the handshake or reading than there are
+    connections."""
     parts = (demand.handshaking, demand.in_flight)
     if all(isinstance(one, Fraction) for one in parts) and sum(parts) > 1:
         raise ImpossibleRequest(

@@ -177,7 +177,7 @@ class Simulation:
 
 
 def simulate(times: Sequence[float], service: Service) -> Course:
-    """ValueError with a sentence when it comes to too many attempts."""
+    """Raises ValueError with a sentence when it comes to too many attempts."""
     if len(times) > MOST:
         raise ValueError(f"{len(times):,} clients are too many: at most {MOST:,} are simulated; give fewer --clients")
     return Simulation(times, service).run()

@@ -32,7 +32,8 @@ OFFSET = 0.3  # of a row: the first bar of a moment is so far below its place
 
 
 def find_role(several: Sequence[BucketSums], role: Role | None) -> Role:
-    """Return whose sessions are drawn: those asked for, else servers where there are any. ValueError for none."""
+    """Return whose sessions are drawn: those asked for, else servers where there are any. Raises ValueError for
+    none."""
     there = [name for name in ROLES if any(name in sums.roles() for sums in several)]
     if not there:
         raise ValueError("no call stack is a session's: this is no profile of a harness")
@@ -57,7 +58,8 @@ def describe_finding(stacks: Sequence[str], moment: BucketMoment, role: Role) ->
 
 
 def figure(shown: list[Profile], role: Role | None = None) -> Figure:
-    """Draw a bar for each stack at each moment. ValueError with a sentence when they differ in more than the stack."""
+    """Draw a bar for each stack at each moment. Raises ValueError with a sentence when they differ in more than the
+    stack."""
     suites = dict.fromkeys(profile.run.suite for profile in shown if profile.run)
     if len(suites) > 1:
         raise ValueError(f"there are several suites, and a picture is of one: --suite {' or '.join(suites)}")

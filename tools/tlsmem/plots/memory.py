@@ -83,7 +83,7 @@ def describe_given_back(lines: list[list[Series]]) -> str:
 def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:
     """Draw what is selected, by phase for this N, and returns the files written.
 
-    ValueError and OSError with a sentence."""
+    Raises ValueError or OSError with a sentence."""
     alone = selection.where(lambda setting: setting.peer is None)
     selection = alone if alone.records else selection  # mixed pairs where there is nothing else; else a table has them
     if not any(record.status == "measured" for record in selection.records):

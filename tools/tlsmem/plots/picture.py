@@ -34,7 +34,7 @@ STYLE: dict = {
 
 
 def files(output: Path) -> list[Path]:
-    """ValueError for no name and for a suffix that is no picture; both formats when there is none of ours."""
+    """Raises ValueError for no name and for a suffix that is no picture; both formats when there is none of ours."""
     if not output.name:
         raise ValueError(f"-o {str(output)!r} is not a file name")
     if output.suffix in FORMATS:

@@ -16,7 +16,7 @@ from tlsmem.tables import table_command
 
 
 def select_runs(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
-    """The runs that were asked for; what stands in no line is said on stderr. ValueError with a sentence."""
+    """The runs that were asked for; what stands in no line is said on stderr. Raises ValueError with a sentence."""
     loaded = table_command.load_recording(given.recording, "recordings are directories under data/")
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     selection = select(loaded, given.stack, **asked)

@@ -41,7 +41,7 @@ def names(selection: Selection) -> dict[Setting, str]:
 
 
 def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[str]]:
-    """Libraries with their releases. ValueError with a sentence when there is none to draw."""
+    """Libraries with their releases. Raises ValueError with a sentence when there is none to draw."""
     there = releases.group_by_library(selection.stacks)
     for name in asked or ():
         if name not in there:

@@ -30,7 +30,7 @@ MARK: dict = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1
 
 
 def the_one(selection: Selection) -> Setting:
-    """ValueError with a sentence where there are several."""
+    """Raises ValueError with a sentence where there are several."""
     if len(selection.settings) == 1:
         return selection.settings[0]
     for name, option in (("suite", "--suite"), ("roles", "--roles"), ("window", None), ("allocator", None)):

@@ -30,7 +30,7 @@ class TornFile(Exception):
 
 
 def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes]:
-    """Unreadable, with a sentence, when the file cannot be read at all; Torn where it is cut off or damaged."""
+    """Raises Unreadable with a sentence when the file cannot be read, TornFile where it is cut off or damaged."""
     try:
         with open_regular(file) as packed:
             try:
@@ -45,7 +45,7 @@ def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[
 
 
 def open_regular(file: Path | str) -> BinaryIO:
-    """Opened, without waiting for somebody to write where it is a pipe. Unreadable, or OSError."""
+    """Opened, without waiting for somebody to write where it is a pipe. Raises Unreadable or OSError."""
     try:
         found = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError as error:  # a null byte in the name

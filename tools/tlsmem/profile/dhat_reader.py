@@ -75,7 +75,7 @@ class DhatEnd:
 
 
 def read_end(file: Path | str) -> DhatEnd:
-    """Unreadable, with a sentence, when the file is not there, foreign, of another version or mode, or cut off."""
+    """Raises Unreadable with a sentence when the file is not there, foreign, of another version or mode, or cut off."""
     points = parsed(read_whole(file), file).pps
     return DhatEnd(sum(point.eb for point in points), sum(point.ebk for point in points))
 
@@ -83,7 +83,7 @@ def read_end(file: Path | str) -> DhatEnd:
 def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     """Moments: of one JSON its peak and its end; of a zip the end of each member's run, and the peak of the last.
 
-    What was allocated is that of the last. Unreadable, with a sentence, as `end` has it."""
+    What was allocated is that of the last. Raises Unreadable with a sentence, as read_end does."""
     points = Points()
     ends = {}
     for name, content in contents(file, progress):

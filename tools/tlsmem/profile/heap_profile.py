@@ -65,7 +65,7 @@ class CallstackTree:
         return tuple(frame for place in self.walk(stack) for frame in self.places[place])
 
     def owned_stack(self, stack: int, known: Owner) -> int:
-        """This stack, as the owner's whom its tool knows. ValueError when its frames tell of another one.
+        """This stack, as the owner's whom its tool knows. Raises ValueError when its frames tell of another one.
 
         Where they tell nobody's, a stack of two owners has a number for each."""
         told = self.owner(stack)
@@ -125,7 +125,7 @@ class Profile:
         return None
 
     def moment(self, name: str) -> Moment:
-        """ValueError with a sentence that names those that there are."""
+        """Raises ValueError with a sentence that names those that there are."""
         if name not in self.moments:
             raise ValueError(f"{self.file}: no moment {name}; it has {', '.join(self.moments) or 'none'}")
         return self.moments[name]

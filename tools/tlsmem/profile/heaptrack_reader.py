@@ -32,7 +32,7 @@ NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
 
 def read_profile(file: Path | str, progress: Progress | None = None, mark: str = MARK) -> Profile:
     """Moments are `mark 1`, ... (just before the mark's own block is allocated), PEAK and END. A file that is torn is
-    read as far as it goes, with a warning. Unreadable, with a sentence, when it is foreign, unsound, or empty."""
+    read as far as it goes, with a warning. Raises Unreadable with a sentence when it is foreign, unsound, or empty."""
     keep_freed_memory()
     tables = HeaptrackTables(mark)
     try:

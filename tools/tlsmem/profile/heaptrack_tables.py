@@ -52,7 +52,7 @@ class HeaptrackTables:
         self.entries = {b"v ": self.read_version, b"# ": self.read_comment, b"": self.read_empty}
 
     def take(self, content: bytes) -> None:
-        """Read whole lines. Unreadable, with the number of the line, when one is none of heaptrack's, or an event
+        """Read whole lines. Raises Unreadable with the number of the line when one is none of heaptrack's, or an event
         cannot be."""
         at = 0
         while at < len(content) and self.in_header:
@@ -68,7 +68,7 @@ class HeaptrackTables:
     def is_complete(self) -> bool:
         """Whether the lines are there that heaptrack_interpret writes last: it, or a compressor, may have been killed.
 
-        Unreadable when they say that something before them is missing."""
+        Raises Unreadable when they say that something before them is missing."""
         found = {b"strings": len(self.strings) - 1, b"ips": len(self.places) - 1}
         for table, count in self.announced.items():
             if found[table] != count:

@@ -33,7 +33,7 @@ class Snapshot(NamedTuple):
 def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     """Moments are `snapshot K`, of those that have call stacks, and the peak. Where the file is cut off, those before.
 
-    Unreadable, with a sentence, when the file is not there, foreign, damaged, or has no call stacks."""
+    Raises Unreadable with a sentence when the file is not there, foreign, damaged, or has no call stacks."""
     reader = MassifReader(file, progress)
     found = Profile("massif", str(file), "", reader.trees.stacks, {})
     held = cache(lambda size: LiveHeap(size, None))
@@ -84,7 +84,7 @@ class MassifReader:
         self.header: dict[str, str] = {}
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """In order. Cut, when the file ends within one; that a later one is missing cannot be seen."""
+        """In order. Raises CutOff when the file ends within one; that a later one is missing cannot be seen."""
         try:
             for name in HEADER:
                 self.header[name] = self.lines.expect(f"{name}:".encode()).decode(errors="replace").strip()

@@ -28,7 +28,7 @@ class LineReader:
         self.iterator = self.split(chunks)
 
     def split(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Cut, when the last line has no end or the file cannot be unpacked to its end."""
+        """Raises CutOff when the last line has no end or the file cannot be unpacked to its end."""
         rest, torn = b"", False
         try:
             for chunk in chunks:
@@ -119,14 +119,14 @@ class CallTrees:
 
 
 def callers(count: bytes) -> int:
-    """Of `nCALLERS:`. ValueError when it is something else."""
+    """Of `nCALLERS:`. Raises ValueError when it is something else."""
     if not (count.startswith(b"n") and count.endswith(b":")):
         raise ValueError
     return parse_number(count[1:-1])
 
 
 def parse_number(digits: bytes) -> int:
-    """ValueError when it is no number of 64 bits."""
+    """Raises ValueError when it is no number of 64 bits."""
     if not digits.isdigit() or len(digits) > DIGITS:
         raise ValueError
     return int(digits)

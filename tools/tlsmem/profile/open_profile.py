@@ -29,7 +29,7 @@ def open_profile(
 ) -> Profile:
     """Of a recording: its largest sites run, of one suite and stack.
 
-    With the record beside it, moments have the names of their phases. Unreadable, with a sentence, else."""
+    With the record beside it, moments have the names of their phases. Raises Unreadable with a sentence otherwise."""
     file = Path(file)
     if not file.exists():
         from tlsmem.schema import recording_files
@@ -93,7 +93,7 @@ def read_heaptrack(file: Path, progress: Progress | None) -> Profile:
 
 
 def read_beginning(file: Path) -> bytes:
-    """Unpacked. Unreadable, with a sentence, when the file cannot be read; a pipe would never end."""
+    """Unpacked. Raises Unreadable with a sentence when the file cannot be read; a pipe would never end."""
     if file.is_dir():
         raise Unreadable(f"{file}: a directory, not a heap profile; {FORMS}")
     start = b""

@@ -52,7 +52,7 @@ class ProfileRecord(Model):
 
 
 def load(file: Path | str) -> ProfileRecord:
-    """Unreadable, with a sentence, when there is none or it is no record of a profile."""
+    """Raises Unreadable with a sentence when there is none or it is no record of a profile."""
     try:
         with open_regular(file) as content:
             text = content.read()
@@ -65,7 +65,7 @@ def load(file: Path | str) -> ProfileRecord:
 
 
 def load_record_beside(file: Path | str) -> ProfileRecord | None:
-    """Of a profile; None where there is none. Unreadable, with a sentence, when it is another profile's."""
+    """Of a profile; None where there is none. Raises Unreadable with a sentence when it is another profile's."""
     file = Path(file)
     place = file.with_suffix(".json")
     if place == file or not place.exists():
@@ -79,7 +79,7 @@ def load_record_beside(file: Path | str) -> ProfileRecord | None:
 
 
 def sha256(file: Path | str) -> str:
-    """Unreadable, with a sentence, when the file cannot be read."""
+    """Raises Unreadable with a sentence when the file cannot be read."""
     try:
         with open_regular(file) as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
@@ -90,7 +90,7 @@ def sha256(file: Path | str) -> str:
 def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
     """At `place` (X.heaptrack.json), with `profile` as `record.file` beside it; replaces what was there.
 
-    Both are whole before either takes its name, the profile first. OSError when they cannot be written."""
+    Both are whole before either takes its name, the profile first. Raises OSError when they cannot be written."""
     with ExitStack() as made:  # which is left in reverse order
         write(made.enter_context(Replacement(place)), io.BytesIO(record.to_json().encode()))
         if profile and record.file:
@@ -99,7 +99,7 @@ def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
 
 
 def replace_file(place: Path, file: Path) -> None:
-    """By a copy of `file`, whole or not at all. OSError when it cannot be written."""
+    """By a copy of `file`, whole or not at all. Raises OSError when it cannot be written."""
     with open(file, "rb") as content, Replacement(place) as made:
         write(made, content)
 

@@ -29,7 +29,7 @@ BlocksByPhase = Mapping[str, Sequence[LiveBlocks | TemporaryBlocks]]
 def profile_from_record(record: Record, process: Process | None = None) -> Profile:
     """Of one process, or of both ends of the pair: where each has a process of its own, their phases are joined.
 
-    Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
+    Bytes are those of one session of each role. Raises Unreadable with a sentence when it is no sites run."""
     check_sites_run(record)
     digest = record.bulk_digest()
     if digest is None:
@@ -43,7 +43,7 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
 def allocations_from_record(record: Record) -> Profile:
     """Return what one pair had allocated up to the end of each phase, freed or not; otherwise as profile_from_record.
 
-    Raises Unreadable, with half a sentence, when the record has the call stacks of live blocks only."""
+    Raises Unreadable with half a sentence when the record has the call stacks of live blocks only."""
     check_sites_run(record)
     allocated: dict[str, list[LiveBlocks | TemporaryBlocks]] = {}
     so_far: list[LiveBlocks | TemporaryBlocks] = []
@@ -58,7 +58,7 @@ def allocations_from_record(record: Record) -> Profile:
 
 
 def check_sites_run(record: Record) -> None:
-    """Raise Unreadable, with a sentence, when it is no sites run that was measured."""
+    """Raise Unreadable with a sentence when it is no sites run that was measured."""
     if not record.has_sites or record.status != "measured":
         raise Unreadable(
             f"{record.describe()} is no sites run that was measured: it is {record.meter}, {record.status}"
@@ -66,12 +66,12 @@ def check_sites_run(record: Record) -> None:
 
 
 def read_profile(record: Record, process: Process | None) -> Profile:
-    """Unreadable, with a sentence, when the owner that its frames tell is not the one that the meter knew."""
+    """Raises Unreadable with a sentence when the owner that its frames tell is not the one that the meter knew."""
     return build_profile(record, by_phase(record, process))
 
 
 def build_profile(record: Record, blocks: BlocksByPhase) -> Profile:
-    """Return the profile with these blocks as what is live at the moments. Unreadable as of read_profile."""
+    """Return the profile with these blocks as what is live at the moments. Raises Unreadable as of read_profile."""
     sites = record.sites
     assert sites
     stacks = CallstackTree()

@@ -74,7 +74,7 @@ def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> 
 
 
 def run(given: argparse.Namespace) -> None:
-    """ValueError and OSError with a sentence."""
+    """Raises ValueError or OSError with a sentence."""
     output = resolve_output(given)
     named = given.recording
     profile_output.check_outputs([str(output)] if given.format not in FOLDERS else [], map(str, named))
@@ -119,7 +119,7 @@ def find_committed() -> list[Path] | None:
 
 
 def resolve_output(given: argparse.Namespace) -> Path:
-    """ValueError with a sentence for what cannot be."""
+    """Raises ValueError with a sentence for what cannot be."""
     output = given.output or OUTPUTS[given.format]
     if given.table and given.format not in FILE_FORMATS:
         raise ValueError(f"--table is of text: --format {' or '.join(FILE_FORMATS)}")

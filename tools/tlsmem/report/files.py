@@ -35,7 +35,7 @@ def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:
 
 
 def tables(sections: Sequence[Section], names: Sequence[str] | None) -> list[Table]:
-    """Of these names, or all. ValueError with a sentence for a name that there is not."""
+    """Of these names, or all. Raises ValueError with a sentence for a name that there is not."""
     there = {shown.table.name: shown.table for section in sections for shown in section.tables}
     for name in names or ():
         if name not in there:

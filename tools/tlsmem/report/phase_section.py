@@ -119,7 +119,7 @@ def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
 def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
     """Pack the figures, with as many of the wanted trees as fit; once for the same figures, records and code.
 
-    ValueError when figures alone do not fit."""
+    Raises ValueError when figures alone do not fit."""
     make = partial(fit_trees, recordings, found, wanted, room)
     runs = [run for at in wanted if (run := found[at].run)]
     digests = [digest for run in runs if (digest := run.bulk_digest())]
@@ -130,7 +130,7 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
 
 
 def fit_trees(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
-    """Pack them, by leaving out the last trees. ValueError when figures alone do not fit."""
+    """Pack them, by leaving out the last trees. Raises ValueError when figures alone do not fit."""
     trees = {at: pair_tree(found[at]) for at in wanted}
     while len(text := flame_trees.pack_json(page_data(recordings, found, trees))) > room:
         if not trees:

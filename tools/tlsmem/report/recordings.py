@@ -50,7 +50,8 @@ def select_with_runs(recordings: Iterable[Recording], runs: Iterable[Record]) ->
 
 
 def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
-    """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
+    """Path to its runs; each is read once, however often it is named. Raises ValueError with a sentence that names
+    it."""
     return {path_from_root(path): read_records(path) for path in dict.fromkeys(map(resolve, paths))}
 
 
@@ -87,7 +88,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 def load_silently(path: Path) -> list[Record]:
-    """Return the runs of a recording. ValueError with a sentence that names it."""
+    """Return the runs of a recording. Raises ValueError with a sentence that names it."""
     try:
         files = recording_files.list_files(path) if path.is_dir() else ()
         found = [run for file in files for run in plan_recordings.load_file(file)]
@@ -146,7 +147,7 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
     A recording is kept for a campaign, or for runs of OF_EACH_STACK that no newer one has.
 
     `data` has the recordings of the repository, `local` the user's own, the newest of which is always read.
-    ValueError with a sentence when there is none at all."""
+    Raises ValueError with a sentence when there is none at all."""
     wanted = {name: runs_of_campaign(name) for name in (*NEEDED, *NEEDED_AT_ANY_N)}
     kept: dict[str, list[Record]] = {}
     known: set[Run] = set()

@@ -108,7 +108,7 @@ def process_of(name: str) -> int | None:
 
 
 def parse(content: bytes) -> Page:
-    """Foreign when it is something else."""
+    """Raises NotHeapPage when it is something else."""
     if len(content) != PAGE_BYTES:
         raise NotHeapPage(f"{len(content)} bytes, a page has {PAGE_BYTES}")
     magic, pid, phase = HEAD.unpack_from(content)
@@ -134,7 +134,7 @@ class OpenPage:
     exact when the process is at rest or has ended."""
 
     def __init__(self, pid: int, path: Path | None = None) -> None:
-        """OSError when it is not there or not ours to read; Foreign when it is something else."""
+        """Raises OSError when it is not there or not ours to read, NotHeapPage when it is something else."""
         self.pid = pid
         self.descriptor = os.open(path or page_path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -145,7 +145,7 @@ class OpenPage:
             raise
 
     def read(self) -> Page:
-        """OSError or Foreign too: others may write there."""
+        """Raises OSError or NotHeapPage too: others may write there."""
         page = parse(os.pread(self.descriptor, PAGE_BYTES + 1, 0))
         if page.pid != self.pid:
             raise NotHeapPage("it says to be another process's")

@@ -82,7 +82,7 @@ async def hold_unchanged(setting: Path = THP) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def enable_always(setting: Path = THP) -> AsyncIterator[None]:
-    """Nothing is changed where it is unavailable. NotPutBack when the host is left with it."""
+    """Nothing is changed where it is unavailable. Raises NotRestored when the host is left with it."""
     if unavailable_reason(setting):
         yield
         return

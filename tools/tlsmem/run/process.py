@@ -138,7 +138,7 @@ async def start_process(
     """`argv` in the root of the repository, with no environment but `variables` and no descriptors but `inherited`.
 
     However the block is left, also when cancelled, the process is gone afterwards, and so are the pages of its heap
-    meter. A child that left its group (setsid) is on its own. OSError when it cannot be started."""
+    meter. A child that left its group (setsid) is on its own. Raises OSError when it cannot be started."""
     with Output() as stdout, Output() as stderr:
         made = await asyncio.create_subprocess_exec(
             *argv,

@@ -92,7 +92,7 @@ class ProgramList:
     """The file that the programs of one command write to."""
 
     def __init__(self) -> None:
-        """OSError when there is no room for it."""
+        """Raises OSError when there is no room for it."""
         stale_files.remove_stale(heap_page.PAGES_FOLDER, PREFIX)
         self.path, self.lock = stale_files.make_locked(make_file)
         try:

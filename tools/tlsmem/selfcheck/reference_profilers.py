@@ -81,7 +81,7 @@ DLERROR_RUN = "_dlerror_run"  # glibc's: allocates the record, and calls what al
 
 
 def check_ready(meter: Path) -> None:
-    """Failed when a profiler or a library is not there, before anything is run."""
+    """Raises CaptureFailed when a profiler or a library is not there, before anything is run."""
     for tool in ("massif", "heaptrack"):
         profilers.PROFILERS[tool].version()
     for library in (MARKS, meter):

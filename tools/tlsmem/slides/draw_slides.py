@@ -47,7 +47,8 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
 
 
 def find_recordings(given: Path) -> list[Path]:
-    """Return a recording, or those in a directory such as data/, the newest first. ValueError where there is none."""
+    """Return a recording, or those in a directory such as data/, the newest first. Raises ValueError where there is
+    none."""
     found = [given] if is_recording(given) else sorted(filter(is_recording, given.glob("20*/")), reverse=True)
     if not found:
         raise ValueError("no recordings in this directory; the committed ones are in data/")

@@ -45,7 +45,7 @@ def find_release(stack: str, among: Sequence[Path]) -> Release | None:
 
 
 def find_releases(among: Sequence[Path]) -> list[Release]:
-    """Return the releases in order. ValueError where 3.1.4 or 3.2.0 is not recorded."""
+    """Return the releases in order. Raises ValueError where 3.1.4 or 3.2.0 is not recorded."""
     there = dict.fromkeys(stack for path in among for stack in recordings.stacks(path))
     stacks = group_by_library(there).get("openssl", [])
     found = [release for stack in stacks if (release := find_release(stack, among))]

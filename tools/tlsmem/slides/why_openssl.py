@@ -75,7 +75,8 @@ def list_parts(parts: Parts, named: Sequence[str]) -> list[tuple[BucketStyle, fl
 
 
 def draw(among: Sequence[Path]) -> Figure:
-    """Draw the newest release of each library whose buckets are known. ValueError where OpenSSL has no call stacks."""
+    """Draw the newest release of each library whose buckets are known. Raises ValueError where OpenSSL has no call
+    stacks."""
     newest = newest_releases(stack for path in among for stack in recordings.stacks(path))
     runs = {stack: run for stack in newest.values() if (run := find_run(stack, among))}
     found = {stack: parts for stack, run in runs.items() if is_explained(parts := parts_of_session(run))}

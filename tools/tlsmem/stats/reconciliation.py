@@ -54,7 +54,7 @@ class Reconciliation:
 def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Reconciliation]:
     """The accounts of a sites run, beside two heap runs of the same stack in the same setting (small, large).
 
-    All of one process. ValueError with a sentence when a phase is missing."""
+    All of one process. Raises ValueError with a sentence when a phase is missing."""
     before = session_cost.phase_of(run, BEFORE)
     phases = [phase for phase in session_cost.phases_of(run) if is_reconciled(run, phase.phase)]
     alone = heap and remove_tables(heap)

@@ -14,7 +14,7 @@ Names = Sequence[str] | None
 
 
 def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = None) -> Iterator[Profile]:
-    """Of recordings the largest sites run of each stack. ValueError and Unreadable with a sentence."""
+    """Of recordings the largest sites run of each stack. Raises ValueError or Unreadable with a sentence."""
     for name in paths:
         path = find_recording(name)
         if not path:

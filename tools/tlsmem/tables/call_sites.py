@@ -36,7 +36,7 @@ PhaseSite = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by wh
 
 
 def live_by_site(run: Record, role: str, phase: str = AT) -> tuple[Counter[PhaseSite], Counter[PhaseSite]]:
-    """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
+    """Bytes and blocks by site. Raises ValueError with a sentence when the phase is missing."""
     stacks, sizes, blocks = CallstackTree(), Counter[PhaseSite](), Counter[PhaseSite]()
     recorded, sites = run.sites, session_cost.phase_of(run, phase).sites
     assert recorded and sites  # a measured sites run has them

@@ -71,7 +71,7 @@ def build(
     """The tables of these names; without names all that have rows, the memory model only where windows differ. The
     peaks of these N, or of all.
 
-    ValueError when one that was asked for has no rows."""
+    Raises ValueError when one that was asked for has no rows."""
     makers = MAKERS | {"peaks": lambda chosen: peak_table(chosen, sessions)}
     made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
     for table in made:

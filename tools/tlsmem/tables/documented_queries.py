@@ -38,7 +38,8 @@ def query_cell(value: object) -> Cell:
 
 
 def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
-    """The page with what its queries find now. ValueError with a sentence when there are none, or one cannot be run."""
+    """The page with what its queries find now. Raises ValueError with a sentence when there are none, or one cannot be
+    run."""
 
     def renewed(block: re.Match[str]) -> str:
         first = block["text"].strip().partition("\n")[0]

@@ -22,7 +22,7 @@ def markdown(sentences: list[str]) -> str:
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """ValueError and OSError with a sentence."""
+    """Raises ValueError or OSError with a sentence."""
     found = list(bucket_sources.load_profiles(given.recording, given.stack, given.suite))
     for profile in found:
         if profile.run is None:

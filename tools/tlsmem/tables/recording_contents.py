@@ -37,7 +37,7 @@ class RecordingContents:
         return [said for kind in (self.memory, self.timed) if kind for said in kind.left_out]
 
     def tables(self, names: Sequence[str] | None, sessions: Sequence[int] | None) -> list[Table]:
-        """ValueError when one that was asked for has no rows."""
+        """Raises ValueError when one that was asked for has no rows."""
         wanted = names or []
         ours = [name for name in wanted if name in NEEDS and (self.memory or name not in TIMED_NEEDS)]
         others = [name for name in wanted if name in SCENARIO_NEEDS]
@@ -60,7 +60,7 @@ def require_runs(kind: Runs | None, names: Sequence[str], needs: dict[str, str])
 
 
 def select(records: Iterable[Record], asked: Asked) -> RecordingContents:
-    """What is asked for may be of one kind only. ValueError where there is none of it at all."""
+    """What is asked for may be of one kind only. Raises ValueError where there is none of it at all."""
     records = list(records)
     for name, names in asked.items():
         choose_values(names, map(ASPECTS[name][1], records), ASPECTS[name][0])

@@ -18,7 +18,8 @@ from tlsmem.tables.table import Table
 
 
 def load_recording(recording: Path, where: str) -> list[Record]:
-    """All runs. ValueError when there is no such recording, with where one comes from and the names there are."""
+    """All runs. Raises ValueError when there is no such recording, with where one comes from and the names there
+    are."""
     found = recording_files.find_recording(recording)
     if not found:
         raise ValueError(f"no such recording; {where}{recording_files.name_recordings(recording)}")
@@ -26,7 +27,7 @@ def load_recording(recording: Path, where: str) -> list[Record]:
 
 
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
-    """Into the page that was named, else on stdout. ValueError and OSError with a sentence."""
+    """Into the page that was named, else on stdout. Raises ValueError or OSError with a sentence."""
     if given.into:
         markdown_embedding.replace_block(given.into, given, asked, render.format_tables(made, choices.MARKDOWN))
     else:

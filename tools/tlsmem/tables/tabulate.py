@@ -32,7 +32,7 @@ def too_little(found: RecordingContents) -> list[str]:
 
 
 def select_process_rows(made: Sequence[tables.Table], process: str) -> list[tables.Table]:
-    """The rows of this process, of the tables that tell processes apart. ValueError when there is none."""
+    """The rows of this process, of the tables that tell processes apart. Raises ValueError when there is none."""
     told = [table for table in made if any(column.key == "process" for column in table.columns)]
     found = [table for table in (tables.select_rows(one, "process", process) for one in told) if table.rows]
     if not found:
@@ -55,7 +55,7 @@ def command_for_all_rows(argv: Sequence[str]) -> str:
 
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """ValueError and OSError with a sentence."""
+    """Raises ValueError or OSError with a sentence."""
     loaded = table_command.load_recording(arguments.recording, "recordings are directories under data/")
     if not loaded:
         raise ValueError("the recording is empty")

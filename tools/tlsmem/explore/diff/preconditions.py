@@ -20,8 +20,8 @@ ASPECTS: dict[str, Callable[[Record], str]] = {
 
 
 def default_moment(old: Profile, new: Profile, force: bool = False) -> str:
-    """`established`, which is the same point of every connection and holds for as long as it is idle; the peak may
-    lie in another phase of each, and is told where phases are not known. ValueError when no moment is in both."""
+    """`established`, which is the same point of every connection and holds for as long as it is idle; the peak may lie
+    in another phase of each, and is told where phases are not known. Raises ValueError when no moment is in both."""
     for name in USUAL:
         if name in old.moments and name in new.moments:
             return name
@@ -34,7 +34,7 @@ def default_moment(old: Profile, new: Profile, force: bool = False) -> str:
 
 
 def nearest_moment(profile: Profile, name: str) -> str:
-    """The moment of this name, or what stands for it. ValueError when there is none at all."""
+    """The moment of this name, or what stands for it. Raises ValueError when there is none at all."""
     there = (other for other in (name, *USUAL, *reversed(profile.moments)) if other in profile.moments)
     return profile.moment(next(there, name)).name
 

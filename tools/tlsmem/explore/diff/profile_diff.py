@@ -74,7 +74,7 @@ class Diff:
     def select(self, part: Part | None = None, wanted: Pattern = None) -> "Diff":
         """The rows of one part, or of all, that have a frame whose function, file or module the pattern finds.
 
-        ValueError with a sentence when the search takes too long."""
+        Raises ValueError with a sentence when the search takes too long."""
         rows = [row for row in self.rows if part in (None, row.part)]
         if wanted is not None:
             with regex_timeout.limit_search_time(wanted):
@@ -102,7 +102,8 @@ class Diff:
 def compare(old: Profile, new: Profile, moment: str | None = None, force: bool = False) -> Diff:
     """The diff at a moment, by default at one that both have.
 
-    ValueError with a sentence when the runs differ in anything but the stack; with `force` the diff lists what."""
+    Raises ValueError with a sentence when the runs differ in anything but the stack; with `force` the diff lists
+    what."""
     chosen = moment or preconditions.default_moment(old, new, force)
     if chosen not in {**old.moments, **new.moments}:
         new.moment(chosen)  # raises, with a sentence

@@ -23,7 +23,7 @@ class Numbering(dict):
 
 
 def fit_tree_json(tree: CallTree, room: int) -> str:
-    """The tree's JSON, in at most `room` characters. ValueError when not even its first level fits."""
+    """The tree's JSON, in at most `room` characters. Raises ValueError when not even its first level fits."""
     totals = tree.totals()
     largest = [max(bytes_.values(), default=0) for bytes_ in totals]
     order = sorted(range(len(totals)), key=lambda node: (tree.callers[node] != 0, -largest[node], node))

@@ -37,7 +37,7 @@ def scripts() -> Scripts:
 
 
 def libraries() -> Scripts:
-    """What any page with flamegraphs needs. BuildFailed with a sentence when they cannot be fetched."""
+    """What any page with flamegraphs needs. Raises BuildFailed with a sentence when they cannot be fetched."""
     fetch()
     folders = {FETCHED / "node_modules" / name: file for name, file in LIBRARIES.items()}
     theirs = [(folder / file).read_text(encoding="utf-8").strip() for folder, file in folders.items()]

@@ -26,7 +26,8 @@ COLUMN = {owner: column for column, owners in COLUMNS.items() for owner in owner
 def page(
     profile: Profile, moment: str | None = None, owner: Owner | None = None, wanted: profile_selection.Pattern = None
 ) -> str:
-    """Of the stacks that the pattern finds; opens at this moment, with this owner. ValueError with a sentence."""
+    """Of the stacks that the pattern finds; opens at this moment, with this owner. Raises ValueError with a
+    sentence."""
     opens = profile_selection.select_moment(profile, moment).name
     stacks = {stack: None for moment in profile.moments.values() for stack in moment.live}
     found = profile_selection.filter_stacks(profile.stacks, stacks, wanted)

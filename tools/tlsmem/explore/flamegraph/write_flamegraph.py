@@ -30,8 +30,8 @@ def write(
     owner: Owner | None = None,
     pattern: profile_selection.Pattern = None,
 ) -> None:
-    """ValueError with a sentence for another suffix, an unknown moment, a pattern that finds nothing; Failed without
-    cargo or npm; OSError with the file's name."""
+    """Raises ValueError with a sentence for another suffix, an unknown moment, a pattern that finds nothing;
+    BuildFailed without cargo or npm; OSError with the file's name."""
     if flamegraph_suffix(file) == ".html":
         picture = profile_page.page(profile, moment, owner, pattern)
     else:

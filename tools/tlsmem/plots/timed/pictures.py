@@ -151,7 +151,8 @@ NOTHING = "no timed run was measured, so there is nothing to draw; tabulate.py s
 
 
 def draw(records: Sequence[Record], directory: Path) -> list[Path]:
-    """PNG and SVG of each picture that these runs have; the files written. ValueError and OSError with a sentence."""
+    """PNG and SVG of each picture that these runs have; the files written. Raises ValueError and OSError with a
+    sentence."""
     return draw_selected(select(records), directory)
 
 

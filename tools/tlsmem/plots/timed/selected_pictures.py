@@ -14,7 +14,7 @@ from tlsmem.tables import table_command
 
 def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[Record]:
     """Of the stacks and suites that were asked for, in that order; a suite brings its resumed handshakes along.
-    ValueError with a sentence when one has no runs."""
+    Raises ValueError with a sentence when one has no runs."""
     records = [one for one in records if is_timed(one)]
     if not records:
         raise ValueError(

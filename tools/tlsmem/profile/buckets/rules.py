@@ -32,7 +32,7 @@ def pattern(alternatives: Sequence[str]) -> re.Pattern[str] | None:
 
 @cache
 def read_tables() -> dict:
-    """ValueError with a sentence."""
+    """Raises ValueError with a sentence."""
     return definitions.bucket_tables()
 
 

@@ -30,7 +30,8 @@ LEVEL = 9
 
 
 async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
-    """Into `file`, by zstd. Failed, with a sentence about `about`, when it comes to none within the limit."""
+    """Into `file`, by zstd. Raises CaptureFailed with a sentence about `about` when it comes to none within the
+    limit."""
     try:
         async with asyncio.timeout(limit_s), run_interpreter() as process:
             feeding = asyncio.create_task(feed(process.stdin, raw))
@@ -80,7 +81,7 @@ def broken_pipes() -> Iterator[None]:
 
 
 async def feed(to: asyncio.StreamWriter, raw: Path) -> None:
-    """Torn where the recording is. An interpreter that is gone is told by its status."""
+    """Raises TornFile where the recording is cut off or damaged. An interpreter that is gone is told by its status."""
     with contextlib.closing(to), contextlib.suppress(ConnectionError):
         for chunk in read_chunks(raw):
             to.write(chunk)

@@ -138,7 +138,7 @@ def parse_frames(text: str) -> dict[str, int]:
 
 
 def instructions_per_round(part: PartName, few: CallgrindRun, many: CallgrindRun) -> float:
-    """Of one round. Failed when the frame is not there, which every round goes through."""
+    """Of one round. Raises CaptureFailed when the frame is not there, which every round goes through."""
     name, *others = FRAMES[part]
     if name not in many.frames:
         raise CaptureFailed(f"under callgrind: no function {name} of the core's was called; is the harness stripped?")

@@ -22,8 +22,8 @@ class Part(NamedTuple):
 def merge_snapshots(whole: Path, phases: list[Path], to: BufferedIOBase, root: Path) -> None:
     """Into `to`: the header of `whole`, all snapshots of `phases` and the peak of `whole`, numbered in order of time.
 
-    Places below `root` are written relative to it. Unreadable, with a sentence, when a part is not as massif writes it.
-    """
+    Places below `root` are written relative to it. Raises Unreadable with a sentence when a part is not as massif
+    writes it."""
     header, snapshots = read(whole)
     peak = next((part for part in snapshots if part.kind == "peak"), None)
     if peak is None:
@@ -42,7 +42,7 @@ def only(file: Path) -> Part:
 
 
 def read(file: Path) -> tuple[list[bytes], list[Part]]:
-    """The lines of the header, and the snapshots. Unreadable, with a sentence, as massif_file has it."""
+    """The lines of the header, and the snapshots. Raises Unreadable with a sentence, as merge_snapshots does."""
     reader, found, begin = MassifReader(file), [], len(HEADER)
     lines = reader.lines.keep()
     for snapshot in reader.snapshots():

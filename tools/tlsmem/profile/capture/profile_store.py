@@ -66,7 +66,7 @@ class ProfilePlace:
 
 
 def profile_place(recording: Path, subject: Subject) -> ProfilePlace:
-    """Failed when nothing can be kept there."""
+    """Raises CaptureFailed when nothing can be kept there."""
     folder, run = recording / "profiles", subject.run
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def load_kept(place: ProfilePlace, subject: Subject) -> ProfileRecord | None:
 
 
 def capture_profile(place: ProfilePlace, subject: Subject, cpus: list[int]) -> tuple[ProfileRecord, Profile]:
-    """Makes the runs, and keeps what they come to. Failed, with a sentence, when that is no profile."""
+    """Makes the runs, and keeps what they come to. Raises CaptureFailed with a sentence when that is no profile."""
     remove_scratch()
     with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}.{os.getpid()}.") as name, full_disks(place):
         folder = Path(name)
@@ -144,7 +144,7 @@ def recorded(place: ProfilePlace, subject: Subject, found: Capture) -> ProfileRe
 
 
 def check_phases(profile: Profile, found: Capture) -> Profile:
-    """Failed unless it has a moment for every phase."""
+    """Raises CaptureFailed unless it has a moment for every phase."""
     missing = [phase for phase in found.made.phases if phase not in profile.moments]
     if missing:
         said = "; ".join(profile.warnings)

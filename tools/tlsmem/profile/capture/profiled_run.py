@@ -84,7 +84,7 @@ async def under(subject: Subject, folder: Path, words: list[str], phases: list[s
 async def run_and_check(
     subject: Subject, words: list[str], command: list[str], variables: dict[str, str], phases: list[str] | None = None
 ) -> ProfiledRun:
-    """Failed, with a sentence, when it is no measurement of what was asked for, or not in these phases."""
+    """Raises CaptureFailed with a sentence when it is no measurement of what was asked for, or not in these phases."""
     outcome = await measure_run(subject, words, command, variables, phases)
     if not phases:
         check_request(subject, outcome)
@@ -94,7 +94,7 @@ async def run_and_check(
 async def measure_run(
     subject: Subject, words: list[str], command: list[str], variables: dict[str, str], phases: list[str] | None = None
 ) -> Outcome:
-    """Failed, with a sentence, when it did not go to its end, or to that of the last of `phases`."""
+    """Raises CaptureFailed with a sentence when it did not go to its end, or to that of the last of `phases`."""
     begun = harness.utc_now()
     ended = await run_to_exit(command, variables, subject.limit_s)
     outcome = judge(ended, words, begun)
@@ -110,7 +110,7 @@ async def measure_run(
 
 
 def check_request(subject: Subject, outcome: Outcome) -> None:
-    """Failed, with a sentence, when what was measured is not what was asked for."""
+    """Raises CaptureFailed with a sentence when what was measured is not what was asked for."""
     if wrong := find_difference(outcome, subject.run, subject.suite, subject.provenance.machine.thp_host):
         raise CaptureFailed(f"{subject}: {wrong}")
 

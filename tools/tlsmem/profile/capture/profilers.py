@@ -33,7 +33,7 @@ class Profiler:
     oldest: tuple[int, int]
 
     def version(self) -> str:
-        """Of the installed one. Failed when there is none, or it is too old."""
+        """Of the installed one. Raises CaptureFailed when there is none, or it is too old."""
         if not shutil.which(self.package):
             raise CaptureFailed(
                 f"{self.package}: it is not installed; install it with: sudo apt-get install -y {self.package}"
@@ -79,7 +79,7 @@ def no_aslr_command() -> tuple[str, ...]:
 
 
 def find_interpreter() -> Path:
-    """heaptrack's, which has no command of its own before 1.6. Failed when it is not there."""
+    """heaptrack's, which has no command of its own before 1.6. Raises CaptureFailed when it is not there."""
     heaptrack = Path(shutil.which("heaptrack") or "heaptrack").resolve()
     try:
         told = LIBEXEC.search(heaptrack.read_text(errors="replace"))

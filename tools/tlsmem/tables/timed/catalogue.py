@@ -48,7 +48,7 @@ MAKERS: dict[str, Callable[[TimedSelection], Table]] = {  # in the order in whic
 def build(timed: TimedSelection, names: Sequence[str] | None = None) -> list[Table]:
     """The tables of these names; without names all that have rows, side by side only what fits.
 
-    ValueError when one that was asked for has no rows."""
+    Raises ValueError when one that was asked for has no rows."""
     chosen = names or [name for name in MAKERS if name != "factor" or len(timed.stacks) <= ratios.MAX_STACKS]
     made = [MAKERS[name](timed) for name in MAKERS if name in chosen]
     for table in made:

@@ -91,7 +91,7 @@ def select_fewest_threads(timed: TimedSelection) -> TimedSelection:
 
 
 def ratio_table(timed: TimedSelection) -> Table:
-    """ValueError when that many stacks do not fit."""
+    """Raises ValueError when that many stacks do not fit."""
     timed = select_fewest_threads(timed)
     if len(timed.stacks) > MAX_STACKS:
         raise ValueError(
