@@ -183,6 +183,7 @@ class HeaptrackTables:
         """heaptrack writes arguments as they are: a line break goes on in a line of any kind, up to that of `I`."""
         if self.sites or self.in_command:
             raise ValueError  # after that any line may be an event
+        self.command_lines.clear()  # the last command counts; the limit counts the bytes of all
         self.add_to_command(rest)
         self.in_header = self.in_command = True
 
