@@ -280,6 +280,23 @@ def test_a_campaign_over_tls_is_recorded_and_no_other_certificate_gets_in(clone)
 
 
 @pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:99999", "tcp://127.0.0.1:0", f"tcp://{'a' * 64}.example:8786", "tcp://a..b:8786"]
+)
+def test_what_is_no_address_is_refused_before_anything_listens(clone, address):
+    for command in ("scheduler", "worker"):
+        refused = subprocess.run(words_of(clone, command, address), cwd=clone.root, capture_output=True, text=True)
+        assert refused.returncode == 2
+        assert "is no address of a scheduler" in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_a_certificate_of_an_impossible_name_is_a_sentence(clone):
+    words = words_of(clone, "scheduler", f"tls://127.0.0.1:{free_port()}", clone.root / ("a" * 300))
+    refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1
+    assert "File name too long" in refused.stderr and "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(
     ("address", "mode", "content", "sentence"),
     [
         ("tcp://127.0.0.1:{port}", 0o600, None, "has no TLS; write tls://"),

@@ -3,6 +3,7 @@
 Whoever can connect to it can run code as your user, on every machine of the cluster. With tls:// that is who has the
 file of `--tls`. With tcp:// it is everyone who can reach the address. It ends with Ctrl-C."""
 
+import os
 import socket
 import sys
 from ipaddress import ip_address
@@ -28,7 +29,7 @@ def main() -> None:
 
     host, port = cluster_connection.split_address(given.address)
     check_free(given.address, host, port)
-    if given.tls and not given.tls.exists():
+    if given.tls and not os.path.exists(given.tls):  # Path.exists() raises where a name is too long
         cluster_connection.make_certificate(given.tls)
         print(f"memtest: made {given.tls}; copy it to each machine of the cluster, and to no other", file=sys.stderr)
     security = cluster_connection.read_security(given.address, given.tls, "scheduler")

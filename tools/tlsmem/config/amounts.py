@@ -24,6 +24,7 @@ MOST = 10**15  # beyond it no plan has a meaning, and floats lose count
 MOST_COUNTED = 10**10  # of what is counted in a profile
 MOST_PAIRS = 100_000
 LAST_PORT = 65535
+HOST = r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?"  # a name with longer parts, or empty ones, cannot be looked up
 
 Share = Fraction | int  # of all connections, or so many
 
@@ -94,7 +95,8 @@ def parse_connections(text: str) -> int:
 
 def parse_scheduler(text: str) -> str:
     """The address of a cluster's scheduler."""
-    if not re.fullmatch(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):[0-9]{1,5}", text):
+    found = re.fullmatch(rf"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|{HOST}):([0-9]{{1,5}})", text, re.ASCII)
+    if not found or not 0 < int(found[3]) <= LAST_PORT:
         raise ArgumentTypeError(
             f"{text!r} is no address of a scheduler: write tls://HOST:PORT, or tcp://HOST:PORT without TLS"
         )
