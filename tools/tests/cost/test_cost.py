@@ -60,6 +60,8 @@ def test_the_three_costs_of_a_session_are_those_recorded(recording):
 
 def test_a_screen_fits_80_columns_and_ends_with_what_to_ask_next(recording, capsys, monkeypatch, snapshot):
     screen = re.sub(r"(?m)^Recorded .*$", "Recorded", printed(capsys, monkeypatch, recording, OPENSSL))
+    assert screen.count(f" --recording {recording}\n") == 1
+    screen = screen.replace(f" --recording {recording}", "")  # a command stays whole
     assert max(map(len, screen.splitlines())) <= 80
     assert "53,000 B" in screen and "22,000 B" in screen and "SSL_MODE_RELEASE_BUFFERS" in screen
     assert screen == snapshot
@@ -117,6 +119,36 @@ def test_the_recorded_ml_dsa_has_the_figures_of_its_own_recording(capsys, monkey
     assert [round(row["rss_in_use_bytes"]) for row in rows] == [68_289, 98_463]  # section 9 of the report
     assert {row["recording"] for row in rows} == {"data/2026-11-24-amd-epyc-p0457-post-quantum"}
     assert {row["state"] for row in rows} == {"in use, all handshakes concurrent, a process per role"}
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (["openssl@3.5.5"], ""),
+        (["openssl@3.5.5", "--suite", SUITE], ""),
+        (["openssl@3.5.5", "--suite", "tls12-rsa-aes256"], " --suite tls12-rsa-aes256"),
+        (["go@1.27.4"], " --suite tls13-rsa-aes128"),
+        (["openssl@3.5.5", "--role", "client"], " --role client"),
+    ],
+)
+def test_the_plan_that_a_screen_ends_with_is_of_its_own_suite(capsys, monkeypatch, words, end):
+    monkeypatch.setattr("sys.argv", ["cost.py", *words])
+    cost.main()
+    assert f"  tools/plan.py memory --connections 100000 --stack {words[0]}{end}\n" in capsys.readouterr().out
+
+
+def test_a_library_of_another_suite_is_shown_with_all_that_differs(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["cost.py", "go@1.27.4"])
+    cost.main()
+    shown = capsys.readouterr().out
+    assert "BearSSL 0.6, TLS 1.2, AES-256-GCM " in shown and "OpenSSL 4.0.3, AES-256-GCM " in shown
+
+
+def test_a_picture_of_two_builds_of_a_library_names_the_build_in_its_title():
+    among = recordings.find_recordings(None)
+    groups = cost_picture.find_groups(["wolfssl@5.9.4", "wolfssl+server@5.9.4"], SUITE, "server", among)
+    title = cost_picture.describe_range(groups, "server")
+    assert "in wolfSSL (default build)" in title and title.count("in wolfSSL") == 2
 
 
 def test_a_variant_of_a_suite_is_refused_with_the_suite_itself(recording, capsys, monkeypatch):

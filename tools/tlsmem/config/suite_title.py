@@ -38,8 +38,8 @@ def full_suite_title(suite: str) -> str:
 
 
 def suite_difference(suite: str, usual: str) -> str | None:
-    """Return in what the suite first differs from the usual one: `TLS 1.2`; None where it does not."""
+    """Return all in which the suite's title differs from the usual one's: `TLS 1.2`; None where it does not."""
     if suite not in definitions.suites() or usual not in definitions.suites():
         return None if suite == usual else suite
     pairs = zip(suite_title(suite).split(", "), suite_title(usual).split(", "), strict=True)
-    return next((ours for ours, theirs in pairs if ours != theirs), None)
+    return ", ".join(ours for ours, theirs in pairs if ours != theirs) or None

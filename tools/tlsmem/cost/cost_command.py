@@ -44,7 +44,7 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
         for_pages = given.into or given.format == choices.MARKDOWN
         table_command.deliver([(cost_table_for_pages if for_pages else cost_table)(found, roles)], given, parser)
         return
-    screens = [describe_stack(costs, roles, among, given.explain, given.suite) for costs in found]
+    screens = [describe_stack(costs, roles, among, given.explain, given.suite, given.recording) for costs in found]
     show(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)]))
 
 
@@ -79,6 +79,6 @@ def check_suite(suite: str) -> None:
 
 
 def show(screen: Text) -> None:
-    """Print in colour on a terminal. Lines are made for 80 columns; a longer path stays whole."""
+    """Print in colour on a terminal. Lines are made for 80 columns; a longer path or command stays whole."""
     with stdout.exit_on_write_error():
         rich.console.Console(highlight=False).print(screen, end="", soft_wrap=True)

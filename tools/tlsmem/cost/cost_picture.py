@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.libraries import newest_releases, short_titles, stack_title
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING
@@ -30,11 +30,6 @@ class Group(NamedTuple):
 
     costs: StackCosts
     sizes: dict[Cost, float]  # what is recorded
-
-    @property
-    def library(self) -> str:
-        """The library's name without a release."""
-        return libraries()[library_key(self.costs.stack)].name
 
     def title(self, suite: str) -> str:
         """The stack as people write it, and in what its suite differs from that of the picture."""
@@ -66,7 +61,9 @@ def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Seq
 def describe_range(groups: Sequence[Group], role: Role) -> str:
     """Return the finding: the cheapest and the dearest session."""
     sizes = [f"{group.sizes[RSS_IN_USE]:,.0f} B" for group in groups]
-    least, most = groups[0].library, groups[-1].library
+    ends = [groups[at].costs.stack for at in (0, -1)]
+    names = short_titles(dict.fromkeys(ends))
+    least, most = (names[stack] for stack in ends)
     title = f"A {role} session in use takes {sizes[0]} of RSS in {least}"
     return f"{title}, {sizes[-1]} in {most}" if len(groups) > 1 else title
 

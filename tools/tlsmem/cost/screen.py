@@ -1,5 +1,6 @@
 """A stack's costs on one screen of 80 columns."""
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,10 +49,15 @@ def format_bytes(figure: float | Missing) -> str:
 
 
 def describe_stack(
-    costs: StackCosts, roles: Sequence[Role], among: Sequence[Path], explain: bool, named: str | None = None
+    costs: StackCosts,
+    roles: Sequence[Role],
+    among: Sequence[Path],
+    explain: bool,
+    named: str | None,
+    recording: Sequence[Path] | None,
 ) -> Text:
     """Return the screen of one stack: its three costs, what it consists of, and how it compares; where these are not
-    recorded in the named suite, what is."""
+    recorded in the named suite, what is. `recording`: the recordings that were named."""
     screen = Text()
     screen.append(stack_title(costs.stack), style="bold")
     screen.append(f" · {suite_title(costs.suite)}" + (f" ({named})" if named else "") + "\n")
@@ -67,7 +73,7 @@ def describe_stack(
     screen.append_text(other_build_lines(costs, roles[0], among))
     screen.append_text(explain_lines(costs, roles, among, explain))
     screen.append_text(comparison_lines(costs, roles[0], among, named))
-    for line in closing_lines(costs, roles[0]):
+    for line in closing_lines(costs, roles[0], recording):
         screen.append(f"{line}\n")
     return screen
 
@@ -248,14 +254,13 @@ def compare_sizes(ours: float | None, theirs: float | None) -> str:
     return f"{theirs:,.0f} B{'' if ours is None else f'{ours / theirs:.1f}x':>6}"
 
 
-def closing_lines(costs: StackCosts, role: Role) -> Iterator[str]:
+def closing_lines(costs: StackCosts, role: Role, recording: Sequence[Path] | None) -> Iterator[str]:
     """Yield what many connections take, where the figures are from, what is missing and what to ask next."""
     in_use = costs.sizes(role).get(RSS_IN_USE)
     if in_use is not None:
         yield ""
         yield f"{MANY:,} {role} sessions in use: {MANY * in_use / GIB:.2f} GiB of RSS. What to provision:"
-        of_role = "" if role == "server" else f" --role {role}"
-        yield f"  tools/plan.py memory --connections {MANY} --stack {costs.stack}{of_role}"
+        yield f"  {plan_command(costs, role, recording)}"
     yield ""
     if costs.recording:
         yield f"Recorded {dates(costs.records)}: {recordings.display_name(costs.recording)}"
@@ -263,6 +268,14 @@ def closing_lines(costs: StackCosts, role: Role) -> Iterator[str]:
     if missing := missing_sentence(costs, role):
         yield missing
     yield "More: --explain, --role client, --suite tls12-rsa-aes256, --format json"
+
+
+def plan_command(costs: StackCosts, role: Role, recording: Sequence[Path] | None) -> str:
+    """Return the plan for sessions of this suite, from these recordings."""
+    words = ["tools/plan.py", "memory", "--connections", str(MANY), "--stack", costs.stack]
+    words += ["--role", role] * (role != "server")
+    words += ["--suite", costs.suite] * (costs.suite != SUITE)
+    return shlex.join([*words, *(word for one in recording or () for word in ("--recording", str(one)))])
 
 
 def describe_rss_runs(costs: StackCosts) -> str:

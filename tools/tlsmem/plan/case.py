@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.choices import PLAN_SUITE
+from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.assumptions import assumed_kernel_bytes
@@ -47,8 +48,7 @@ class Case(NamedTuple):
     @property
     def library(self) -> str:
         """The library as people write it, without its version."""
-        known = libraries().get(library_key(self.model.stack))
-        return known.name if known else self.model.stack
+        return library_name(self.model.stack)
 
     @property
     def mark(self) -> str:
@@ -78,6 +78,12 @@ class Case(NamedTuple):
         model = self.model
         options = model.configuration.describe_options()
         return f"{self.title} {self.role}, {suite_title(model.suite)}, {options}"
+
+    @property
+    def cost_command(self) -> str:
+        """The command that shows what a session of this stack in this suite costs."""
+        suite = "" if self.model.suite == PLAN_SUITE else f" --suite {self.model.suite}"
+        return f"tools/cost.py {self.model.stack}{suite}"
 
     @property
     def role(self) -> str:

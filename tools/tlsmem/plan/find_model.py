@@ -1,5 +1,6 @@
 """The memory model for a plan, from the newest recording that has it; a sentence where none does."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +77,7 @@ def describe_recorded(stack: str, suite: str, among: Sequence[Path]) -> str:
     if not states:
         return ""
     where = recordings.display_name(states[0].recording)
-    command = f"tools/cost.py {stack} --suite {suite} --recording {where}"
+    command = f"tools/cost.py {stack} --suite {suite} --recording {shlex.quote(where)}"
     return f". Recorded with glibc malloc: {states[0].describe()}: {command}"
 
 

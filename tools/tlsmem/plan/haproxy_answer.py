@@ -62,7 +62,7 @@ def answer_haproxy(cases: Sequence[tuple[Case, Sequence[ConnectionModel]]], size
         "",
         describe_origin(known),
         f"HAProxy {proxy.version}, TLS on {'both sides' if sides == 2 else 'one side'}.",
-        f"More: --details, --role both, --memory 32GiB; tools/cost.py {known[0].model.stack}",
+        f"More: --details, --role both, --memory 32GiB; {known[0].cost_command}",
     ]
     return Answer(
         [haproxy_headline(case, count, usual, size) for case, _, count in rows],

@@ -113,7 +113,7 @@ def describe_next(cases: Sequence[Case]) -> str:
     model = cases[0].model
     can_run = all(find_server("nginx").can_run(case.model.stack) for case in cases)
     server = " --as nginx," if can_run and not model.configuration.server else ""
-    return f"More: --details,{server} --handshaking 5%; tools/cost.py {model.stack}"
+    return f"More: --details,{server} --handshaking 5%; {cases[0].cost_command}"
 
 
 def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Table:
