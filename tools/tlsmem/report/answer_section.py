@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config.libraries import libraries, library_key, newest_releases, sort_by_library
+from tlsmem.config.libraries import libraries, library_key, library_title, newest_releases, sort_by_library
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.releases import version
 from tlsmem.config.suite_title import full_suite_title
@@ -108,10 +108,8 @@ def find_chooser_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCo
 
 def stack_choice(stack: str, newest: bool) -> dict:
     """Return a stack as the chooser names it: its library with variants, and its release."""
-    name, known = stack.partition("@")[0], libraries().get(library_key(stack))
-    variants = ", ".join(name.split("+")[1:])
-    library = f"{known.name} ({variants})" if known and variants else known.name if known else name
-    choice = {"stack": stack, "library": library, "release": version(stack), "newest": newest}
+    known = libraries().get(library_key(stack))
+    choice = {"stack": stack, "library": library_title(stack), "release": version(stack), "newest": newest}
     choice["stable"] = "-" not in version(stack)
     return choice | {"colour": known.colour if known else "#7a7a7a", "option": known.low_memory if known else None}
 
