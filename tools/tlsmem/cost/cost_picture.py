@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import newest_releases, short_titles, stack_title
+from tlsmem.config.libraries import library_name, newest_releases, short_titles, stack_title
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING
@@ -30,6 +30,11 @@ class Group(NamedTuple):
 
     costs: StackCosts
     sizes: dict[Cost, float]  # what is recorded
+
+    @property
+    def library(self) -> str:
+        """The library's name without a release, with its build where that is not the usual one."""
+        return library_name(self.costs.stack)
 
     def title(self, suite: str) -> str:
         """The stack as people write it, and in what its suite differs from that of the picture."""
