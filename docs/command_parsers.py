@@ -37,9 +37,9 @@ def rewrite_texts(parser: argparse.ArgumentParser) -> None:
 
 
 def escape(text: str) -> str:
-    """Return text as reStructuredText: its backquotes mark code, and nothing else has a meaning.
+    """Return text as reStructuredText: backquotes mark code, and all other markup is escaped.
 
-    Indented lines, `  NAME  what it is`, become a list of definitions."""
+    Indented lines, `  NAME  what it is`, become a definition list."""
     text = re.sub(r"^  (\S+) +(\S.*)$", r"\1\n  \2", text, flags=re.MULTILINE)
     text = re.sub(r"^(\S.*:)\n(?=\S+\n  \S)", r"\1\n\n", text, flags=re.MULTILINE)
     parts = re.split(r"`([^`\n]+)`", text)

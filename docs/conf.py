@@ -18,13 +18,13 @@ myst_heading_anchors = 4
 # Rows of Markdown tables in the recordings' pages are long; single words such as `rest` are no definitions.
 myst_enable_extensions = []
 exclude_patterns = ["figures"]
-smartquotes = False  # it makes a dash of the beginning of --option
+smartquotes = False  # it turns the -- of an option into a dash
 html_theme = "furo"
 html_extra_path = [str(ROOT / "build/docs-extra")]  # the report, which `make docs` writes there
 html_title = f"tls-memtest {version}"
 html_show_sphinx = False
 html_copy_source = False
-html_use_index = False  # it would be an empty page
+html_use_index = False  # the index would be empty
 suppress_warnings = ["myst.header"]  # pages of tables begin below their second heading
 
 
