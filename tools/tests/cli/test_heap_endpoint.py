@@ -173,7 +173,7 @@ def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path)
         (["--listen=0.0.0.0:9464"], "no port of this machine's own: write 127.0.0.1:PORT or [::1]:PORT"),
         (["--listen=127.0.0.1:99999"], "no port of this machine's own"),
         (["--connections=8443"], "write port:NUMBER, such as port:8443"),
-        (["--host=metrics.example"], "--host is for --listen"),
+        (["--host=metrics.example"], "--host also needs --listen"),
         (["--once", "--growth"], "--once gives one report: without --listen and --growth"),
         (["--json", "--growth"], "give either --json or --growth"),
     ],

@@ -102,7 +102,8 @@ def test_a_named_suite_is_never_answered_with_the_figures_of_another(recording, 
     assert "█" not in bars and "rustls" in bars[bars.index("Not recorded in use in this suite:") :]
     picture = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
     assert (
-        picture == f"cost: no server in use is recorded in {suite} (tools/measure.py deployed-config --suites {suite})"
+        picture == f"cost: no server session in use is recorded in {suite}; to record one: "
+        f"tools/measure.py deployed-config --suites {suite}"
     )
     page = printed(capsys, monkeypatch, recording, "openssl", "--suite", suite, "--page")
     assert "not recorded in use" in page and "53,000" not in page
@@ -213,7 +214,7 @@ def test_a_version_in_short_is_of_the_build_that_servers_use_and_stderr_names_it
         recordings.resolve_stack("mbedtls", among),
         "go@1.26.8",
     ]
-    assert "rustls@0.24: taking rustls+aws-lc@0.24.0-dev.2" in capsys.readouterr().err
+    assert "rustls@0.24: using rustls+aws-lc@0.24.0-dev.2" in capsys.readouterr().err
 
 
 def test_a_recording_may_be_named_without_its_folder_and_one_that_is_not_there_has_the_names_that_are():
@@ -268,7 +269,7 @@ def test_a_picture_is_two_files(recording, capsys, monkeypatch, tmp_path):
 def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
     bare = synthetic.write(tmp_path / "bare", synthetic.campaign([BORING], [SUITE], roles="split"))
     said = refused(capsys, monkeypatch, bare, "-o", str(tmp_path / "server"))
-    assert "no server in use is recorded (tools/measure.py deployed-config)" in said
+    assert "no server session in use is recorded; to record one: tools/measure.py deployed-config" in said
 
 
 @pytest.mark.parametrize(("live", "more"), [(7636.5, "8,009 B, 372 B more"), (8009.0, None), (Missing("why"), None)])

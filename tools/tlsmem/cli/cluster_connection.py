@@ -31,7 +31,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def bracket(host: str) -> str:
-    """Return the host as an address of Dask's has it."""
+    """Return the host as Dask writes it in an address."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -44,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 
 def make_certificate(file: Path) -> None:
-    """Write a new private key, which only its owner may read, and the certificate that all of a cluster show."""
+    """Write a new private key, readable by its owner only, and the certificate that all members of the cluster show."""
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     words += ["-days", str(DAYS), "-subj", "/CN=tls-memtest cluster", "-keyout", "-", "-out", "-"]
     try:
@@ -62,8 +62,8 @@ def make_certificate(file: Path) -> None:
 def read_security(address: str, file: Path | None, role: Role) -> "Security":
     """Return Dask's security options: from the file with key and certificate, or from Dask's own configuration.
 
-    Exits with a sentence where an address with tls:// has neither, or one with tcp:// has the file. Without TLS, says
-    who else can run code here."""
+    Exits with a sentence if a tls:// address has neither, or a tcp:// address has the file. Without TLS, warns who else
+    can run code here."""
     from distributed.security import Security
 
     is_encrypted = address.startswith("tls://")
@@ -73,8 +73,8 @@ def read_security(address: str, file: Path | None, role: Role) -> "Security":
         host, _ = split_address(address)
         if not is_loopback(host):
             print(
-                f"memtest: {address} has no TLS: whoever reaches it can run code as your user here; "
-                "with tls:// and --tls FILE only who has the file can",
+                f"memtest: {address} has no TLS: anyone who can reach it can run code as your user here;  "
+                "with tls:// and --tls FILE, only holders of the file can",
                 file=sys.stderr,
             )
         return Security()
@@ -90,12 +90,12 @@ def read_security(address: str, file: Path | None, role: Role) -> "Security":
         security.get_connection_args(role)
     except OSError as error:
         files = file or security.tls_ca_file
-        sys.exit(f"memtest: --tls {files}: no private key with its certificate: {error.strerror or error}")
+        sys.exit(f"memtest: --tls {files}: not a private key with its certificate: {error.strerror or error}")
     return security
 
 
 def check_private(file: Path) -> None:
-    """Exit with a sentence where others may read the key, or nobody can."""
+    """Exit with a sentence if other users may read the key, or the file cannot be read."""
     try:
         mode = file.stat().st_mode
     except OSError as error:
@@ -105,8 +105,8 @@ def check_private(file: Path) -> None:
 
 
 def check_scheduler(address: str, security: "Security", role: Role, option: str = "") -> str:
-    """Return this machine's own address on the way to the scheduler. Exit with a sentence where no scheduler answers:
-    Dask itself waits for ever for one that says nothing."""
+    """Return this machine's own address on the way to the scheduler. Exit with a sentence if no scheduler answers:
+    Dask itself would wait for ever."""
     from distributed.comm import connect, get_address_host
 
     async def greet() -> str:
@@ -119,7 +119,7 @@ def check_scheduler(address: str, security: "Security", role: Role, option: str 
         return asyncio.run(greet())
     except (OSError, ValueError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        reason = str(cause).partition("\n")[0] or f"it said nothing for {CONNECT_S} s"
+        reason = str(cause).partition("\n")[0] or f"no reply within {CONNECT_S} s"
         start = f"start one with `tools/scheduler.py {address}` (docs/how-to/cluster.md)"
         sys.exit(f"memtest: {option}{address}: no scheduler answers there: {reason}; {start}")
 

@@ -38,7 +38,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     if bool(command) == (given.pid is not None):
         asked.error("give either -- and a COMMAND, or the PID of a process that runs under the meter")
     if given.host and not given.listen:
-        asked.error("--host is for --listen")
+        asked.error("--host also needs --listen")
     if given.once and (given.listen or given.growth):
         asked.error("--once gives one report: without --listen and --growth")
     if given.json and given.growth:

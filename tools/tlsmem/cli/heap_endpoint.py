@@ -15,7 +15,7 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def host_name(header: str) -> str | None:
-    """Return the host that a request asks for, in small letters and without its port; None where that is none."""
+    """Return the host that a request names, in lower case and without its port; None if it names none."""
     try:
         return urlsplit(f"//{header}").hostname
     except ValueError:
@@ -25,8 +25,8 @@ def host_name(header: str) -> str | None:
 class Endpoint:
     """Answers GET /metrics, from its start until this process ends.
 
-    A request whose Host header has another name than loopback's, the address's or `names` gets no metrics: a page in a
-    browser on this machine could have its own name lead here (DNS rebinding), and read them."""
+    A request gets metrics only if its Host header names loopback, the address or one of `names`. Otherwise a page in a
+    browser on this machine could read them by DNS rebinding."""
 
     def __init__(self, address: str, names: Iterable[str] = ()) -> None:
         """Take the address, `HOST:PORT`; exits with a sentence where it cannot be had."""
@@ -42,7 +42,7 @@ class Endpoint:
             def do_GET(self) -> None:
                 asked = self.headers.get("Host")
                 if asked is not None and host_name(asked) not in known:
-                    status, body = 421, "the Host header has a name that is not served here; see --host\n"
+                    status, body = 421, "the host name in the Host header is not allowed; see --host\n"
                 elif self.path != PATH:
                     status, body = 404, f"see {PATH}\n"
                 else:

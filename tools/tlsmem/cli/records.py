@@ -81,7 +81,7 @@ def verify(recordings: list[Path]) -> int:
 
 
 def describe_seal(directories: list[Path]) -> str:
-    """Say which of these directories of one recording are sealed, as the beginning of a sentence."""
+    """Return the beginning of a sentence that says which of a recording's directories are sealed."""
     plain = [directory for directory in directories if not is_sealed(directory)]
     if len(plain) == len(directories):
         return "not sealed;"

@@ -31,20 +31,21 @@ def main() -> None:
     check_free(given.address, host, port)
     if given.tls and not os.path.exists(given.tls):  # Path.exists() raises where a name is too long
         cluster_connection.make_certificate(given.tls)
-        print(f"memtest: made {given.tls}; copy it to each machine of the cluster, and to no other", file=sys.stderr)
+        print(f"memtest: made {given.tls}; copy it to each machine of the cluster and nowhere else", file=sys.stderr)
     security = cluster_connection.read_security(given.address, given.tls, "scheduler")
     where = ["--host", cluster_connection.bracket(host), "--port", str(port)]
     cluster_connection.become_dask("scheduler", where, given.address, security)
 
 
 def check_free(address: str, host: str, port: int) -> None:
-    """Exit with a sentence where it cannot listen, or would on every interface."""
+    """Exit with a sentence if the scheduler cannot listen there, or would listen on every interface."""
     try:
         name, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         if ip_address(name[4][0]).is_unspecified:
-            sys.exit(f"memtest: {address} is every interface of this machine: name the one that the workers reach")
+            sys.exit(f"memtest: {address} means every interface of this machine; give one that the workers reach")
         with socket.socket(name[0]) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(name[4])
     except OSError as error:
-        sys.exit(f"memtest: cannot listen at {address}: {error.strerror}; name an address of this machine, a free port")
+        way_out = "give an address of this machine and a free port"
+        sys.exit(f"memtest: cannot listen at {address}: {error.strerror}; {way_out}")

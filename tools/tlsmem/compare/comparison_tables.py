@@ -174,11 +174,11 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
 
 
 def sites_below(comparison: Comparison, explained: CallSiteExplainer) -> Table:
-    """The call sites of each row of `call_sites` that stands for several."""
+    """The call sites of each row of `call_sites` that sums up several."""
     new = comparison.sides[1]
     figures = [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
     figures += [optional(Column("old_bytes", comparison.sides[0])), optional(Column("new_bytes", new))]
-    caption = "The call sites that one row of the table above stands for, all of them below its first function."
+    caption = "The call sites that one row of the table above sums up; all are below its first function."
     columns = site_columns(comparison, figures)
     made = Table("sites-below", "Call sites below one caller", caption, columns, headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):
@@ -190,7 +190,7 @@ def sites_below(comparison: Comparison, explained: CallSiteExplainer) -> Table:
 
 
 def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
-    """Of each suite and role that allocates more or less, in blocks or in bytes; rows add up to the difference."""
+    """For each suite and role that allocates more or less, in blocks or in bytes; rows add up to the difference."""
     old, new = comparison.sides
     figures = [Column("more_blocks", f"{new} has"), Column("bytes", "bytes")]
     figures += [optional(Column("old_blocks", old)), optional(Column("new_blocks", new))]
@@ -265,7 +265,7 @@ def site_rows(
 
 
 def list_sites(sites: Sequence[SiteChange], cells: SiteCells) -> Iterator[list[Cell]]:
-    """The largest, and what others come to."""
+    """The largest changes, and the sum of the others."""
     for one in sites[:SITES]:
         yield [Cell(describe_callers(one), " < ".join(one.callers)), *cells(one)]
     if others := sites[SITES:]:

@@ -47,13 +47,13 @@ def select_largest(comparison: Comparison, most: int = MAX_SENTENCES) -> list[La
 
 
 def find_start(row: ComparedFigure, comparison: Comparison) -> ComparedFigure:
-    """Return the figure of the first phase that has this very difference, which may be one that tables do not show."""
+    """Return the figure of the first phase with the same difference; tables may not show that phase."""
     phases = list_phases(row, comparison) if row.place.meter in LIVE_METERS.values() and not is_leak(row) else []
     return next((one for one in phases if one.change.amount == row.change.amount and one.change.changed), row)
 
 
 def find_smaller_start(row: ComparedFigure, comparison: Comparison) -> ComparedFigure | None:
-    """Return the first phase before this one since which there is a change in its direction, if any."""
+    """Return the first phase of an unbroken change in the same direction before this one, if any."""
     phases = list_phases(row, comparison) if row.place.meter in LIVE_METERS.values() else []
     earlier = phases[: phases.index(row)] if row in phases else []
     since = None
@@ -77,7 +77,7 @@ def list_phases(row: ComparedFigure, comparison: Comparison) -> list[ComparedFig
 
 
 def find_end(row: ComparedFigure, comparison: Comparison) -> ComparedFigure | None:
-    """Return the last phase to which the change lasts without a break; None where that is as long as the session."""
+    """Return the last phase of the unbroken change; None if it lasts as long as the session."""
     phases = list_phases(row, comparison)
     later = phases[phases.index(row) :] if row in phases else [row]
     ends = [at for at, one in enumerate(later) if not one.change.changed or one.change.better != row.change.better]

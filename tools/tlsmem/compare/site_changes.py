@@ -49,7 +49,7 @@ class SiteChange(NamedTuple):
 
 
 def sum_changes(changes: Sequence[SiteChange]) -> SiteChange:
-    """One change for several, at no site."""
+    """The sum of several changes, at no site."""
 
     def total(field: str) -> Fraction:
         return sum((getattr(one, field) for one in changes), Fraction(0))
@@ -217,8 +217,8 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
 
 
 def name_sites(rows: Sequence[SiteChange]) -> list[str]:
-    """Return the innermost caller of each; with those behind it, `f (a.c:1) < g`, where others have the same one, or
-    where it stands for several sites."""
+    """Return the innermost caller of each. If others have the same one, or it sums up several sites, add its callers:
+    `f (a.c:1) < g`."""
     return [
         describe_callers(row, max(count_callers_apart(row, rows), 2 if row.parts else 1)) if row.is_site else row.where
         for row in rows
@@ -288,7 +288,7 @@ class CallSiteExplainer:
         return self.at.get((id(row.match), row.place._replace(meter=meter)))
 
     def need_beside(self, row: ComparedFigure, meter: str) -> ComparedFigure:
-        """The same place by a meter that is counted with the row's."""
+        """The same place by another meter, counted together with the row's."""
         found = self.beside(row, meter)
         assert found
         return found

@@ -98,7 +98,7 @@ def parse_scheduler(text: str) -> str:
     found = re.fullmatch(rf"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|{HOST}):([0-9]{{1,5}})", text, re.ASCII)
     if not found or not 0 < int(found[3]) <= LAST_PORT:
         raise ArgumentTypeError(
-            f"{text!r} is no address of a scheduler: write tls://HOST:PORT, or tcp://HOST:PORT without TLS"
+            f"{text!r} is not a scheduler address: write tls://HOST:PORT, or tcp://HOST:PORT without TLS"
         )
     return text
 

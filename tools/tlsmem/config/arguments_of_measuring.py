@@ -29,11 +29,11 @@ MEASURING_ARGUMENTS = (
         commands=each("measure"),
         metavar="ADDRESS",
     ),
-    Option("address", "of the cluster's scheduler", SCHEDULER, commands=each("scheduler", "worker"), metavar="ADDRESS"),
+    Option("address", "the scheduler's address", SCHEDULER, commands=each("scheduler", "worker"), metavar="ADDRESS"),
     Option(
         "--tls",
-        "the cluster's private key and certificate, for an address with tls://; scheduler.py makes the file if it is "
-        "not there, and whoever has it can run code on every machine of the cluster",
+        "file with the cluster's private key and certificate, for a tls:// address; scheduler.py creates it if it is "
+        "missing; anyone who has it can run code on every machine of the cluster",
         PATH,
         commands=each("measure", "scheduler", "worker"),
         metavar="FILE",
@@ -127,7 +127,7 @@ MEASURING_ARGUMENTS = (
     ),
     Option(
         "--host",
-        "with --listen: answer requests for this host name too, as a proxy may pass them on; may be repeated",
+        "with --listen: also answer requests for this host name, for instance from a proxy; may be repeated",
         commands=each("heap"),
         repeat=True,
         metavar="NAME",

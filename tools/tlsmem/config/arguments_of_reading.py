@@ -161,7 +161,7 @@ READING_ARGUMENTS = (
     Option("--explain", "show what all live heap in use is for", Flag(), commands=each("cost")),
     Option(
         "--recorded",
-        "show instead what is recorded: each suite of these stacks or of all, in which states",
+        "list what is recorded instead: each suite of these stacks, or of all, with its states",
         Flag(),
         commands=each("cost"),
     ),

@@ -327,7 +327,7 @@ def suites() -> dict[str, Suite]:
 
 
 def describe_unknown_suite(name: str) -> str:
-    """Return that there is no such suite, and which may be meant: none of those without TLS."""
+    """Return that there is no such suite, and suggest suites with TLS."""
     known = [suite for suite, about in suites().items() if about.protocol != "none"]
     near = suggest_beginning(name, known) or "; that file lists them"
     return f"memtest/suites.toml has no suite {name}{near}"

@@ -22,7 +22,7 @@ class Library(Definition):
     build: str | None = None  # the stacks that stand for it, as servers build it; None: those of its own name
     other_builds: dict[str, str] = Field(
         default_factory=dict
-    )  # the text in brackets of stacks of other builds, by name without release
+    )  # what titles call other builds, by stack name without release
 
 
 @cache
@@ -54,13 +54,13 @@ def describe_variants(stack: str) -> str:
 
 
 def is_headline_build(stack: str) -> bool:
-    """Return whether the stack is of the build that stands for its library; a stack of no known library is."""
+    """Return whether the stack's build represents its library; true if the library is not known."""
     known = libraries().get(library_key(stack))
     return not known or library_with_variant(stack) == (known.build or library_key(stack))
 
 
 def prefer_headline_builds(rows: Sequence[Row], stack_of: Callable[[Row], str]) -> Sequence[Row]:
-    """Return the rows of builds that stand for their libraries, which findings are about; all where there are none."""
+    """Return the rows of builds that represent their libraries, or all rows if there are none."""
     return [row for row in rows if is_headline_build(stack_of(row))] or rows
 
 

@@ -25,8 +25,8 @@ class Advice(NamedTuple):
 def advise_recording(
     campaign: str, stack: str, suite: str | None = None, meter: Meter | None = None, allocator: str = SYSTEM
 ) -> Advice:
-    """Return the command that records the stack in the suite by a campaign of memory; in the campaign's own suites
-    where none is named. With a meter: that makes runs under it."""
+    """Return the command by which a memory campaign records the stack in the suite, or in its own suites if none is
+    named. With a meter, the campaign must have runs under it."""
     known = definitions.campaigns()[campaign]
     if stack not in definitions.stacks():
         return Advice(None, f"memtest/stacks.toml has no stack {stack}")
@@ -46,7 +46,7 @@ def advise_recording(
 
 
 def why_impossible(runs: list[Run]) -> str | None:
-    """Return why runs of one stack in one suite would not all be measured; None where nothing speaks against it."""
+    """Return why runs of one stack in one suite would not all be measured; None if all can be."""
     stack, suite = definitions.stacks()[runs[0].stack], definitions.suites()[runs[0].suite]
     if refusal := stack.expect.refusal_of(suite.features, suite.tickets):
         return f"{runs[0].stack} does not do {runs[0].suite} ({refusal} in memtest/stacks.toml)"

@@ -9,7 +9,7 @@ from tlsmem.config.suite_variants import LIBRARY
 def suite_title(suite: str) -> str:
     """Return the suite's protocol, cipher, group and certificate: `TLS 1.3, AES-256-GCM, X25519, RSA-2048`.
 
-    One that memtest/suites.toml does not define, as recordings of other people may have, is returned unchanged."""
+    A suite that memtest/suites.toml does not define, as other people's recordings may have, is returned unchanged."""
     if suite not in definitions.suites():
         return suite
     known = definitions.suites()[suite]
@@ -21,7 +21,7 @@ def suite_title(suite: str) -> str:
 
 
 def full_suite_title(suite: str) -> str:
-    """Return the title with all that tells the suite from others: `..., RSA-2048, client certificates, 1 ticket`."""
+    """Return the title with everything that distinguishes the suite: `..., RSA-2048, client certificates, 1 ticket`."""
     known = definitions.suites()[suite]
     clients = {"same": "client certificates", "each": "a certificate for each client"}
     tickets = (

@@ -25,7 +25,7 @@ def name_variant(base: str, options: str = "default", tickets: int | str | None 
 def split_variant(name: str) -> tuple[str, dict[str, int | str]]:
     """Return the suite's own name and the settings that differ: `options` and `tickets`.
 
-    A name that is not formed so, as recordings of other versions may have, is the suite's own."""
+    A name of another form, as in recordings of other versions, is returned as the suite's own."""
     found = VARIANT.fullmatch(name)
     if not found:
         return name, {}

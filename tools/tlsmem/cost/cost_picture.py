@@ -59,7 +59,7 @@ def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Seq
     if not found:
         suites = f" in {named}" if named else ""
         command = "tools/measure.py deployed-config" + (f" --suites {named}" if named else "")
-        raise ValueError(f"no {role} in use is recorded{suites} ({command})")
+        raise ValueError(f"no {role} session in use is recorded{suites}; to record one: {command}")
     return sorted(found, key=lambda group: group.sizes[RSS_IN_USE])
 
 

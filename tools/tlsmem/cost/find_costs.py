@@ -66,7 +66,7 @@ class StackCosts:
         if not self.state.is_in_use and cost not in (LIVE_AT_REST, RSS_AT_REST):
             return Missing("not recorded in use")
         if self.state.setting.roles != "split" and cost in RSS_COSTS:
-            return Missing("not recorded of one role: a process holds both")
+            return Missing("not recorded for one role: one process held both")
         size = cost.figure(stack, configuration)
         return Missing(f"not recorded; {self.recorded.advice.sentence}") if size == NOT_RECORDED else size
 
@@ -105,7 +105,7 @@ def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
 def find_costs_or_like(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
     """Return the costs in the suite; where they are not recorded, in the stack's usual one.
 
-    Only for where no suite was named: what is shown must mark the other suite."""
+    Call it only if no suite was named; the output must mark the other suite."""
     found = find_costs(stack, suite, among)
     if found.state:
         return found
@@ -119,15 +119,15 @@ def find_chosen_costs(stack: str, suite: str | None, among: Sequence[Path]) -> S
 
 
 class StateCosts(NamedTuple):
-    """Costs in another state than servers run the stack in, in one configuration."""
+    """Costs in one configuration, in a state other than as servers run the stack."""
 
     costs: StackCosts
     configuration: Configuration
 
 
 def find_other_states(costs: StackCosts) -> list[StateCosts]:
-    """Return what is recorded in the same suite in other states than servers run the stack in: those that have a figure
-    which no state before has. Live heap depends neither on how many handshakes run at a time nor on processes."""
+    """Return the same suite in states other than as servers run the stack, each with a figure that no earlier one has.
+    Live heap depends neither on concurrent handshakes nor on the number of processes."""
     found: list[StateCosts] = []
     known: set[tuple] = set()
     for state in costs.recorded.states:

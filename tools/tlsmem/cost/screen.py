@@ -117,7 +117,7 @@ def cost_lines(
     bold: bool = False,
     of: Sequence[Cost] = COSTS,
 ) -> Text:
-    """Return a line for each of the costs, a column for each role; of those beside the three only what is recorded."""
+    """Return a line for each cost and a column for each role; costs beyond the three only if they are recorded."""
     lines = Text(f"  {'':<18}" + "".join(f"{role:>14}" for role in roles) + "\n")
     for cost in of:
         figures = [costs.figure(role, cost, configuration) for role in roles]
@@ -216,8 +216,7 @@ def largest_parts(parts: dict[str, float], number: int) -> list[tuple[str, float
 
 
 def comparison_lines(costs: StackCosts, role: Role, among: Sequence[Path], named: str | None) -> Text:
-    """Return what a session of the newest releases of other libraries holds, and how many times as much ours is: of
-    each quantity."""
+    """Return what a session of the newest releases of other libraries holds, and the ratio of ours to it."""
     ours, rows = costs.sizes(role), [*other_libraries(costs, role, among, named)]
     if LIVE_IN_USE not in ours or not rows:
         return Text()
@@ -232,8 +231,8 @@ def comparison_lines(costs: StackCosts, role: Role, among: Sequence[Path], named
 def other_libraries(
     costs: StackCosts, role: Role, among: Sequence[Path], named: str | None
 ) -> Iterator[tuple[str, dict[Cost, float]]]:
-    """Yield title and costs of the newest release of each other library: in the named suite only; where none was named
-    in the usual one of each, which its title then has."""
+    """Yield title and costs of each other library's newest release, in the named suite only. If none was named, yield
+    them in each library's usual suite, which its title then names."""
     there = [stack for path in among for stack in recordings.stacks(path)]
     for key, stack in newest_releases(there).items():
         other = find_costs(stack, named, among) if named else find_costs_or_like(stack, costs.suite, among)
@@ -248,7 +247,7 @@ def title_in_suite(costs: StackCosts, suite: str) -> str:
 
 
 def compare_sizes(ours: float | None, theirs: float | None) -> str:
-    """Return their size, and how many times as much ours is: `7,637 B   7.1x`."""
+    """Return their size and the ratio of ours to it: `7,637 B   7.1x`."""
     if theirs is None:
         return NOT_RECORDED
     return f"{theirs:,.0f} B{'' if ours is None else f'{ours / theirs:.1f}x':>6}"

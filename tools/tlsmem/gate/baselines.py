@@ -31,9 +31,9 @@ def load_recording(folder: Path, where: str, way: str = "") -> Recording:
 
 
 def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[Recording | None, list[Budget]]:
-    """The baseline, and the budgets with the names that it has for their stacks; none where the file names none.
+    """The baseline, and the budgets with the stack names that it uses; none if the file names none.
 
-    Absolute limits need none: where the baseline cannot be read, or lacks the stack, it says nothing of them."""
+    Absolute limits need no baseline: one that cannot be read, or lacks the stack, does not affect them."""
     relative = [one for one in budgets if one.limit.relative]
     if given.baseline is None:
         if not relative:
@@ -47,7 +47,7 @@ def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tupl
     except BudgetError as error:
         if relative:
             raise
-        print(f"gate: {error}; no limit is relative to it, but call sites cannot be compared with it", file=sys.stderr)
+        print(f"gate: {error}; no limit is relative to it, but call sites cannot be compared", file=sys.stderr)
         return None, list(budgets)
     names = [one.stack for one in found.records]
     named = [name_where_known(one, file, names) for one in budgets]
@@ -56,7 +56,7 @@ def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tupl
 
 
 def name_where_known(budget: Budget, file: Path, names: Sequence[str]) -> Budget:
-    """The budget with the baseline's name for its stack; as it is where an absolute limit has no runs there."""
+    """The budget with the baseline's name for its stack; unchanged if an absolute limit has no runs there."""
     try:
         return builds.name_in_baseline(budget, file, names)
     except BudgetError:

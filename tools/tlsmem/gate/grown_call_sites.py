@@ -1,5 +1,5 @@
-"""Where what exceeds a limit was allocated: the call sites that grew since the file's baseline, whether the limit is
-relative to it or not; without one, or where none grew, those that hold most. Of allocations the same, freed or not."""
+"""Call sites behind an exceeded limit: those that grew since the file's baseline, whether the limit is relative to it
+or not. Without a baseline, or if none grew: those that hold most. For `allocations` and `allocated`, freed or not."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -25,7 +25,7 @@ MEASURED = (*COUNTED, "env", "allocator")
 NO_LINE = "the baseline has RSS of fewer than two of the same N, and a line through others is another line"
 INSIDE = "beyond the limit, but not beyond the spread of repeats"
 UNEVEN = "beyond the limit by less than one of a session, as which sessions are not all alike"
-NOISE = "beyond the limit by less than {:,.0f} B a session, as which unchanged builds differ"
+NOISE = "above the limit by less than the {:,.0f} B a session by which unchanged builds may differ"
 
 
 class Ruling(NamedTuple):

@@ -122,8 +122,8 @@ def answer_fleet(given: argparse.Namespace) -> Answer:
     fleet = Fleet(given.clients, given.hosts, given.fail)
     if not fleet.more:
         raise ImpossibleRequest(
-            f"--fail {given.fail} of --hosts {given.hosts} leaves no host with more of {given.clients:,} clients than "
-            "before; give more --clients"
+            f"--clients {given.clients} are too few for --hosts {given.hosts}: after --fail {given.fail}, no host has "
+            "more clients than before; give more --clients"
         )
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     usual = check_demand(Demand(given.handshaking, given.in_flight), fleet.before)

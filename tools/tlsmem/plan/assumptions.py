@@ -56,7 +56,7 @@ def haproxy_assumptions() -> ProxyAssumptions:
 
 
 def left_out_table(client_certificates: str | None) -> Table:
-    """Return what is in no figure; `client_certificates`: what to do about these, None where they are in it."""
+    """Return what no figure includes. `client_certificates`: what to do about them; None if they are included."""
     columns = [Column("what", "left out", left=True), Column("why", "why, or what to do", left=True)]
     made = Table("left-out", "What the figures leave out", "Add those that apply to you.", columns)
     made.rows = [[text_cell(one["what"]), text_cell(one["why"])] for one in table()["left_out"]]

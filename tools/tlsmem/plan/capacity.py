@@ -16,8 +16,8 @@ BACKENDS, CONTEXTS, BACKEND_KERNEL = "backend connections", "backend contexts", 
 
 
 class Backends(NamedTuple):
-    """A proxy's connections to its backends, and its contexts for them: how many, and bytes of each. `context`: None
-    where that is not recorded, and so not counted."""
+    """A proxy's backend connections and contexts: how many, and the bytes of each. `context` is None if it is not
+    recorded; contexts are then not counted."""
 
     connections: int
     tls: int
@@ -72,8 +72,8 @@ class Term(NamedTuple):
 def price_model(
     model: ConnectionModel, kernel: int, record: int | None, assumed: int, server: ServerMemory | None = None
 ) -> Price:
-    """`record`: what one in flight adds; None: what the recording says, or what is assumed. `server`: whose process it
-    is, and whose own memory each connection has that clients make; None: the harness's process."""
+    """`record`: what a record in flight adds; None: as recorded, or else as assumed. `server`: gives the process, and
+    its own memory for each client connection; None: the harness's process."""
     flying = model.record(assumed)[0] if record is None else record
     fixed = server.process if server else model.fixed
     own = server.own(model.configuration.is_at_rest) if server and model.role != "client" else 0

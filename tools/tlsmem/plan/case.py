@@ -30,7 +30,7 @@ class Case(NamedTuple):
     idle: Price | None = None  # at rest; None: not recorded
     active: Price | None = None  # in use; None: not recorded
     other_build: ConnectionModel | None = (
-        None  # of the library, with its defaults; None: there is none, or not recorded
+        None  # of the library, with its defaults; None: no such build, or not recorded
     )
     measured: ServerMemory | None = None  # of the server of the plan; None: without a server, or not recorded
 
@@ -142,14 +142,14 @@ def describe_server(cases: Sequence[Case]) -> list[str]:
     measured = cases[0].measured
     if not measured:
         return []
-    table = f"; {measured.table:,} B of its own are for its connection table" if measured.table else ""
+    table = f"; server's own includes {measured.table:,} B for its connection table" if measured.table else ""
     return [f"Process and server's own: RSS of {measured.source}{table}."]
 
 
 def describe_backends(cases: Sequence[Case]) -> list[str]:
     """Say how many backend connections a proxy has, and what of them is not recorded."""
     if cases[0].model.role == "both":
-        return ["Each client connection has a backend connection of its own; --backends N says how many there are."]
+        return ["Assumed: one backend connection for each client connection; --backends N sets how many."]
     return [
         f"A backend context of {case.title}: not recorded and not included; "
         f"{advise_recording('contexts', case.model.stack).sentence}"
@@ -167,7 +167,7 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
     backends = describe_backends(cases)
     builds = [
-        f"{case.title} is another build than {stack_title(other.stack)}, which has {other.connection:,.0f} B of RSS "
+        f"Another build, {stack_title(other.stack)}, has {other.connection:,.0f} B of RSS "
         f"({other.stack}, library defaults)."
         for case in cases
         if (other := case.other_build)

@@ -72,7 +72,7 @@ def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
 
 
 def describe_recorded(stack: str, suite: str, among: Sequence[Path]) -> str:
-    """Return what is recorded of the stack in the suite with glibc malloc, and what prints it; empty: nothing is."""
+    """Return what is recorded of the stack in the suite with glibc malloc, and the command that prints it, if any."""
     states = find_recorded(stack, suite, among).states
     if not states:
         return ""
@@ -99,7 +99,7 @@ def check_suite(suite: str) -> str:
 
 
 def check_allocator(allocator: str) -> str:
-    """Return the allocator. Raises ValueError with a sentence when there is none of this name."""
+    """Return the allocator. Raises ValueError with a sentence if there is none of this name."""
     there = [SYSTEM, *(name for name in read_tables("allocators") if name != SYSTEM)]
     if allocator not in there:
         near = suggest_nearest(allocator, there) or f"; there are: {', '.join(there)}"

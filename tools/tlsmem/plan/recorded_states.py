@@ -1,4 +1,4 @@
-"""What is recorded of a stack in a suite: in which states, by which campaigns; and else the command that records it.
+"""What is recorded of a stack in a suite: in which states and by which campaigns, or the command that records it.
 
 One look-up for commands and pages: a figure of another suite is never an answer. States are of runs that say what a
 session of the library itself holds: of the scenario memory, with glibc malloc, in the controlled environment, of one
@@ -28,7 +28,7 @@ EACH_CLIENT = (
     "chains-each",
     "chains-runtime-each",
 )  # of clients with a certificate each: there are 100
-IN_SHORT = "axes-"  # how the names of campaigns begin that are others in short
+IN_SHORT = "axes-"  # prefix of campaigns that are short versions of others
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class RecordedState:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether sessions carried full records; else they carried 1 KiB each way at most."""
+        """Whether sessions carried full records; if not, they carried at most 1 KiB each way."""
         return self.setting.data == "full"
 
     @property
@@ -81,7 +81,7 @@ class RecordedState:
     def campaign(self) -> str | None:
         """The campaign of memtest/campaigns.toml that asks for the most such runs; None where none asks for any.
 
-        Of several alike it is the one with as many sessions: a recording may be of fewer (`--n`)."""
+        If several do, it is the one with as many sessions, because a recording may have fewer (`--n`)."""
         exact = {run_from_record(run) for run in self.measured}
         alike = set(map(forget_number, exact))
         shared = {
@@ -149,8 +149,8 @@ def recorded_suites(stack: str, among: Sequence[Path]) -> list[str]:
 
 
 def advise(stack: str, suite: str) -> Advice:
-    """Return how to record the stack in the suite: as servers run it, or else as clients with certificates of their own
-    are recorded."""
+    """Return how to record the stack in the suite as servers run it; for clients with a certificate each, as those are
+    recorded."""
     several = [advise_recording(campaign, stack, suite) for campaign in (AS_DEPLOYED, *EACH_CLIENT)]
     return next((one for one in several if one.command), several[0])
 

@@ -76,7 +76,7 @@ def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
 
 @functools.cache
 def load_file(file: Path) -> tuple[Record, ...]:
-    """Return the runs of a file, which pages look for in several ways, and read once."""
+    """Return the runs of a file; cached, because pages search it in several ways."""
     return tuple(read_records.load(file))
 
 
@@ -93,11 +93,11 @@ def describe_unknown(stack: str, among: Sequence[Path]) -> str:
 
 
 def resolve_stacks(names: Iterable[str], among: Sequence[Path]) -> list[str]:
-    """Return the stacks of these names, each once; stderr has which one a name with a version in short stands for."""
+    """Return the stacks of these names, each once; say on stderr which release an abbreviated version stands for."""
     found = {name: resolve_stack(name, among) for name in names}
     for name, stack in found.items():
         if version(name) and version(name) != version(stack):
-            print(f"{name}: taking {stack}, the newest recorded release of it", file=sys.stderr)
+            print(f"{name}: using {stack}, its newest recorded release", file=sys.stderr)
     return list(dict.fromkeys(found.values()))
 
 
@@ -130,7 +130,7 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
 
 
 def fold_name(name: str, known: Iterable[str]) -> str:
-    """Return the known name that this one is but for capitals, spaces and hyphens, with its version; else the name."""
+    """Return the known name that equals this one without case, spaces and hyphens, with its version; else the name."""
     titles = {fold(library.name): key for key, library in libraries().items()}
     exact = {fold(one): one for one in known}
     if found := exact.get(fold(name)):

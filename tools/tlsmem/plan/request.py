@@ -53,9 +53,9 @@ def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = Tru
 
 
 def count_backends(given: argparse.Namespace) -> tuple[int, int] | None:
-    """Return how many backend connections and contexts a proxy has; None where each connection has its own backend.
+    """Return how many backend connections and contexts a proxy has; None if each connection has its own backend.
 
-    Raises ImpossibleRequest where the connections are no proxy's."""
+    Raises ImpossibleRequest if the connections are not a proxy's."""
     connections, contexts = (vars(given).get(name) for name in ("backends", "backend_servers"))
     if connections is None and contexts is None:
         return None
@@ -77,8 +77,8 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
 
 
 def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:
-    """Return the same connections in the other build of a library that servers build otherwise than by default: of the
-    headline's build the default one, of any other the headline's. None where there is none, or nothing is recorded."""
+    """Return the same connections in another build of the library: the default build for the one that servers use, and
+    the one that servers use for any other. None if there is no such build, or it is not recorded."""
     key = library_key(model.stack)
     known = libraries().get(key)
     if not known or not known.build or key not in known.other_builds:
@@ -127,7 +127,7 @@ def price_backends(given: argparse.Namespace, model: ConnectionModel) -> Backend
 
 
 def client_context_bytes(stack: str, among: Sequence[Path]) -> int | None:
-    """Return the RSS of one more client context with one CA, from the newest recording that has it; None: none has."""
+    """Return the RSS of one more client context with one CA, from the newest recording that has it; else None."""
     found = (
         contexts.context("client").rss
         for path in among

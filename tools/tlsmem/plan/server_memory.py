@@ -30,7 +30,7 @@ PHASES = {"at-rest": "established", "in-use": "idle"}  # of live runs, by the st
 
 class ServerMemory(NamedTuple):
     """Bytes of RSS. `process`: without connections and without a connection table. `entry`: of an entry of that table.
-    `entries`: how many it has for each connection. `at_rest` and `in_use`: of a connection, beside TLS."""
+    `entries`: its entries per connection. `at_rest` and `in_use`: of a connection, beside TLS."""
 
     process: int
     entry: float
@@ -75,7 +75,7 @@ def measure_server(name: str) -> ServerMemory | None:
 def fit_process(name: str, series: LiveSeries) -> tuple[float, float]:
     """Return RSS without connections: of an entry of the connection table, and of the rest.
 
-    A server without such a table has as much RSS for any number of connections: the median."""
+    Without such a table, RSS does not depend on the number of connections; it is the median."""
     entries = SERVERS[name].table_entries
     points = {run.connections: base_bytes(run) for run in series.measured("rss")}
     if not entries:

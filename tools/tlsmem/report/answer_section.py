@@ -71,8 +71,8 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
 def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
     """Return the choices, the figures behind them, and what the page opens with. `named`: options of their commands.
 
-    A stack in a suite has figures of that suite alone: those as servers run it, else those of another state in use,
-    which is named; else it is among `unrecorded`, with the command that records it."""
+    A stack in a suite has figures of that suite only: as servers run it, or else of another state in use, which is
+    named. Otherwise it is in `unrecorded`, with the command that records it."""
     there = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
     in_use = {stack: recorded.find_suites(stack, among) for stack in there}
     suites = sorted({suite for found in in_use.values() for suite in found}, key=lambda suite: (suite != SUITE, suite))

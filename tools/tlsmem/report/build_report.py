@@ -103,7 +103,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def find_directory(output: Path, named: Iterable[str]) -> page.Directory:
-    """Return where the same page with its data in files is, beside this one, and what writes it."""
+    """Return where the directory form of this page is, beside it, and the command that writes it."""
     folder = output.with_suffix("")
     return page.Directory(
         folder.name, shlex.join(["tools/report.py", *named, "--format", DIRECTORY, "-o", str(folder)])

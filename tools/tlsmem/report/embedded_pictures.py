@@ -19,7 +19,7 @@ from tlsmem.plots.timed import stack_style
 from tlsmem.report.sections import Picture, deflate_base64, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
-EMBEDDED = {"svg.fonttype": "none"}  # texts as texts: their outlines were half of a picture
+EMBEDDED = {"svg.fonttype": "none"}  # texts as text: outlines would double the size of a picture
 PUBLISHED = ROOT / "data/published"
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
 TAG = re.compile(r"<[^>]+>")  # what stands between tags is text, in which numbers stay as they are
@@ -59,9 +59,8 @@ def cards(several: Iterable[Picture], source: str | None = None) -> list[Picture
 
 
 def limit_pictures(several: Sequence[PictureCard], room: int, elsewhere: str) -> list[PictureCard]:
-    """Return the cards with as many pictures as have room (bytes), and links to the others in the page `elsewhere`.
-
-    Those that a card shows at first come first."""
+    """Return the cards with as many pictures as fit into `room` (bytes); others become links into `elsewhere`.
+    Pictures that a card shows first take precedence."""
     first = [card.pictures[0] for card in several]
     kept: set[str] = set()
     for one in [*first, *(one for card in several for one in card.pictures[1:])]:
@@ -76,7 +75,7 @@ def limit_pictures(several: Sequence[PictureCard], room: int, elsewhere: str) ->
 
 
 def count_bytes(several: Sequence[PictureCard]) -> int:
-    """Return how many bytes the pictures are in the page."""
+    """Return how many bytes the pictures take in the page."""
     return sum(len(one.svg) for card in several for one in card.pictures)
 
 

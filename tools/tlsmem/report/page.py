@@ -54,8 +54,8 @@ def page(
     source: str | None = None,
     beside: Directory = BESIDE,
 ) -> str:
-    """Return a page below MOST: of what is more each section has a share for its pictures, and links to the others in
-    the page with its data in files, `beside` this one.
+    """Return a page below MOST. If it would be larger, each section gets a share for its pictures, and links to the
+    others in the directory form, `beside` this page.
 
     Raises ValueError where that is not enough. `source` stands for the recordings: their pictures are drawn once."""
     parts = page_parts(title, subtitle, sections) | {"beside": beside}
@@ -75,7 +75,7 @@ def page(
 
 
 def share_room(wanted: dict[str, int], room: int) -> dict[str, int]:
-    """Return how much of the room each may take: as much as all others, and what those do not need."""
+    """Return how much of the room each may take: an equal share, and a part of what others do not need."""
     shares, left = {}, max(0, room)
     for at, name in enumerate(sorted(wanted, key=wanted.__getitem__)):
         shares[name] = min(wanted[name], left // (len(wanted) - at))

@@ -117,9 +117,9 @@ def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
 
 
 def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
-    """Pack the figures, with as many of the wanted trees as fit; once for the same figures, records and code.
+    """Pack the figures, with as many of the wanted trees as fit; cached by figures, records and code.
 
-    Raises ValueError when figures alone do not fit."""
+    Raises ValueError if the figures alone do not fit."""
     make = partial(fit_trees, recordings, found, wanted, room)
     runs = [run for at in wanted if (run := found[at].run)]
     digests = [digest for run in runs if (digest := run.bulk_digest())]

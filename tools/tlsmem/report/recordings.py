@@ -44,7 +44,7 @@ def recording_arguments(*recordings: Recording) -> str:
 
 
 def select_with_runs(recordings: Iterable[Recording], runs: Iterable[Record]) -> list[Recording]:
-    """Return the recordings that have any of these very runs: comparing runs by their values would read all of them."""
+    """Return the recordings that have any of these runs, compared by identity: comparing values would read all."""
     wanted = set(map(id, runs))
     return [one for one in recordings if not wanted.isdisjoint(map(id, one.records))]
 
@@ -136,7 +136,7 @@ def letters(number: int) -> str:
 NEEDED = ("mem", "stacks", "stall", "contexts", "churn", "throughput", "handshake")
 # With more than a quarter, at any number of sessions, which their sections tell: many stacks cannot do these.
 NEEDED_AT_ANY_N = ("post-quantum", "chains", "resumption", "resumption-stores", "c1m")
-# Scenarios of which sections show each stack's newest runs, wherever they are; so it is with many sessions of one role.
+# Scenarios of which sections show each stack's newest runs from any recording, as for many sessions of one role.
 OF_EACH_STACK = ("stall", "contexts", "churn")
 MANY_SESSIONS = 20_000  # of both roles
 

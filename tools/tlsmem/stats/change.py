@@ -45,7 +45,7 @@ Verdict = Literal["changed", "no change", "not known"]
 CHANGED: Verdict = "changed"
 SAME: Verdict = "no change"
 UNKNOWN: Verdict = "not known"
-LESS_THAN_NOISE = "unchanged builds differ by up to {:,.0f} {} a session"
+LESS_THAN_NOISE = "unchanged builds may differ by up to {:,.0f} {} a session"
 LESS_THAN_ONE = "sessions are not all alike, so less than one byte or block a session is no change"
 SHAPES = "one is a slope and the other a quotient of one N ({:,}), so they cannot be compared"
 OTHER_N = "quotients are compared at the same N only; these are of N = {:,} and {:,}"

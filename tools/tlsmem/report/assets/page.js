@@ -99,7 +99,7 @@ function keepInView() {
   for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, release, { once: true });
   setTimeout(release, SETTLED);
 }
-// What is linked to stands below the contents, however many lines they take.
+// Link targets scroll to below the contents, however many lines those take.
 const contents = byId("contents");
 new ResizeObserver(() => {
   const covered = getComputedStyle(contents).position === "sticky" ? contents.offsetHeight : 0;

@@ -205,7 +205,7 @@ class Card {
     return button;
   }
 
-  // Made once, whoever asks while it is inflated: two would draw into the same table, each in its own order.
+  // Made once, even if asked for again while it is inflated: two would draw into the same table, each in its own order.
   rows(box) {
     const made = async () => Object.assign(new Rows(box, JSON.parse(await report.inflated(`${box.id}-packed`))), { changed: () => this.keep() });
     if (!this.tables.has(box)) this.tables.set(box, made());
