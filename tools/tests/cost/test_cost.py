@@ -272,6 +272,18 @@ def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
     assert "no server session in use is recorded; to record one: tools/measure.py deployed-config" in said
 
 
+def test_a_picture_says_which_named_stack_it_is_without_and_what_records_that(recording, capsys, monkeypatch, tmp_path):
+    words = [OPENSSL, BORING, "--suite", SUITE, "-o", str(tmp_path / "server"), "--recording", str(recording)]
+    monkeypatch.setattr("sys.argv", ["cost.py", *words])
+    recordings.load_stack.cache_clear()
+    cost.main()
+    said = capsys.readouterr().err
+    assert said.startswith(f"cost: {BORING} is not drawn: not all of it is recorded in {SUITE}; to record it: ")
+    assert f"tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}" in said and OPENSSL not in said
+    alone = refused(capsys, monkeypatch, recording, BORING, "--suite", SUITE, "-o", str(tmp_path / "server"))
+    assert f"{BORING} is not drawn" in alone
+
+
 @pytest.mark.parametrize(("live", "more"), [(7636.5, "8,009 B, 372 B more"), (8009.0, None), (Missing("why"), None)])
 def test_parts_that_add_up_to_more_than_the_live_heap_say_why(live, more):
     note = describe_sum({"record buffers, read": 7625.0, "session and tickets": 384.0}, live)

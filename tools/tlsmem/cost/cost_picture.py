@@ -1,5 +1,6 @@
 """The picture of what a session costs: the three costs of each library's newest release, the cheapest first."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -42,25 +43,30 @@ class Group(NamedTuple):
         return stack_title(self.costs.stack) + (f"\n{other}" if other else "")
 
 
-def find_group(stack: str, named: str | None, role: Role, among: Sequence[Path]) -> Group | None:
-    """Return a stack's costs, in the named suite; None where not all three are recorded."""
-    costs = find_chosen_costs(stack, named, among)
-    sizes = costs.sizes(role)
-    return Group(costs, sizes) if len(sizes) == len(COSTS) else None
-
-
 def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[Path]) -> list[Group]:
     """Return the groups of these stacks, or of each library's newest release; the least RSS in use first.
 
-    Raises ValueError with a sentence when nothing is recorded."""
+    Those without all three costs are left out; stderr has which of `stacks`. Raises ValueError with a sentence when
+    nothing is recorded."""
     there = [stack for path in among for stack in recordings.stacks(path)]
-    wanted = stacks or list(newest_releases(there).values())
-    found = [group for stack in wanted if (group := find_group(stack, named, role, among))]
+    every = [find_chosen_costs(stack, named, among) for stack in stacks or newest_releases(there).values()]
+    found = [Group(costs, sizes) for costs in every if len(sizes := costs.sizes(role)) == len(COSTS)]
+    drawn = [group.costs.stack for group in found]
+    missing = [describe_missing(costs) for costs in every if costs.stack not in drawn] if stacks else []
+    if missing and not found:
+        raise ValueError("; ".join(missing))
+    for sentence in missing:
+        print(f"cost: {sentence}", file=sys.stderr)
     if not found:
         suites = f" in {named}" if named else ""
         command = "tools/measure.py deployed-config" + (f" --suites {named}" if named else "")
         raise ValueError(f"no {role} session in use is recorded{suites}; to record one: {command}")
     return sorted(found, key=lambda group: group.sizes[RSS_IN_USE])
+
+
+def describe_missing(costs: StackCosts) -> str:
+    """Say that a stack is not in the picture, and what records it."""
+    return f"{costs.stack} is not drawn: not all of it is recorded in {costs.suite}; {costs.recorded.advice.sentence}"
 
 
 def describe_range(groups: Sequence[Group], role: Role) -> str:
