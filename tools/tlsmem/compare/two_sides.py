@@ -9,16 +9,14 @@ from tlsmem.compare import declared_settings
 from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import NARROWED
 from tlsmem.schema import read_records
-from tlsmem.schema.recording_files import find_recording, find_stack, name_recordings
+from tlsmem.schema.recording_files import find_stack, require_recording
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
 
 
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
     """All runs; of a directory with a file for each of these stacks only those files, where its runs of them are."""
-    place = find_recording(file)
-    if not place:
-        raise ValueError(f"{file}: no such recording; recordings are directories under data/{name_recordings(file)}")
+    place = require_recording(file)
     files = [find_stack(place, stack) for stack in dict.fromkeys(stacks)] if place.is_dir() else []
     alone = [one for one in files if one] if files and all(files) else [place]
     found = [one for part in alone for one in read_records.load(part)]

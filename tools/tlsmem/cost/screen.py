@@ -169,7 +169,7 @@ def other_build_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> T
     lines = Text()
     for other in find_other_builds(costs, among):
         sizes = (f"{format_bytes(other.figure(role, cost))} ({cost.name})" for cost in COSTS)
-        text = f"Another build, {title_in_suite(other, costs.suite)}, a {role} session: {', '.join(sizes)}"
+        text = f"Another build, {stack_title(other.stack)}, a {role} session: {', '.join(sizes)}"
         lines.append("\n" + textwrap.fill(text, 80) + "\n")
     return lines
 

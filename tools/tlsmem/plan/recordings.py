@@ -19,11 +19,10 @@ from tlsmem.schema import read_records
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import (
-    find_recording,
     find_stack,
     is_recording,
     list_files,
-    name_recordings,
+    require_recording,
     stack_name,
 )
 from tlsmem.schema.records import Record
@@ -49,9 +48,7 @@ def find_live_recordings() -> list[Path]:
 
 def find_named(name: Path) -> Path:
     """Return the recording of this name. Raises ValueError with a sentence when there is none."""
-    found = find_recording(name)
-    if not found:
-        raise ValueError(f"{name}: no such recording; recordings are directories under data/{name_recordings(name)}")
+    found = require_recording(name)
     if not list_files(found):
         raise ValueError(f"{found}: no recording here (no .jsonl file); recordings are directories under data/")
     return found

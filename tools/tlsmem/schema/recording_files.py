@@ -72,6 +72,14 @@ def find_recording(name: Path | str) -> Path | None:
     return next((one for one in places if locate(one).exists()), None)
 
 
+def require_recording(name: Path | str) -> Path:
+    """Return the recording of this name. Raises ValueError with a sentence where there is none."""
+    found = find_recording(name)
+    if not found:
+        raise ValueError(f"{name}: no such recording; recordings are directories under data/{name_recordings(name)}")
+    return found
+
+
 def name_recordings(name: Path | str) -> str:
     """Return the end of a sentence about a recording that is not there: the nearest names, or the newest ones."""
     known = sorted((one.name for folder in FOLDERS for one in folder.glob("20*/") if is_recording(one)), reverse=True)
