@@ -1,7 +1,7 @@
 """How the scheduler, the workers and the caller of a Dask cluster connect: where each listens, and TLS.
 
-All of them run functions that the others send. So none listens anywhere but where the others need it, and TLS, if it is
-on, asks both ends for the certificate of the cluster."""
+Each of them runs functions that the others send. So each listens only where the others need it, and TLS, if used,
+requires the cluster's certificate of both ends."""
 
 import asyncio
 import ipaddress

@@ -1,7 +1,8 @@
-"""Start the scheduler of a Dask cluster, which listens at ADDRESS alone, for `worker.py` and `measure.py --cluster`.
+"""Start the scheduler of a Dask cluster at ADDRESS, for `worker.py` and `measure.py --cluster`.
 
-Whoever can connect to it can run code as your user, on every machine of the cluster. With tls:// that is who has the
-file of `--tls`. With tcp:// it is everyone who can reach the address. It ends with Ctrl-C."""
+It listens at this address only. Anyone who can connect to it can run code as your user, on every machine of the
+cluster. With tls://, only holders of the file of `--tls` can connect. With tcp://, anyone who can reach the
+address can. Ctrl-C ends it."""
 
 import os
 import socket

@@ -1,11 +1,11 @@
 """Offer this machine to a Dask cluster, whose scheduler is at ADDRESS: one run at a time, of the stacks built here.
 
 Start one on each machine. It offers the builds that it has when it starts; a run goes only to a machine that has the
-same binary as the clone which asks. If the worker is killed, so is the run that it is making, and its supervisor starts
-another worker. It ends with Ctrl-C.
+same binary as the clone that requests it. If the worker is killed, its run is killed too, and its supervisor starts
+another worker. Ctrl-C ends it.
 
-It listens only at this machine's address on the way to the scheduler. Whoever can connect to the scheduler or to the
-worker can run code as your user: with tls:// that is who has the file of `--tls`."""
+It listens only at the address from which this machine reaches the scheduler. Anyone who can connect to the scheduler or
+to the worker can run code as your user. With tls://, only holders of the file of `--tls` can connect."""
 
 import sys
 

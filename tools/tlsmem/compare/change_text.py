@@ -124,7 +124,7 @@ def reasons(row: ComparedFigure) -> list[str]:
     quotient = [f"a quotient of N = {old.quotient:,}"] if old.quotient else []
     if row.place.meter == "allocated" and len(old.values) == len(new.values) == 1:
         noise = format_number(float(max(old.noise, new.noise)))
-        return [format_percent(change), f"beyond the {noise} B by which unchanged builds differ", *quotient]
+        return [format_percent(change), f"beyond the {noise} B by which unchanged builds may differ", *quotient]
     if old.exact and new.exact:
         return [UNEVEN if max(old.noise, new.noise) else EXACT, *quotient]
     repeats = sorted({len(one.values) for one in (old, new)})

@@ -70,7 +70,7 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
 
 
 def check_suite(suite: str) -> None:
-    """Raise ValueError with a sentence when there is no such suite, or when it is a variant of one."""
+    """Raise ValueError with a sentence if there is no such suite, or if it is a variant of one."""
     if suite not in definitions.suites():
         raise ValueError(f"--suite: {definitions.describe_unknown_suite(suite)}")
     base, settings = split_variant(suite)

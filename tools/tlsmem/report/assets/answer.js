@@ -77,7 +77,7 @@ function notes(row) {
   const live = html("p", {}, `${liveName()[0].toUpperCase()}${liveName().slice(1)}: `, html("b", {}, figures.live.text), figures.live.bytes === undefined ? `. ${figures.live.why}.` : row.live ? `, ${row.live}.` : ".");
   const less = stack.option && low.some((one) => one.bytes !== undefined) ? html("p", {}, `With ${stack.option}: ${figures.low_rss.text} ${rssName()}, ${figures.low_live.text} ${liveName()}.`) : null;
   const split = figures.command && figures.live.bytes !== undefined ? [html("p", {}, "What the live heap is for is not recorded. This command records it:"), command(figures.command)] : [];
-  const other = row.state ? [html("p", {}, `Recorded in another state than servers run it: ${row.state}. Compare it with rows of that state alone.`), ...advice(row.advice, "This command records it as servers run it:")] : [];
+  const other = row.state ? [html("p", {}, `Recorded in a state other than servers run it in: ${row.state}. Compare it only with rows of that state.`), ...advice(row.advice, "This command records it as servers run it:")] : [];
   const behind = html("p", { class: "answer-quiet" }, `${suites[row.suite]}. Recorded ${row.recorded} in ${row.recording}. ${row.runs}.`);
   return [live, less, ...other, ...split, behind, command(row.made_by)].filter(Boolean);
 }
