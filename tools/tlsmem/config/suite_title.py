@@ -21,7 +21,11 @@ def suite_title(suite: str) -> str:
 
 
 def full_suite_title(suite: str) -> str:
-    """Return the title with everything that distinguishes the suite: `..., RSA-2048, client certificates, 1 ticket`."""
+    """Return the title with everything that distinguishes the suite: `..., RSA-2048, client certificates, 1 ticket`.
+
+    A suite that memtest/suites.toml does not define is returned unchanged."""
+    if suite not in definitions.suites():
+        return suite
     known = definitions.suites()[suite]
     clients = {"same": "client certificates", "each": "a certificate for each client"}
     tickets = (
