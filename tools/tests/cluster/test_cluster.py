@@ -289,6 +289,13 @@ def test_what_is_no_address_is_refused_before_anything_listens(clone, address):
         assert "is no address of a scheduler" in refused.stderr and "Traceback" not in refused.stderr
 
 
+def test_no_certificate_is_made_for_an_address_without_tls(clone):
+    words = words_of(clone, "scheduler", f"tcp://127.0.0.1:{free_port()}", clone.root / "cluster.pem")
+    refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1 and "has no TLS; write tls://" in refused.stderr
+    assert not (clone.root / "cluster.pem").exists()
+
+
 def test_a_certificate_of_an_impossible_name_is_a_sentence(clone):
     words = words_of(clone, "scheduler", f"tls://127.0.0.1:{free_port()}", clone.root / ("a" * 300))
     refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True, timeout=60)
@@ -304,7 +311,7 @@ def test_a_certificate_of_an_impossible_name_is_a_sentence(clone):
         ("tls://127.0.0.1:{port}", 0o600, "nothing\n", "not a private key with its certificate"),
         ("tcp://0.0.0.0:{port}", 0o600, "", "means every interface of this machine"),
         ("tcp://[::]:{port}", 0o600, "", "means every interface of this machine"),
-        ("tcp://192.0.2.77:{port}", 0o600, "", "name an address of this machine"),
+        ("tcp://192.0.2.77:{port}", 0o600, "", "give an address of this machine"),
     ],
     ids=["file-without-tls", "readable-key", "no-key", "every-v4", "every-v6", "elsewhere"],
 )

@@ -30,7 +30,8 @@ def main() -> None:
 
     host, port = cluster_connection.split_address(given.address)
     check_free(given.address, host, port)
-    if given.tls and not os.path.exists(given.tls):  # Path.exists() raises where a name is too long
+    is_encrypted = given.address.startswith("tls://")
+    if is_encrypted and given.tls and not os.path.exists(given.tls):  # Path.exists() raises where a name is too long
         cluster_connection.make_certificate(given.tls)
         print(f"memtest: made {given.tls}; copy it to each machine of the cluster and nowhere else", file=sys.stderr)
     security = cluster_connection.read_security(given.address, given.tls, "scheduler")
