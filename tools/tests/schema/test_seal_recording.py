@@ -291,6 +291,14 @@ def test_a_file_that_holds_gigabytes_is_unpacked_no_further_than_the_manifest_sa
     assert sizes == [(made.files[file.name].plain_bytes if is_sealed else 1 << 20) + 1]
 
 
+def test_a_sealed_file_of_many_frames_is_read_and_an_empty_one_is_cut_off():
+    frames = [zstd.compress(line) for line in (b"", b"x" * 4000)]
+    packed = b"".join(frames * 20_000)  # 80 MB, of which each frame was once copied for all that come after it
+    assert recording_files.unpack_at_most(packed, 1 << 27) == b"x" * (4000 * 20_000)
+    with pytest.raises(zstd.ZstdError):
+        recording_files.unpack_at_most(b"", 1)
+
+
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=4), st.data())
 def test_unpacking_stops_where_it_is_told_to_and_finds_what_is_cut_off(parts, data):
     whole, packed = b"".join(parts), b"".join(map(zstd.compress, parts))

@@ -3,6 +3,7 @@
 While a recording grows, a stack's runs are in STACK.jsonl. `tools/records.py seal` packs each file into STACK.jsonl.zst
 and writes manifest.json beside them. For records call records.py; for lines, `list_files` and `read_lines` here."""
 
+import io
 import json
 import os
 import sys
@@ -145,14 +146,11 @@ def unpack_at_most(packed: bytes, most: int) -> bytes:
     """Return the first `most` bytes of what these frames hold: a few KB can hold gigabytes.
 
     Raises ZstdError when they are damaged or cut off before that."""
-    found, rest = b"", packed
-    while rest and len(found) < most:
-        frame = zstd.ZstdDecompressor()
-        found += frame.decompress(rest, max_length=most - len(found))
-        if not frame.eof and len(found) < most:
-            raise zstd.ZstdError("cut off")
-        rest = frame.unused_data
-    return found
+    try:
+        with zstd.ZstdFile(io.BytesIO(packed)) as frames:
+            return frames.read(most)
+    except EOFError:
+        raise zstd.ZstdError("cut off") from None
 
 
 Lines = list[tuple[int, bytes]]  # number (from 1) and bytes of each line that is a record
