@@ -286,7 +286,7 @@ def test_what_is_no_address_is_refused_before_anything_listens(clone, address):
     for command in ("scheduler", "worker"):
         refused = subprocess.run(words_of(clone, command, address), cwd=clone.root, capture_output=True, text=True)
         assert refused.returncode == 2
-        assert "is no address of a scheduler" in refused.stderr and "Traceback" not in refused.stderr
+        assert "is not a scheduler address" in refused.stderr and "Traceback" not in refused.stderr
 
 
 def test_no_certificate_is_made_for_an_address_without_tls(clone):

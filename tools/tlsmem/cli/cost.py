@@ -14,8 +14,8 @@ EXAMPLES = """examples:
   tools/cost.py openssl@3.5.5                          one release: its costs, and the three largest reasons
   tools/cost.py rustls --role server --explain         all that a server session's live heap is for
   tools/cost.py openssl gnutls --format csv
-  tools/cost.py gnutls --suite tls13-mldsa65-aes256    one suite: what is recorded of it, or what records it
-  tools/cost.py --recorded openssl                     in which suites and states it is recorded
+  tools/cost.py gnutls --suite tls13-mldsa65-aes256    one suite: what is recorded, or the command that records it
+  tools/cost.py --recorded openssl                     the suites and states in which it is recorded
   tools/cost.py -o docs/figures/server                 every library's newest release as a picture"""
 
 
