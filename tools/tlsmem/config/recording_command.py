@@ -36,7 +36,7 @@ def advise_recording(
     has_tls = definitions.stacks()[stack].tls
     if all(has_tls == (definitions.suites()[one].protocol == "none") for one in suites):
         return Advice(None, f"{stack} has {'no suite without' if has_tls else 'no'} TLS")
-    asked = known.model_copy(update={"stacks": [stack], "suites": suites, "allocators": [allocator]})
+    asked = known.model_copy(update={"stacks": [stack], "suites": suites, "allocators": [allocator], "repeats": 1})
     runs = [run for run in campaign_runs(asked) if meter in (None, run.meter)]
     reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_values("suite", runs)]
     if None in reasons:

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from markupsafe import Markup
 
 from tlsmem.config import definitions, matrix
 from tlsmem.config.option_model import CHECKS
+from tlsmem.config.run import Run
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable, mark_code
 from tlsmem.run.validate import strip_suite
@@ -114,10 +116,13 @@ def schemas(records: Iterable[Record]) -> str:
 def campaigns(recording: Recording) -> str:
     """Those of which more than half was run."""
     there = set(map(run_from_record, recording.records))
-    asked = {
-        name: set(matrix.campaign_runs(one)) for name, one in definitions.campaigns().items() if name not in CHECKS
-    }
-    return ", ".join(name for name, runs in asked.items() if 2 * len(runs & there) > len(runs))
+    return ", ".join(name for name, runs in runs_by_campaign().items() if 2 * len(runs & there) > len(runs))
+
+
+@cache
+def runs_by_campaign() -> dict[str, set[Run]]:
+    """Return the runs of each campaign that records something."""
+    return {name: set(matrix.campaign_runs(one)) for name, one in definitions.campaigns().items() if name not in CHECKS}
 
 
 def machines(recordings: Sequence[Recording]) -> Table:

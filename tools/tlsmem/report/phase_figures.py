@@ -78,11 +78,15 @@ def sites_run(selection: Selection, at: StackInSuite) -> Record | None:
     return max(measured, key=lambda run: run.sessions, default=None)
 
 
+def runs_of(selection: Selection, at: StackInSuite) -> list[Record]:
+    """Return the runs that the figures of this place are of, setting by setting."""
+    settings = dict.fromkeys([*(one for some in at.resident.values() for one in some), at.metered, at.together])
+    return [run for setting in settings for run in selection.runs_of.get((at.stack, setting), ())]
+
+
 def phases(selection: Selection, at: StackInSuite) -> list[str]:
     """Those after BASE up to LAST, in order of time."""
-    settings = {one for some in at.resident.values() for one in some} | {at.metered, at.together}
-    runs = (run for setting in settings for run in selection.runs_of.get((at.stack, setting), ()))
-    names = dict.fromkeys(phase.phase for run in runs for phase in run.phases)
+    names = dict.fromkeys(phase.phase for run in runs_of(selection, at) for phase in run.phases)
     known = [name for name in names if name != BASE]
     known = known[: known.index(LAST) + 1] if LAST in known else known
     return sorted(known, key=lambda name: (order_key(name), name == LAST))

@@ -25,6 +25,7 @@ from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.schema.records import Record
+from tlsmem.stats.selection import Selection
 
 ROOM = 400_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
@@ -90,13 +91,31 @@ def fetched() -> tuple[Scripts, str | None]:
 
 def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
     selection = recording.contents.memory
-    for at in phase_figures.stacks_in_suites(selection) if selection else ():
+    if not selection:
+        return
+    for at in phase_figures.stacks_in_suites(selection):
+        names, figures = find_figures(selection, at)
+        yield PhaseEntry(number, at, names, figures, phase_figures.sites_run(selection, at))
+
+
+def find_figures(selection: Selection, at: StackInSuite) -> tuple[list[str], dict]:
+    """Return the names of the phases, and the figures by role; cached by the records that they are of, and by code."""
+    runs = phase_figures.runs_of(selection, at)
+    digests = [run.bulk_digest() for run in runs]
+
+    def make() -> tuple[list[str], dict]:
         names, run = phase_figures.phases(selection, at), phase_figures.sites_run(selection, at)
         profile = run and sites_reader.profile_from_record(run)
         together = any(one.roles == "together" for some in at.resident.values() for one in some)
         roles = ("client", "server", PAIR) if together else ("client", "server")
-        found = {role: phase_figures.figures(selection, at, role, names, profile) for role in roles}
-        yield PhaseEntry(number, at, names, found, run)
+        return names, {role: phase_figures.figures(selection, at, role, names, profile) for role in roles}
+
+    if None in digests:
+        return make()
+    code = digest_code(("report/phase_section.py",))
+    told = [(run.key, run.status, run.reason) for run in runs]  # which the digests do not cover
+    names, figures = memo.recall("phases of a stack in a suite", [repr(at), digests, told], code, make)
+    return names, figures
 
 
 def trees(found: Sequence[PhaseEntry]) -> list[int]:

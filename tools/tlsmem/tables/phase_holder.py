@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, format_frame, skip_containers
 from tlsmem.profile.heap_profile import CallstackTree
@@ -41,7 +43,23 @@ def find_increase(more: Record | Missing, less: Record | Missing, owner: str, ph
 
 
 def sum_by_function(run: Record, owner: str | None, phase: str, since: str | None = None) -> dict[str, Holder]:
-    """Return what each function allocated of the blocks that are live at the end of a phase; or only since another."""
+    """Return what each function allocated of the blocks that are live at the end of a phase; or only since another.
+
+    Cached by the record and by code."""
+    digest = run.bulk_digest()
+    if digest is None:
+        return add_by_function(run, owner, phase, since)
+
+    def make() -> dict[str, tuple[Frame, int]]:
+        return {name: (one.frame, one.bytes) for name, one in add_by_function(run, owner, phase, since).items()}
+
+    code = digest_code(("tables/phase_holder.py",))
+    found = memo.recall("live bytes by function", [digest, owner, phase, since], code, make)
+    return {name: Holder(Frame(*frame), size) for name, (frame, size) in found.items()}
+
+
+def add_by_function(run: Record, owner: str | None, phase: str, since: str | None) -> dict[str, Holder]:
+    """Return what `sum_by_function` does, from the call stacks of the record."""
     recorded, sites, held = run.sites, phase_of(run, phase).sites, dict[str, Holder]()
     assert recorded and sites  # a measured sites run has them
     stacks, every = CallstackTree(), sites.live
