@@ -80,4 +80,4 @@ def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, sta
     shown = screen_of(capsys, "haproxy", *stack)
     assert "RSS in use: 54,025 B" in shown
     assert "RSS in use: 3,509 B" not in shown
-    assert "which has 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown
+    assert "wolfSSL 5.9.4 (default build), has 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown
