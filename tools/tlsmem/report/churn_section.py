@@ -43,7 +43,7 @@ def find_measured(runs: Sequence[Record]) -> list[Churn]:
 def show_table(recording: Recording, runs: Sequence[Record], several: bool) -> ShownTable:
     """Return the table of one recording."""
     shown = ShownTable(churn_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table churn")
-    return shown.of_recording(recording.name) if several else shown
+    return shown.name_recording(recording.name) if several else shown
 
 
 def newest_of_each_stack(recordings: Sequence[Recording]) -> Iterator[tuple[Recording, list[Record]]]:

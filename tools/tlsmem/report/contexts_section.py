@@ -38,7 +38,7 @@ def show_table(recording: Recording, several: bool) -> ShownTable:
     """Return the table of one recording."""
     runs = [run for run in recording.records if run.scenario == SCENARIO]
     shown = ShownTable(contexts_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table contexts")
-    return shown.of_recording(recording.name) if several else shown
+    return shown.name_recording(recording.name) if several else shown
 
 
 def picture(recording: Recording, found: Sequence[Contexts]) -> Picture:

@@ -33,7 +33,7 @@ def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
     for one in recordings:
         command = f"tools/tabulate.py {recording_arguments(one)} --table c1m"
         shown = ShownTable(million_table(select_kept(one.records)), command)
-        yield shown.of_recording(one.name) if len(recordings) > 1 else shown
+        yield shown.name_recording(one.name) if len(recordings) > 1 else shown
 
 
 def picture(recordings: Sequence[Recording], rows: Sequence[MillionRow]) -> Picture:

@@ -44,7 +44,7 @@ class ShownTable(NamedTuple):
     group: str | None = None  # tables of one group stand in one card, with a switch between them
     label: str = ""  # of its button in that switch
 
-    def of_recording(self, name: str) -> "ShownTable":
+    def name_recording(self, name: str) -> "ShownTable":
         """Return it as one of the same table of several recordings, which stand in one card."""
         table = replace(self.table, name=f"{self.table.name}-{name}", title=f"{self.table.title}: {name}")
         return ShownTable(table, self.command, self.group or self.table.name, name)

@@ -39,7 +39,7 @@ def show_tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
     for table in stall_table(runs), hello_table(runs):
         if table.rows:
             shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
-            yield shown.of_recording(recording.name) if several else shown
+            yield shown.name_recording(recording.name) if several else shown
 
 
 def hello_pictures(recording: Recording, hellos: Sequence[LargeHello]) -> list[Picture]:

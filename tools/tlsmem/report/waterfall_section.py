@@ -173,7 +173,7 @@ def recording_table(recording: Recording) -> Table | None:
 def shown_table(recording: Recording, table: Table, several: bool) -> ShownTable:
     """Of each recording one: slopes of two machines are never in one table."""
     shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table waterfall", "waterfall")
-    return shown.of_recording(recording.name) if several else shown
+    return shown.name_recording(recording.name) if several else shown
 
 
 def chart_rows(table: Table, recording: str) -> Iterator[dict]:
