@@ -3,7 +3,7 @@
 import pytest
 
 from tlsmem.config import definitions
-from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.recording_command import advise_recording, advise_recording_together
 
 
 def test_a_command_names_the_stack_and_the_suite():
@@ -51,6 +51,23 @@ def test_a_runtime_has_rss_runs_but_none_under_the_heap_meter():
     assert advise_recording("deployed-config", "go@1.27.4", "tls12-rsa-aes256", meter="heap").reason
     assert advise_recording("deployed-config", "openssl@3.5.5", "tls12-rsa-aes256", meter="heap").command
     assert advise_recording("deployed-config", "openssl@3.5.5", "tls12-rsa-aes256", "heap", "jemalloc").reason
+
+
+def test_a_variant_that_the_stack_refuses_has_no_command():
+    advice = advise_recording("deployed-config", "openssl@3.5.5", "tls13-rsa-aes256+low-memory+tickets-library")
+    assert advice.command == "tools/measure.py deployed-config --stacks openssl@3.5.5 --suites tls13-rsa-aes256"
+    refused = advise_recording("deployed-config", "gnutls@3.8.9", "tls12-rsa-aes256+low-memory+tickets-library")
+    assert refused.command is None and "low-memory" in refused.sentence
+
+
+def test_stacks_that_one_command_records_share_it_and_others_have_their_own():
+    several = advise_recording_together("deployed-config", ["openssl@3.5.5", "null@c", "openssl@path", "bearssl@0.6"])
+    shared = "tools/measure.py deployed-config --stacks openssl@3.5.5,bearssl@0.6"
+    assert several["openssl@3.5.5"].command == several["bearssl@0.6"].command == shared
+    assert several["openssl@path"].command == (
+        "tools/measure.py deployed-config --stacks openssl@path --prefix DIRECTORY"
+    )
+    assert several["null@c"].reason
 
 
 def test_every_stack_can_be_recorded_as_servers_run_it_in_a_suite_or_says_why():

@@ -1,5 +1,7 @@
 """The table and the picture of stacks in use: figures by configuration, order, places, and what is not recorded."""
 
+from collections.abc import Iterable
+
 import pytest
 from matplotlib import pyplot, rc_context
 
@@ -8,6 +10,8 @@ from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
 from tests.support.pictured import overlaps
 from tlsmem.plots import in_use as picture
 from tlsmem.plots.picture import STYLE
+from tlsmem.schema.harness_output import Window
+from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables.in_use import in_use_table
 
@@ -50,9 +54,27 @@ def test_places_say_who_moves(selection):
     assert found == {RUSTLS: ("1", "1"), BORING: ("2", "3"), OPENSSL: ("3", "2")}
 
 
+def by_windows(runs: Iterable[Record], window: Window = 100) -> Selection:
+    """The runs with so many handshakes at a time, as deployed-config has them."""
+    return select([run.model_copy(update={"window": window}) for run in runs])
+
+
 def test_what_has_no_figure_says_why(selection):
-    notes = " ".join(in_use_table(selection).footnotes())
-    assert "no such call" in notes and "tools/measure.py deployed-config" in notes
+    notes = in_use_table(by_windows(selection.records)).footnotes()
+    assert any("no such call" in note for note in notes)
+    command = f"tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}"
+    assert any(note.endswith(f" not recorded; to record it: {command}") for note in notes)
+
+
+def test_one_command_records_all_stacks_that_have_no_runs_in_a_configuration():
+    table = in_use_table(by_windows([run for stack in (OPENSSL, BORING) for run in recorded(stack)]))
+    command = f"tools/measure.py deployed-config --stacks {OPENSSL},{BORING} --suites {SUITE}"
+    assert [note for note in table.footnotes() if "measure.py" in note] == [f"¹ not recorded; to record it: {command}"]
+
+
+def test_no_command_is_given_where_the_campaign_has_no_such_runs(selection):
+    notes = in_use_table(by_windows(selection.records, "all")).footnotes()
+    assert "measure.py" not in " ".join(notes) and any(note.endswith(" not recorded") for note in notes)
 
 
 def test_runs_without_full_records_are_in_no_row():

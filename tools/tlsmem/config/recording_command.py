@@ -1,5 +1,6 @@
 """The command that records a stack in a suite, checked: the campaign has such runs, and the stack can do them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
@@ -7,7 +8,10 @@ from tlsmem.config import definitions
 from tlsmem.config.definitions import Suite
 from tlsmem.config.matrix import campaign_runs, distinct_values
 from tlsmem.config.run import SYSTEM, Run
+from tlsmem.config.suite_variants import split_variant
 from tlsmem.schema.harness_output import Meter
+
+AS_DEPLOYED = "deployed-config"  # the campaign of stacks as servers run them
 
 
 class Advice(NamedTuple):
@@ -26,23 +30,38 @@ def advise_recording(
     campaign: str, stack: str, suite: str | None = None, meter: Meter | None = None, allocator: str = SYSTEM
 ) -> Advice:
     """Return the command by which a memory campaign records the stack in the suite, or in its own suites if none is
-    named. With a meter, the campaign must have runs under it."""
+    named. With a meter, the campaign must have runs under it; with a variant of a suite, runs in that variant."""
     known = definitions.campaigns()[campaign]
     if stack not in definitions.stacks():
         return Advice(None, f"memtest/stacks.toml has no stack {stack}")
-    suites = [suite] if suite else known.suites
+    base, settings = split_variant(suite) if suite else (None, {})
+    suites = [base] if base else known.suites
     if missing := [one for one in suites if one not in definitions.suites()]:
         return Advice(None, f"memtest/suites.toml has no suite {missing[0]}")
     has_tls = definitions.stacks()[stack].tls
     if all(has_tls == (definitions.suites()[one].protocol == "none") for one in suites):
         return Advice(None, f"{stack} has {'no suite without' if has_tls else 'no'} TLS")
     asked = known.model_copy(update={"stacks": [stack], "suites": suites, "allocators": [allocator], "repeats": 1})
-    runs = [run for run in campaign_runs(asked) if meter in (None, run.meter)]
+    runs = [run for run in campaign_runs(asked) if meter in (None, run.meter) and (not settings or run.suite == suite)]
     reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_values("suite", runs)]
     if None in reasons:
-        words = ["tools/measure.py", campaign, "--stacks", stack, *["--suites", suite or ""] * bool(suite)]
-        return Advice(" ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)]))
+        return Advice(recording_command(campaign, [stack], base, allocator))
     return Advice(None, reasons[0] if reasons else why_no_runs(stack, campaign))
+
+
+def advise_recording_together(campaign: str, stacks: Sequence[str], suite: str | None = None) -> dict[str, Advice]:
+    """Return the advice for each stack; those that one command records have that command."""
+    several = {stack: advise_recording(campaign, stack, suite) for stack in stacks}
+    together = [stack for stack, one in several.items() if one.command and not definitions.stacks()[stack].prefix]
+    shared = Advice(recording_command(campaign, together, split_variant(suite)[0] if suite else None))
+    return several | dict.fromkeys(together, shared)
+
+
+def recording_command(campaign: str, stacks: Sequence[str], suite: str | None = None, allocator: str = SYSTEM) -> str:
+    """Return the command that measures the stacks; it needs no quotes."""
+    words = ["tools/measure.py", campaign, "--stacks", ",".join(stacks), *["--suites", suite or ""] * bool(suite)]
+    words += ["--prefix", "DIRECTORY"] * any(definitions.stacks()[stack].prefix for stack in stacks)
+    return " ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)])
 
 
 def why_impossible(runs: list[Run]) -> str | None:

@@ -14,7 +14,7 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
-from tlsmem.stats.configured_stack import AT_REST, IN_USE, NOT_RECORDED, Configuration, ConfiguredStack
+from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
 from tlsmem.stats.missing import Missing
 
@@ -67,8 +67,9 @@ class StackCosts:
             return Missing("not recorded in use")
         if self.state.setting.roles != "split" and cost in RSS_COSTS:
             return Missing("not recorded for one role: one process held both")
-        size = cost.figure(stack, configuration)
-        return Missing(f"not recorded; {self.recorded.advice.sentence}") if size == NOT_RECORDED else size
+        if not stack.series(configuration).records:
+            return Missing(f"not recorded; {self.recorded.advice.sentence}")
+        return cost.figure(stack, configuration)
 
     def sizes(self, role: Role, configuration: Configuration = "default") -> dict[Cost, float]:
         """Return those of the three costs that are recorded, in bytes."""

@@ -3,11 +3,11 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, sort_by_library
+from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recording_together
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_table import bytes_cell
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like
@@ -22,9 +22,8 @@ from tlsmem.tables.table import Cell, Column, Table, text_cell
 ROLE: Role = "server"
 PROTOCOLS = {"TLSv1.2": "1.2", "TLSv1.3": "1.3"}
 NO_TLS = "No TLS: what the harness itself takes"
-NO_SUITE = "the stack does not speak TLS 1.3"
+WITHOUT_TLS = "it has no TLS"
 STATES = {(True, True): "both", (True, False): "recorded", (False, True): "built", (False, False): "neither"}
-NOT_RECORDED = "not recorded; `tools/measure.py deployed-config --stacks STACK` records it"
 CAPTION = (
     "What one more {role} session costs, in bytes: {suite}, the library's defaults (`tools/cost.py STACK` says more). "
     "Recorded: in data/. Built: on this machine; `tools/build.py STACK` builds one. `--details` shows the suites that "
@@ -37,7 +36,8 @@ class StackRow:
     """A stack of memtest/stacks.toml, with what the recordings have of it."""
 
     name: str
-    among: tuple[Path, ...]  # recordings that have it
+    costs: StackCosts | None = None  # None where no recording has the stack
+    advice: Advice | None = None  # how to record it as servers run it; None where it is recorded so
 
     @property
     def library(self) -> str:
@@ -57,12 +57,7 @@ class StackRow:
     @property
     def state(self) -> str:
         """Return whether it is recorded, built, both or neither."""
-        return STATES[bool(self.among), is_built(self.name)]
-
-    @cached_property
-    def costs(self) -> StackCosts | None:
-        """What is recorded of it; None where no recording has it."""
-        return find_costs_or_like(self.name, SUITE, self.among) if self.among else None
+        return STATES[bool(self.costs), is_built(self.name)]
 
     @property
     def name_cell(self) -> Cell:
@@ -72,9 +67,11 @@ class StackRow:
 
     def figure(self, cost: Cost) -> float | Missing:
         """Return one of the three costs in bytes."""
-        if self.costs and self.costs.recording:
-            return self.costs.figure(ROLE, cost)
-        return Missing(NOT_RECORDED if PROTOCOLS[definitions.suites()[SUITE].protocol] in self.protocols else NO_SUITE)
+        if not definitions.stacks()[self.name].tls:
+            return Missing(WITHOUT_TLS)
+        if self.advice:
+            return Missing(f"not recorded in use; {self.advice.sentence}")
+        return self.costs.figure(ROLE, cost) if self.costs else Missing("not recorded")
 
 
 def cost_column(cost: Cost) -> Column:
@@ -96,8 +93,11 @@ def inventory_table(stacks: Iterable[str], among: Sequence[Path]) -> Table:
     caption = CAPTION.format(role=ROLE, suite=suite_title(SUITE))
     table = Table("stacks", "Stacks", caption, [*COLUMNS])
     there = {path: set(recordings.stacks(path)) for path in among}
-    rows = [StackRow(name, tuple(path for path in among if name in there[path])) for name in sort_by_library(stacks)]
-    table.add_rows(rows)
+    several = {name: [path for path in among if name in there[path]] for name in sort_by_library(stacks)}
+    costs = {name: find_costs_or_like(name, SUITE, some) if some else None for name, some in several.items()}
+    lacking = [name for name, found in costs.items() if not (found and found.recording)]
+    advice = advise_recording_together(AS_DEPLOYED, lacking)
+    table.add_rows(StackRow(name, found, advice.get(name)) for name, found in costs.items())
     return table
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.config.run import SYSTEM
 from tlsmem.config.servers import Server, find_server
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant
@@ -52,7 +52,7 @@ class Configuration:
 def describe_recording(stack: str, suite: str, allocator: str = SYSTEM) -> str:
     """Return how a stack as servers run it is recorded, its connections and its concurrent handshakes; or why not."""
     connections, handshakes = (
-        advise_recording(one, stack, suite, allocator=allocator) for one in ("deployed-config", "c10k-in-use")
+        advise_recording(one, stack, suite, allocator=allocator) for one in (AS_DEPLOYED, "c10k-in-use")
     )
     if not connections.command:
         return connections.sentence

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.plan import recordings
 from tlsmem.plan.connection_model import machine_identity
 from tlsmem.stats import timed_selection
@@ -55,7 +55,7 @@ def find_rate(stack: str, suite: str, role: str, cores: int | None, among: Seque
     if rates:
         return max(rates, key=lambda rate: min(rate.threads, rate.cores))  # the first of equals
     command = f"make handshake STACKS={stack} SUITES={suite}"
-    is_possible = advise_recording("deployed-config", stack, suite)
+    is_possible = advise_recording(AS_DEPLOYED, stack, suite)
     how = f"record it: {command}" if is_possible.command else f"it {is_possible.sentence}"
     raise ValueError(f"no handshake rate of {stack} in {suite} is recorded; give one with --handshake-rate, or {how}")
 

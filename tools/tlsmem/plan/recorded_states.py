@@ -12,7 +12,7 @@ from pathlib import Path
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import Campaign
 from tlsmem.config.matrix import campaign_runs
-from tlsmem.config.recording_command import Advice, advise_recording
+from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recording
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
 from tlsmem.plan import recordings
@@ -23,7 +23,6 @@ from tlsmem.stats.configured_stack import CONFIGURATIONS, Configuration, Configu
 from tlsmem.stats.selection import run_from_record, select
 from tlsmem.stats.series import Setting, data_size
 
-AS_DEPLOYED = "deployed-config"  # the campaign of stacks as servers run them
 EACH_CLIENT = (
     "chains-each",
     "chains-runtime-each",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.config import definitions
-from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.plan import find_model
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.assumptions import describe_kernel_bytes, left_out_table
@@ -47,7 +47,7 @@ def describe_client_certificates(cases: Sequence[Case], among: Sequence[Path]) -
     wanted = ModelRequest(model.stack, mutual, model.allocator, model.role, model.configuration)
     if find_model.find_model(wanted, among):
         return f"{kept}: --suite {mutual}"
-    how = advise_recording("deployed-config", model.stack, mutual, allocator=model.allocator).sentence
+    how = advise_recording(AS_DEPLOYED, model.stack, mutual, allocator=model.allocator).sentence
     return f"{kept}; RSS not recorded; {how}{find_model.describe_recorded(model.stack, mutual, among)}"
 
 

@@ -3,9 +3,12 @@
 Bytes are live heap that one more session of the role adds, or the slope of RSS, from runs with full records."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
+from tlsmem.config import definitions
+from tlsmem.config.campaigns import Campaign
+from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recording_together
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant, split_variant
 from tlsmem.schema.roles import Role
 from tlsmem.stats.live_heap import SessionHeap
@@ -24,7 +27,6 @@ CONFIGURATIONS: dict[Configuration, tuple[str, str | None]] = {  # options and t
 }
 AT_REST, IN_USE, IDLE = "established", "blocked", "idle"  # phases
 FULL_RECORDS = ("reply", "full reply")  # the phases at whose ends a full record has not been sent each way, and has
-NOT_RECORDED = Missing("not recorded: tools/measure.py deployed-config --stacks STACK")
 
 
 def base_settings(selection: Selection) -> list[Setting]:
@@ -52,9 +54,19 @@ class ConfiguredStack:
         """Return why there is no figure in the configuration; None where there is one."""
         series = self.series(configuration)
         if not series.records:
-            return NOT_RECORDED
+            return self.describe_unrecorded(configuration)
         measured = any(one.status == "measured" for one in series.records)
         return None if measured else Missing(series.reason(series.records[0].meter))
+
+    def describe_unrecorded(self, configuration: Configuration) -> Missing:
+        """Say that there are no runs in the configuration. The command that makes such runs names every stack that has
+        none; there is no command where the campaign has no such runs."""
+        setting = self.series(configuration).setting
+        if not has_setting(setting):
+            return Missing("not recorded")
+        others = (replace(self, stack=stack) for stack in self.selection.stacks)
+        lacking = tuple(one.stack for one in others if not one.series(configuration).records)
+        return Missing(f"not recorded; {advise(lacking, setting.suite)[self.stack].sentence}")
 
     @property
     def is_measured(self) -> bool:
@@ -77,6 +89,22 @@ class ConfiguredStack:
     def rss(self, configuration: Configuration, phase: str) -> RssLine | Missing:
         """Return the slope of RSS over sessions at the end of the phase."""
         return self.why_none(configuration) or fit_rss(self.series(configuration), phase)
+
+
+def has_setting(setting: Setting) -> bool:
+    """Return whether the campaign of stacks as servers run them has runs in the setting."""
+    campaign = definitions.campaigns().get(AS_DEPLOYED)
+    if not isinstance(campaign, Campaign):
+        return False
+    kind = setting.window in campaign.windows and setting.roles in campaign.roles and setting.data == campaign.data
+    place = setting.allocator in campaign.allocators and setting.env in campaign.envs and setting.cpu in campaign.cpus
+    return setting.suite in campaign.configurations and kind and place
+
+
+@cache
+def advise(stacks: tuple[str, ...], suite: str) -> dict[str, Advice]:
+    """Return how each stack is recorded in the suite as servers run it: every cell of a table asks."""
+    return advise_recording_together(AS_DEPLOYED, stacks, suite)
 
 
 @dataclass(frozen=True)
