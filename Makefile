@@ -439,7 +439,7 @@ check-python: build/tests/faulty
 	@$(PYTEST) -m 'not slow' --stacks=$$(tr ' ' , <<< $(tried))
 
 # The tests that run harnesses: of the tools those that ask for one that is built.
-check-harnesses: build/tests/faulty
+check-harnesses: $(TESTS) build/tests/faulty
 	@echo 'check: tests of harnesses'
 	@$(PYTEST) -m 'not slow' --stacks=$$(tr ' ' , <<< $(tried)) memtest/tests $$(grep -lrw --include='test_*.py' built_harness tools/tests)
 
