@@ -21,6 +21,7 @@ from tests.support import forked_command, synthetic, synthetic_timed
 from tests.support.in_use import recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report
+from tlsmem.plots.line_labels import HALO
 from tlsmem.report import (
     build_report,
     default_rows,
@@ -269,13 +270,21 @@ def test_data_of_a_section_ends_no_tag():
 def test_every_figure_is_in_markdown_csv_and_the_page_alike(two):
     for name, table in tables(two).items():
         packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
-        seen = [[cell if isinstance(cell, str) else cell[0] for cell in cells] for cells, _ in packed["rows"]]
+        seen = [list(texts) for texts in zip(*(column["texts"] for column in packed["columns"]), strict=True)]
         lines = [line for line in render.markdown(table).splitlines() if line.startswith("|")][2:]
         markdown = [[re.sub(r" [⁰¹²³⁴⁵⁶⁷⁸⁹]+$", "", text.strip()) for text in line[1:-1].split("|")] for line in lines]
         assert seen == markdown, name
-        text = "\n".join([packed["heading"], *(line for _, line in packed["rows"]), ""])
-        assert text == render.comma_separated(table)
-        assert len(list(csv.reader(io.StringIO(text)))) == 1 + len(table.rows)
+        assert written_csv(packed) == list(csv.reader(io.StringIO(render.comma_separated(table)))), name
+        assert len(written_csv(packed)) == 1 + len(table.rows)
+
+
+def written_csv(packed: dict) -> list[list[str]]:
+    """The rows of a packed table's CSV, its heading first."""
+    columns = [
+        (one["name"], *(packed["columns"][one["values"]]["texts"] if isinstance(one["values"], int) else one["values"]))
+        for one in packed["csv"]
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def test_cells_name_their_notes_by_number():
@@ -283,7 +292,8 @@ def test_cells_name_their_notes_by_number():
     rows.append([text_cell("c"), text_cell("1")])
     table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
     packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
-    assert [cells for cells, _ in packed["rows"]] == [["a", ["–", 1]], ["b", ["–", 1]], ["c", "1"]]
+    assert packed["columns"] == [{"texts": ["a", "b", "c"]}, {"texts": ["–", "–", "1"], "notes": [1, 1, 0]}]
+    assert packed["csv"] == [{"name": "stack", "values": 0}, {"name": "x", "values": ["", "", "1"]}]
     assert packed["notes"] == ["why so"] and packed["first"] is None
 
 
@@ -356,6 +366,16 @@ def test_texts_of_a_picture_are_texts_and_keep_their_digits():
     text = embedded_pictures.svg(Picture("p", "P", "says", "command", draw))
     assert ">openssl@3.14.15</text>" in text
     assert not re.search(r"\d\.\d\d", " ".join(re.findall(r' d="([^"]*)"', text)))
+
+
+def test_a_text_with_a_halo_stays_a_text():
+    def draw():
+        made, axes = pyplot.subplots()
+        axes.text(0, 0, "12 B", path_effects=HALO)
+        return made
+
+    text = embedded_pictures.svg(Picture("p", "P", "says", "command", draw))
+    assert re.search(r'<g style="paint-order:stroke;stroke:white;[^"]*">\s*<text[^>]*>12 B</text>', text)
 
 
 def test_letters_go_on_after_z():

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from tlsmem.plots.frame import points
+from tlsmem.plots.line_labels import Halo
 from tlsmem.plots.rows import THICK
 
 
@@ -82,7 +82,7 @@ def draw_parts(axes: Axes, row: float, parts: Sequence[tuple[BucketStyle, float]
     for style, size in parts:
         axes.barh(row, size, left=start, height=THICK, zorder=2, **fill(style))
         if size > ROOM * widest:
-            halo = [patheffects.withStroke(linewidth=3, foreground=style.colour)] if style.hatch else []
+            halo = [Halo(style.colour)] if style.hatch else []
             words: dict = {"ha": "center", "va": "center", "fontsize": points(0.85), "color": text_on(style.colour)}
             axes.text(start + size / 2, row, f"{size:,.0f} B", zorder=3, path_effects=halo, **words)
         start += size

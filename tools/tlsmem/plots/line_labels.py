@@ -7,7 +7,18 @@ from matplotlib.axes import Axes
 
 from tlsmem.plots.frame import INK, points
 
-HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
+
+class Halo(patheffects.withStroke):
+    """A rim around a text, which stands on something."""
+
+    WIDTH = 3  # points; a half of it lies outside of the text
+
+    def __init__(self, colour: str = "white"):
+        super().__init__(linewidth=self.WIDTH, foreground=colour)
+        self.colour = colour
+
+
+HALO = [Halo()]
 
 TICKS = 4  # of a panel whose right half has texts
 

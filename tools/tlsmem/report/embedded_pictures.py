@@ -2,18 +2,20 @@
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import matplotlib
 from matplotlib import pyplot
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import DEFINITIONS
+from tlsmem.plots.line_labels import Halo
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
 from tlsmem.report.sections import Picture, deflate_base64, identifier
@@ -105,10 +107,23 @@ def draw_picture(picture: Picture) -> Figure:
 def svg(picture: Picture) -> str:
     """Without what a browser does not need, and with positions to a tenth of a point."""
     made, text = draw_picture(picture), io.StringIO()
+    rims = dict(take_halos(made))
     with matplotlib.rc_context(PAGE_RC_PARAMS | EMBEDDED):
         made.savefig(text, format="svg", metadata={"Date": None})
     pyplot.close(made)
-    return slimmer(text.getvalue())
+    return slimmer(re.sub(r'<g id="(halo-\d+)">', lambda found: rims[found[1]], text.getvalue()))
+
+
+def take_halos(figure: Figure) -> Iterator[tuple[str, str]]:
+    """Take the halos off its texts, and name these; yield each name and the group that has the halo in the page.
+    Matplotlib would draw outlines of such a text, twice: in the page a text is a text."""
+    for at, text in enumerate(figure.findobj(Text)):
+        halos = [one for one in text.get_path_effects() if isinstance(one, Halo)]
+        if halos:
+            text.set_path_effects([one for one in text.get_path_effects() if one not in halos])
+            text.set_gid(f"halo-{at}")
+            rim = f"paint-order:stroke;stroke:{halos[0].colour};stroke-width:{Halo.WIDTH};stroke-linejoin:round"
+            yield f"halo-{at}", f'<g style="{rim}">'
 
 
 def slimmer(text: str) -> str:

@@ -1,5 +1,7 @@
 """Tables as the page takes them: their heads as HTML, and their rows, notes and CSV packed, for the browser to draw."""
 
+import csv
+import io
 import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -75,18 +77,25 @@ def html_table(shown: ShownTable) -> HtmlTable:
 
 
 def pack_rows(whole: Table, seen: Table) -> str:
-    """Pack what is seen of a table, each row beside its line of CSV, which has all columns: so they pack small.
+    """Pack a table by columns, which packs smaller than by rows: what is seen of it, and its CSV, which has them all.
 
-    A cell is its text, or text and number of note."""
+    A column that is seen has `texts` and, where a cell has a note, `notes`: the note's number by row, or 0. One of CSV
+    has a `name` and its `values`, or the number of the column that is seen with the same."""
     numbers = seen.notes()
-    heading, *lines = render.comma_separated(whole).rstrip("\n").split("\n")
-    rows = [[pack_cells(row, numbers), line] for row, line in zip(seen.rows, lines, strict=True)]
-    packed = {"rows": rows, "heading": heading, "notes": [*numbers], "first": default_rows(whole)}
+    columns = [pack_column([row[at] for row in seen.rows], numbers) for at in range(len(seen.columns))]
+    places = {tuple(column["texts"]): at for at, column in enumerate(columns)}
+    names, *lines = csv.reader(io.StringIO(render.comma_separated(whole)))
+    values = [list(column) for column in zip(*lines, strict=True)] or [[] for _ in names]
+    written = [
+        {"name": name, "values": places.get(tuple(column), column)} for name, column in zip(names, values, strict=True)
+    ]
+    packed = {"columns": columns, "csv": written, "notes": [*numbers], "first": default_rows(whole)}
     return deflate_base64(json.dumps(packed, ensure_ascii=False, separators=(",", ":")))
 
 
-def pack_cells(row: Sequence[Cell], numbers: dict[str, int]) -> list:
-    return [[cell.text, numbers[cell.note]] if cell.note in numbers else cell.text for cell in row]
+def pack_column(cells: Sequence[Cell], numbers: dict[str, int]) -> dict[str, list]:
+    notes = [numbers.get(cell.note or "", 0) for cell in cells]
+    return {"texts": [cell.text for cell in cells]} | ({"notes": notes} if any(notes) else {})
 
 
 def column_style(table: HtmlTable) -> str:

@@ -23,17 +23,18 @@ const number = (text) => {
 };
 
 class Rows {
-  constructor(box, { rows, heading, notes, first }) {
+  constructor(box, { columns, csv, notes, first }) {
     this.box = box;
     this.headings = [...box.querySelectorAll("thead th")];
     this.left = this.headings.map((one) => one.classList.contains("l"));
     this.body = box.querySelector("tbody");
-    [this.heading, this.notes, this.first] = [heading, notes, first && new Set(first)];
+    [this.notes, this.first] = [notes, first && new Set(first)];
+    this.written = csv.map(({ name, values }) => ({ name, values: Array.isArray(values) ? values : columns[values].texts }));
     this.head = Number(box.dataset.head);
     this.marks = Number(box.dataset.marks ?? -1);
-    this.rows = rows.map(([cells, line], at) => {
-      const texts = cells.map((cell) => (Array.isArray(cell) ? cell[0] : cell));
-      return { at, line, texts, notes: cells.map((cell) => (Array.isArray(cell) ? cell[1] : 0)), words: texts.join(" ").toLowerCase() };
+    this.rows = (columns[0]?.texts ?? []).map((_, at) => {
+      const texts = columns.map((column) => column.texts[at]);
+      return { at, texts, notes: columns.map((column) => column.notes?.[at] ?? 0), words: texts.join(" ").toLowerCase() };
     });
     this.order = this.rows;
     this.sorted = { at: -1, way: "none" };
@@ -164,7 +165,9 @@ class Rows {
 
   // All columns that programs read, of the rows that are shown.
   csv() {
-    return [this.heading, ...this.shown.map(({ line }) => line)].join("\n") + "\n";
+    const line = (values) => values.map((value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)).join(",");
+    const lines = this.shown.map(({ at }) => line(this.written.map(({ values }) => values[at])));
+    return [line(this.written.map(({ name }) => name)), ...lines].join("\n") + "\n";
   }
 }
 
