@@ -133,7 +133,16 @@ def letters(number: int) -> str:
 
 
 # Campaigns: of each the newest recording with more than half.
-NEEDED = ("mem", "stacks", "stall", "contexts", "churn", "throughput", "handshake")
+NEEDED = (
+    "mem",
+    "stacks",
+    "deployed-config",
+    "stall",
+    "contexts",
+    "churn",
+    "throughput",
+    "handshake",
+)
 # With more than a quarter, at any number of sessions, which their sections tell: many stacks cannot do these.
 NEEDED_AT_ANY_N = ("post-quantum", "chains", "resumption", "resumption-stores", "c1m")
 # Scenarios of which sections show each stack's newest runs from any recording, as for many sessions of one role.
