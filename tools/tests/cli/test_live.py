@@ -99,14 +99,18 @@ def test_what_selects_nothing_of_a_recording_is_refused(options, status, sentenc
     [
         ("README.md", "memtest: README.md: no such recording; recordings are directories under data/"),
         ("nowhere", "memtest: nowhere: no such recording; recordings are directories under data/"),
-        ("data", "memtest: data: no live runs here; `make live SERVER=nginx OUT=data/local/NAME` makes some"),
-        (SEALED, f"memtest: {SEALED}: no live runs here; `make live SERVER=nginx OUT=data/local/NAME` makes some"),
+        ("data", "memtest: data: no live runs here; `make live SERVER=nginx` makes some"),
+        (SEALED, f"memtest: {SEALED}: no live runs here; `make live SERVER=nginx` makes some"),
     ],
 )
 def test_a_place_without_live_runs_has_a_way_out_that_works(place, sentence):
     refused = live(place)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert re.sub("; data/ has .*", "", refused.stderr) == f"{sentence}\n"
+
+
+def test_the_way_out_is_of_the_server_that_was_asked_for():
+    assert live(SEALED, "--server", "haproxy").stderr.endswith("; `make live SERVER=haproxy` makes some\n")
 
 
 def test_a_new_directory_without_live_runs_can_take_them(tmp_path):

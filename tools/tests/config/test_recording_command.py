@@ -70,6 +70,12 @@ def test_stacks_that_one_command_records_share_it_and_others_have_their_own():
     assert several["null@c"].reason
 
 
+def test_many_stacks_of_the_campaign_are_not_named():
+    several = definitions.campaigns()["deployed-config"].stacks
+    advice = advise_recording_together("deployed-config", several)
+    assert advice[several[0]].command == "tools/measure.py deployed-config"
+
+
 def test_every_stack_can_be_recorded_as_servers_run_it_in_a_suite_or_says_why():
     for stack in definitions.stacks():
         for suite in definitions.suites():

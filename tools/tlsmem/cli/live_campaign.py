@@ -15,6 +15,7 @@ from tlsmem.base import repository, stdout
 from tlsmem.base.paths import shorten
 from tlsmem.build.estimate import describe_left
 from tlsmem.cli.campaign_plan import recording as recording_directory
+from tlsmem.config import choices
 from tlsmem.config.toml_tables import split_names
 from tlsmem.live import cgroup, live_run, own_configuration
 from tlsmem.live.clients import SHARE
@@ -212,7 +213,7 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     recording = found
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
-        sys.exit(f"memtest: {shorten(recording)}: no live runs here; {way_to_record(recording)}")
+        sys.exit(f"memtest: {shorten(recording)}: no live runs here; {way_to_record(recording, server)}")
     if server:
         there = dict.fromkeys(one.server for one in records)
         records = [one for one in records if one.server == server]
@@ -225,11 +226,11 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
         print(f"\nrecording: {shorten(recording)}")
 
 
-def way_to_record(recording: Path) -> str:
+def way_to_record(recording: Path, server: str | None) -> str:
     """Return the end of a sentence: the command that makes live runs, in this recording if it takes runs."""
+    command = f"make live SERVER={server if server in choices.LIVE_SERVERS else choices.LIVE_SERVERS[0]}"
     try:
         repository.check_recording(recording)
-        place = shlex.quote(shorten(recording))
     except ValueError:
-        place = f"{repository.LOCAL}/NAME"
-    return f"`make live SERVER=nginx OUT={place}` makes some"
+        return f"`{command}` makes some"
+    return f"`{command} OUT={shlex.quote(shorten(recording))}` makes some"

@@ -12,6 +12,7 @@ from tlsmem.config.suite_variants import split_variant
 from tlsmem.schema.harness_output import Meter
 
 AS_DEPLOYED = "deployed-config"  # the campaign of stacks as servers run them
+FEW = 8  # stacks that a command names
 
 
 class Advice(NamedTuple):
@@ -50,16 +51,21 @@ def advise_recording(
 
 
 def advise_recording_together(campaign: str, stacks: Sequence[str], suite: str | None = None) -> dict[str, Advice]:
-    """Return the advice for each stack; those that one command records have that command."""
+    """Return the advice for each stack; those that one command records have that command. It names no stack where they
+    are many of the campaign's own: then it measures all of these that are built."""
     several = {stack: advise_recording(campaign, stack, suite) for stack in stacks}
     together = [stack for stack, one in several.items() if one.command and not definitions.stacks()[stack].prefix]
-    shared = Advice(recording_command(campaign, together, split_variant(suite)[0] if suite else None))
+    is_whole = len(together) > FEW and set(together) <= set(definitions.campaigns()[campaign].stacks)
+    shared = Advice(
+        recording_command(campaign, [] if is_whole else together, split_variant(suite)[0] if suite else None)
+    )
     return several | dict.fromkeys(together, shared)
 
 
 def recording_command(campaign: str, stacks: Sequence[str], suite: str | None = None, allocator: str = SYSTEM) -> str:
-    """Return the command that measures the stacks; it needs no quotes."""
-    words = ["tools/measure.py", campaign, "--stacks", ",".join(stacks), *["--suites", suite or ""] * bool(suite)]
+    """Return the command that measures the stacks, or the campaign's own if none are named; it needs no quotes."""
+    words = ["tools/measure.py", campaign, *["--stacks", ",".join(stacks)] * bool(stacks)]
+    words += ["--suites", suite] if suite else []
     words += ["--prefix", "DIRECTORY"] * any(definitions.stacks()[stack].prefix for stack in stacks)
     return " ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)])
 

@@ -15,7 +15,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "rss": TOGETHER,
     "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
     "c10k": ONE_STACK,
-    "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
+    "interop": "mixed pairs (tools/measure.py interop)",
     "deployed": "pairs of one stack in the controlled environment and with default system settings (make mem ENV=both)",
     "runtime": "RSS runs of a stack whose runtime keeps statistics of its own (make mem STACKS=go@1.27.4)",
     "waterfall": BOOKS,

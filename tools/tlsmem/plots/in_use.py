@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tlsmem.config.libraries import library_name, newest_releases, stack_title
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_together
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.stack_colours import stack_colours
@@ -31,7 +32,9 @@ def find_setting(selection: Selection, suite: str | None = None) -> Setting:
     chosen = [one for one in found if suite in (None, one.suite)]
     if not chosen:
         there = f"; of other suites there are: {', '.join(one.suite for one in found)}" if found else ""
-        raise ValueError(f"no runs with full records{there} (tools/measure.py deployed-config)")
+        several = advise_recording_together(AS_DEPLOYED, selection.stacks, suite).values()
+        ways = [f"; {one.sentence}" for one in sorted(several, key=lambda one: one.command is None)][:1]
+        raise ValueError(f"no runs with full records{f' in {suite}' if suite else ''}{there}{''.join(ways)}")
     return next((one for one in chosen if "tls13" in one.suite), chosen[0])
 
 

@@ -2,7 +2,7 @@
 
 A reader is imported when a file needs it: importing pydantic and numpy takes longer than reading most profiles."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ FORMS = (
     "accepted: heaptrack, massif, DHAT (plain, .gz, .zst), the .json beside a profile, or a recording (.jsonl) with a "
     "sites run"
 )
-MAKE_SITES = "make one: make profile TOOL=sites STACK=NAME SUITE=NAME N=1000"
 
 
 def open_profile(
@@ -172,22 +171,28 @@ def name_phases(found: Profile, phases: list[str]) -> None:
 
 def sites_run(file: Path, suite: str | None, stack: str | None) -> "Record":
     """The largest; one with both roles in a process before others, and the latest of equals."""
-    runs = [run for run in loaded(file) if run.meter == "sites" and run.status == "measured"]
+    every = list(loaded(file))
+    runs = [run for run in every if run.meter == "sites" and run.status == "measured"]
     if not runs:
-        raise Unreadable(f"{file}: this recording has no sites run; {MAKE_SITES}")
-    runs = chosen(file, runs, "stack", stack)
-    runs = chosen(file, runs, "suite", suite)
+        raise Unreadable(f"{file}: this recording has no sites run{way_to_record(every, suite, stack)}")
+    for what, name in (("stack", stack), ("suite", suite)):
+        there = dict.fromkeys(getattr(run, what) for run in runs)
+        if name is None and len(there) > 1:
+            raise Unreadable(f"{file}: sites runs of several {what}s: choose one with --{what}: {', '.join(there)}")
+        if name and name not in there:
+            way = way_to_record(runs, suite, stack)
+            raise Unreadable(f"{file}: no sites run of the {what} {name}, but of {', '.join(there)}{way}")
+        runs = [run for run in runs if name in (None, getattr(run, what))]
     return max(runs, key=lambda run: (run.roles == "together", run.env == "lab", run.sessions, run.started_at))
 
 
-def chosen(file: Path, runs: "list[Record]", what: str, name: str | None) -> "list[Record]":
-    there = dict.fromkeys(getattr(run, what) for run in runs)
-    if name is None and len(there) > 1:
-        raise Unreadable(f"{file}: sites runs of several {what}s: choose one with --{what}: {', '.join(there)}")
-    found = [run for run in runs if name in (None, getattr(run, what))]
-    if not found:
-        raise Unreadable(f"{file}: no sites run of the {what} {name}, but of {', '.join(there)}; {MAKE_SITES}")
-    return found
+def way_to_record(runs: "Sequence[Record]", suite: str | None, stack: str | None) -> str:
+    """Return the end of a sentence: how a sites run is recorded, of what was not named as the first of the runs."""
+    from tlsmem.config.recording_command import advise_recording
+
+    if not runs:
+        return ""
+    return f"; {advise_recording('mem', stack or runs[0].stack, suite or runs[0].suite, 'sites').sentence}"
 
 
 def loaded(file: Path) -> "Iterable[Record]":

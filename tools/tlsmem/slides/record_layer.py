@@ -7,6 +7,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tlsmem.config.recording_command import AS_DEPLOYED, recording_command
 from tlsmem.config.releases import group_by_library, version
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import recordings
@@ -50,7 +51,8 @@ def find_releases(among: Sequence[Path]) -> list[Release]:
     stacks = group_by_library(there).get("openssl", [])
     found = [release for stack in stacks if (release := find_release(stack, among))]
     if not {BEFORE, AFTER} <= {release.stack for release in found}:
-        raise ValueError(f"{BEFORE} and {AFTER} are not recorded in use (tools/measure.py deployed-config)")
+        command = recording_command(AS_DEPLOYED, [BEFORE, AFTER])
+        raise ValueError(f"{BEFORE} and {AFTER} are not recorded in use; to record them: {command}")
     return found
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from tlsmem.config import definitions
 from tlsmem.config.libraries import newest_releases, stack_title
+from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import recordings
@@ -81,7 +83,10 @@ def draw(among: Sequence[Path]) -> Figure:
     runs = {stack: run for stack in newest.values() if (run := find_run(stack, among))}
     found = {stack: parts for stack, run in runs.items() if is_explained(parts := parts_of_session(run))}
     if newest.get(OPENSSL) not in found:
-        raise ValueError("no call stacks of OpenSSL are recorded (tools/measure.py in-use-sites)")
+        stack = newest.get(OPENSSL) or newest_releases(definitions.stacks())[OPENSSL]
+        raise ValueError(
+            f"no call stacks of {stack}; {advise_recording('in-use-sites', stack, SUITE, 'sites').sentence}"
+        )
     ours = found[newest[OPENSSL]]
     sizes = {stack: exact_size(stack, parts, among) for stack, parts in found.items()}
     named, widest = name_buckets(found, ours), max(sizes.values())
