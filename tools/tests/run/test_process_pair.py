@@ -59,6 +59,7 @@ def test_stacks_are_numbered_through(pair):
     assert [stack.stack for stack in outcome.stacks] == [0, 1]
     assert [phase.sites.live[0].stack for phase in outcome.phases[2:4]] == [0, 1]
     assert [phase.sites.temporary[0].stack for phase in outcome.phases[2:4]] == [0, 1]
+    assert [phase.sites.peak[0].stack for phase in outcome.phases[2:4]] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def file(tmp_path):
     runs = [synthetic.record(STACK, SUITE, n, meter) for n in (100, 200) for meter in ("rss", "heap")]
     runs.append(synthetic.record(STACK, SUITE, 100, "heap", **SPLIT))
     runs += [planted.run("sites", 200, temporary=planted.TEMPORARY), planted.run("sites", 400)]
+    runs.append(planted.run("sites", 600, momentary=planted.MOMENTARY))
     runs.append(synthetic.failed(STACK, SUITE, 400, "killed"))
     written = tmp_path / f"{STACK}.jsonl"
     written.write_bytes(b"".join(one.to_json_line() for one in runs))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.support import planted
 from tests.support.synthetic import failed, record
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import append_records, read_records, recording_files, records
@@ -197,6 +198,8 @@ def sites_run(of_phase: dict, frames: int = 1) -> Record:
         ({"of_phase": {}, "frames": 0}, "a frame that is not among its frames"),
         ({"of_phase": {"pairs": 1}}, "no more than there are"),
         ({"of_phase": {"alike": 1}}, "no more than there are"),
+        ({"of_phase": {"peak": [LIVE]}}, "`peak` and `peak_bytes` are recorded together"),
+        ({"of_phase": planted.peak([LIVE | {"stack": 1}])}, "a call stack that is not among the run's"),
     ],
 )
 def test_a_sites_run_that_contradicts_itself_is_refused(changed, said):

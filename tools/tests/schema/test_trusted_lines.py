@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.support import synthetic_timed
+from tests.support import planted, synthetic_timed
 from tests.support.synthetic import keyed, record, write
 from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.manifest import BadRecording
@@ -16,6 +16,7 @@ from tlsmem.schema.records import Record
 STACK = "null@c"
 HEAP = record(STACK, "none", 4, "heap")
 TIMED = synthetic_timed.record(STACK, "none")
+PEAK = planted.run("sites", 2, momentary=planted.MOMENTARY)
 WRITTEN = [record(STACK, "none", sessions, "heap", schema=records.SCHEMA) for sessions in (2, 4, 6)]
 WAY_OUT = "restore the file from git or a copy, or record again into another OUT="
 
@@ -38,8 +39,12 @@ def refusal(tmp_path, line: bytes) -> str:
     return said
 
 
-def heap(fields: dict, role: str = "client") -> dict:
-    return fields["phases"][5]["heap"][role]
+def heap(fields: dict, role: str = "client", phase: int = 5) -> dict:
+    return fields["phases"][phase]["heap"][role]
+
+
+def peaks(fields: dict, phase: int = 2) -> dict:
+    return fields["phases"][phase]["sites"]
 
 
 IMPOSSIBLE = {
@@ -48,6 +53,21 @@ IMPOSSIBLE = {
     "live": (HEAP, lambda one: heap(one).update(peak_bytes=heap(one)["live_bytes"] - 1), "above peak_bytes"),
     "cumulative": (HEAP, lambda one: heap(one).update(cumulative_bytes=1), "more was live than was ever allocated"),
     "blocks": (HEAP, lambda one: heap(one).update(cumulative_blocks=1), "more was live than was ever allocated"),
+    "peak stacks": (
+        PEAK,
+        lambda one: peaks(one)["peak"].pop(),
+        "sites: peak: the server's call stacks add up to 14,116 bytes, and peak_bytes is 14,756",
+    ),
+    "peak of a session above all sessions'": (
+        PEAK,
+        lambda one: heap(one, phase=2).update(peak_bytes=21_000),
+        "sites: peak_bytes of the client is 21,100, not from 14,100 live to 21,000 at the most",
+    ),
+    "peak below what is live": (
+        PEAK,
+        lambda one: peaks(one, 4).update(planted.peak([])),
+        "sites: peak_bytes of the client is 0, not from 14,100 live to ",
+    ),
     "roles": (HEAP, lambda one: heap(one, "harness").update(cumulative_blocks=7), "cumulative_blocks of the roles is"),
     "key": (HEAP, lambda one: one.update(suite="another"), "but its fields have the key"),
     "machine": (HEAP, lambda one: one["machine"].update(kernel="7"), "but its fields have the key"),

@@ -14,6 +14,8 @@ SITES: Sites = {
 }
 NAMES = [name for sites in SITES.values() for name in sites]
 TEMPORARY: Sites = {"client": {"tls_parse_certificate": (900, 9)}, "server": {"tls_sign": (640, 5)}}  # freed at once
+MOMENTARY: Sites = {"client": {"EVP_PKEY_verify": (7_000, 4)}, "server": {"tls_sign": (640, 5)}}  # at the peak alone
+PEAK_PHASE = "client 1"  # the phase with that peak; in every other one the peak is what is live
 COUNTS = (20, 200)
 
 
@@ -33,11 +35,36 @@ def heap(now: tuple[int, int], made: tuple[int, int]) -> dict[str, int]:
     return live | {"cumulative_bytes": made[0], "cumulative_blocks": made[1]}
 
 
+def peak_heap(counts: dict[str, int], momentary: dict[str, tuple[int, int]]) -> dict[str, int]:
+    """With what each session holds for a moment: one after the other, so the process has it once."""
+    size, blocks = sums(momentary)
+    more = {"peak_bytes": size, "peak_blocks": blocks, "cumulative_bytes": size, "cumulative_blocks": blocks}
+    return {name: count + more.get(name, 0) for name, count in counts.items()}
+
+
+def list_blocks(sites: Sites, names: list[tuple[str, str]], **fields: str) -> list[dict]:
+    """Entries of call stacks with a session's blocks."""
+    return [
+        {"role": role, **fields, "stack": names.index((role, function)), "blocks": blocks, "bytes": size}
+        for role, of_role in sites.items()
+        for function, (size, blocks) in of_role.items()
+        if blocks
+    ]
+
+
 def phase(
-    name: str, pairs: int, sites: Sites, meter: str, known: Sites, rest_bytes: int = 0, temporary: Sites | None = None
+    name: str,
+    pairs: int,
+    sites: Sites,
+    meter: str,
+    known: Sites,
+    rest_bytes: int = 0,
+    temporary: Sites | None = None,
+    momentary: Sites | None = None,
 ) -> dict:
     """`known`: what call stacks tell of a pair; `rest_bytes` of each session are of no call stack, the client's;
-    `temporary`: what a session allocates and frees when it is made, None where that is not recorded."""
+    `temporary`: what a session allocates and frees when it is made, None where that is not recorded; `momentary`: what
+    it also has at its peak in PEAK_PHASE, None where call stacks at peaks are not recorded."""
     made = synthetic.phase(name, synthetic.SHAPES[STACK], 2 * pairs, meter, 0)
     if meter == "rss":
         return made
@@ -51,25 +78,26 @@ def phase(
         made_in_all = tuple(pairs * (here + gone) for here, gone in zip((size, blocks), freed, strict=True))
         now = (pairs * size, pairs * blocks) if there else (0, 0)
         heaps[role] = heap(now, (0, 0) if name == "contexts" else made_in_all)
+        if momentary and name == PEAK_PHASE:
+            heaps[role] = peak_heap(heaps[role], momentary[role])
     heaps["total"] = {key: sum(one[key] for one in heaps.values()) for key in nothing}
     made["heap"] = heaps
     if meter == "sites":
-        names = functions(known) + functions(temporary or {})
-        live = [
-            {"role": role, "since": "sessions", "stack": names.index((role, function)), "blocks": blocks, "bytes": size}
-            for role, of_role in known.items()
-            for function, (size, blocks) in of_role.items()
-            if blocks
-        ]
-        made["sites"] = synthetic.alike(pairs) | {"live": live if there else []}
+        names = functions(known) + functions(temporary or {}) + functions(momentary or {})
+        live = list_blocks(known, names, since="sessions") if there else []
+        made["sites"] = synthetic.alike(pairs) | {"live": live}
         if temporary is not None:
-            freed_here = [
-                {"role": role, "stack": names.index((role, function)), "blocks": blocks, "bytes": size}
-                for role, of_role in temporary.items()
-                for function, (size, blocks) in of_role.items()
-            ]
-            made["sites"]["temporary"] = freed_here if name == "sessions" else []
+            made["sites"]["temporary"] = list_blocks(temporary, names) if name == "sessions" else []
+        if momentary is not None:
+            more = list_blocks(momentary, names, since=name) if name == PEAK_PHASE else []
+            made["sites"] |= peak([*live, *more])
     return made
+
+
+def peak(blocks: list[dict]) -> dict:
+    """Of a phase's sites: these blocks, live at the peaks."""
+    counted = {role: sum(one["bytes"] for one in blocks if one["role"] == role) for role in ("client", "server")}
+    return {"peak": blocks, "peak_bytes": counted}
 
 
 def functions(sites: Sites) -> list[tuple[str, str]]:
@@ -97,11 +125,14 @@ def run(
     known: Sites | None = None,
     rest_bytes: int = 0,
     temporary: Sites | None = None,
+    momentary: Sites | None = None,
     **kind,
 ) -> Record:
     known = known or sites
-    phases = [phase(name, sessions // 2, sites, meter, known, rest_bytes, temporary) for name in synthetic.PHASES]
-    made = {"phases": phases} | ({"sites": stacks(known, temporary or {})} if meter == "sites" else {}) | kind
+    args = (sessions // 2, sites, meter, known, rest_bytes, temporary, momentary)
+    phases = [phase(name, *args) for name in synthetic.PHASES]
+    told = stacks(known, temporary or {}, momentary or {})
+    made = {"phases": phases} | ({"sites": told} if meter == "sites" else {}) | kind
     stack, suite = made.pop("stack", STACK), made.pop("suite", SUITE)
     return synthetic.record(stack, suite, sessions, meter, **made)
 

@@ -121,6 +121,7 @@ def phase_line(phase: str, asked: dict[str, str], meter: str) -> None:
         fields["sites"] = {"pair": 0, **alike, "live": live, "stack_bytes": {"client": 1, "server": None}}
         freed = held if phase == "sessions" else ()
         fields["sites"]["temporary"] = [{"role": role, "stack": 0, "blocks": 1, "bytes": 8} for role in freed]
+        fields["sites"] |= {"peak": live, "peak_bytes": {role: 4072 * (role in held) for role in ("client", "server")}}
     say("phase", phase=phase, process=asked["role"], **fields)
 
 

@@ -86,11 +86,12 @@ def shifted(phase: PhaseLine, shift: int) -> PhaseLine:
     """With stacks numbered behind `shift` others."""
     if not phase.sites:
         return phase
+    sites = phase.sites
     moved = {
         name: blocks and [one.model_copy(update={"stack": one.stack + shift}) for one in blocks]
-        for name, blocks in (("live", phase.sites.live), ("temporary", phase.sites.temporary))
+        for name, blocks in (("live", sites.live), ("temporary", sites.temporary), ("peak", sites.peak))
     }
-    return phase.model_copy(update={"sites": phase.sites.model_copy(update=moved)})
+    return phase.model_copy(update={"sites": sites.model_copy(update=moved)})
 
 
 def end(client: EndLine | None, server: EndLine | None) -> list[EndLine]:

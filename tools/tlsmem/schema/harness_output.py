@@ -64,7 +64,8 @@ class Heaps(Model):
 
 
 class LiveBlocks(Model):
-    """Blocks of the chosen pair that are live at the end of a phase: those of one owner, phase and call stack."""
+    """Blocks of the chosen pair that are live at the end of a phase, or at a session's peak in it: those of one owner,
+    phase and call stack."""
 
     role: Owner
     since: str  # the phase that allocated them
@@ -89,6 +90,13 @@ class StackDepth(Model):
     server: NonNegativeInt | None
 
 
+class SessionPeaks(Model):
+    """The most bytes that each session of the chosen pair had live in the phase; the two need not peak at one time."""
+
+    client: NonNegativeInt
+    server: NonNegativeInt
+
+
 class PhaseSites(Model):
     """The chosen pair (its number from 0) at the end of a phase, and how many of all pairs are like it."""
 
@@ -99,16 +107,20 @@ class PhaseSites(Model):
     live: list[LiveBlocks]
     stack_bytes: StackDepth
     temporary: list[TemporaryBlocks] | None = None  # None: not recorded, of schemas before 8
+    peak: list[LiveBlocks] | None = None  # live at the peak of their session; None: not recorded, of schemas before 9
+    peak_bytes: SessionPeaks | None = None  # as the meter counted them; None as of `peak`
 
     @property
     def blocks(self) -> "list[LiveBlocks | TemporaryBlocks]":
         """Return all entries that name a call stack."""
-        return [*self.live, *(self.temporary or [])]
+        return [*self.live, *(self.temporary or []), *(self.peak or [])]
 
     @model_validator(mode="after")
     def counted(self) -> Self:
         if not self.identical <= self.alike <= self.pairs:
             raise ValueError("of the pairs some are alike, and of these some are identical: no more than there are")
+        if (self.peak is None) != (self.peak_bytes is None):
+            raise ValueError("`peak` and `peak_bytes` are recorded together")
         return self
 
     @model_serializer(mode="wrap")

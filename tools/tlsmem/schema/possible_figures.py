@@ -4,8 +4,9 @@ Only what follows from how the meters count is here; all recordings in data/ hol
 `peak_blocks` may be below `live_blocks`, since it counts the blocks at the peak of bytes, and the peaks of roles do not
 add up, since each role has its own at another time."""
 
-from tlsmem.schema.harness_output import HeapCounts, Heaps, Phase
+from tlsmem.schema.harness_output import HeapCounts, Heaps, Phase, PhaseSites
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import ROLES
 from tlsmem.schema.timed_record import INTERVAL_PARTS
 
 ADDITIVE_COUNTS = ("live_bytes", "live_blocks", "cumulative_bytes", "cumulative_blocks")
@@ -26,12 +27,14 @@ def find_impossible(record: Record) -> str | None:
 
 
 def find_impossible_phase(phase: Phase) -> str | None:
-    """Return what cannot be true of one phase's RSS or heap, in bytes; None when all can be."""
+    """Return what cannot be true of one phase's RSS, heap or call stacks, in bytes; None when all can be."""
     if phase.peak_rss_bytes < phase.rss_bytes:
         return f"peak_rss_bytes is {phase.peak_rss_bytes:,}, below rss_bytes, {phase.rss_bytes:,}"
     if phase.rss_bytes != phase.rss_anon_bytes + phase.rss_file_bytes + phase.rss_shmem_bytes:
         return f"rss_bytes is {phase.rss_bytes:,}, not the sum of rss_anon_bytes, rss_file_bytes and rss_shmem_bytes"
-    return find_impossible_heap(phase.heap) if phase.heap else None
+    if phase.heap and (what := find_impossible_heap(phase.heap)):
+        return what
+    return find_impossible_peak(phase.sites, phase.heap) if phase.heap and phase.sites else None
 
 
 def find_impossible_heap(heap: Heaps) -> str | None:
@@ -48,6 +51,21 @@ def find_impossible_heap(heap: Heaps) -> str | None:
         parts, total = sum(getattr(role, count) for role in roles), getattr(heap.total, count)
         if parts != total:
             return f"heap: {count} of the roles is {parts:,} together, and {total:,} in total"
+    return None
+
+
+def find_impossible_peak(sites: PhaseSites, heap: Heaps) -> str | None:
+    """Return what cannot be true of the peaks of the chosen pair; None when all can be, or none are recorded."""
+    if sites.peak is None or sites.peak_bytes is None:
+        return None
+    for role in ROLES:
+        counted, most = getattr(sites.peak_bytes, role), getattr(heap, role).peak_bytes
+        by_stack = sum(one.bytes for one in sites.peak if one.role == role)
+        live = sum(one.bytes for one in sites.live if one.role == role)
+        if by_stack != counted:
+            return f"sites: peak: the {role}'s call stacks add up to {by_stack:,} bytes, and peak_bytes is {counted:,}"
+        if not live <= counted <= most:
+            return f"sites: peak_bytes of the {role} is {counted:,}, not from {live:,} live to {most:,} at the most"
     return None
 
 

@@ -22,7 +22,11 @@ from tlsmem.schema.records import Phase, Record
 from tlsmem.schema.roles import Process
 
 BULK = ("phases", "sites", "timings")
-BLOCKS: dict[str, type[BaseModel]] = {"live": LiveBlocks, "temporary": TemporaryBlocks}  # of the sites of a phase
+BLOCKS: dict[str, type[BaseModel]] = {  # of the sites of a phase
+    "live": LiveBlocks,
+    "temporary": TemporaryBlocks,
+    "peak": LiveBlocks,
+}
 LEAST_BYTES, LEAST_SEALED_BYTES = 64 << 10, 4 << 10  # a smaller file is read anew as fast
 FOLDER = ROOT / "build/records"
 CODE = ("schema/read_records.py", "schema/record_cache.py")  # what reads and checks records

@@ -58,7 +58,7 @@ class RecordedCallstacks(Model):
         return self
 
 
-SCHEMA = 8
+SCHEMA = 9
 CHECKSUMS_SINCE = 5  # the schema from which on a line ends in its checksum
 UNDECLARED_MACHINE_FIELDS = (
     "memory_bytes",
@@ -74,7 +74,7 @@ SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2, 3, 4, 5, 6, 7, 8] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
