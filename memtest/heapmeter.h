@@ -77,6 +77,7 @@ bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void *
 struct heapmeter_site {
     uint64_t blocks, bytes;                     /* live */
     uint64_t allocated_blocks, allocated_bytes; /* freed or not */
+    uint64_t peak_blocks, peak_bytes;           /* live when the pair's session of this role held most in this phase */
     uint32_t stack;                             /* index of the first site with this call stack */
     uint32_t hash;
     uint8_t role, phase, depth;
@@ -87,7 +88,8 @@ struct heapmeter_sites {
     uint32_t pairs, pair;
     uint32_t alike, identical; /* pairs, the chosen one among them; see docs/reference/records.md */
     uint32_t count;
-    bool full; /* there were more sites than the list holds: not all blocks are counted */
+    bool full;              /* there were more sites than the list holds: not all blocks are counted */
+    uint64_t peak_bytes[2]; /* the most that the pair's client, and its server, held since the phase began */
     struct heapmeter_site *list;
 };
 const struct heapmeter_sites *heapmeter_sites_read(void); /* as of now */

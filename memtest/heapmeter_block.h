@@ -69,5 +69,6 @@ bool malloc_is_foreign(void); /* and so passes the meter by */
 extern bool sites_on;
 void site_in(struct header *, const uintptr_t *frame, const uintptr_t *top); /* finds the site, and counts the block */
 void site_count(const struct header *, int by);                              /* 1: live; -1: no longer */
+void sites_phase(void);                                                      /* a phase begins, and peaks with it */
 
 #endif

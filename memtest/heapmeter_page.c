@@ -93,6 +93,8 @@ EXPORT void heapmeter_phase(const char *name)
     snprintf(page->phases[phase], HEAPMETER_NAME, "%s", name);
     page->phase = phase;
     peaks_reset(page);
+    if (sites_on)
+        sites_phase();
 }
 
 EXPORT const struct heapmeter_page *heapmeter_page(void)

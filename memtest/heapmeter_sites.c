@@ -33,6 +33,33 @@ static struct held *held_by(uint32_t pair, uint8_t role)
     return &held[OWNERS * (size_t)pair + (role - HEAP_CLIENT)];
 }
 
+/* Of the chosen pair's client and server. What is live at a peak is copied when the first of it is about to be freed,
+ * or when it is asked for: until then the next block may make a higher peak. Contexts have none. */
+enum { SESSIONS = HEAP_SERVER - HEAP_CLIENT + 1 };
+static bool peak_uncopied[SESSIONS];
+
+static void peak_copy(int session)
+{
+    for (uint32_t i = 0; i < sites.count; i++)
+        if (sites.list[i].role == HEAP_CLIENT + session) {
+            sites.list[i].peak_blocks = sites.list[i].blocks;
+            sites.list[i].peak_bytes = sites.list[i].bytes;
+        }
+    peak_uncopied[session] = false;
+}
+
+static void peak_set(int session)
+{
+    sites.peak_bytes[session] = held_by(sites.pair, HEAP_CLIENT + session)->bytes;
+    peak_uncopied[session] = true;
+}
+
+void sites_phase(void)
+{
+    for (int session = 0; session < SESSIONS; session++)
+        peak_set(session);
+}
+
 static uint64_t spread(uint64_t value)
 {
     value *= GOLDEN;
@@ -133,7 +160,11 @@ void site_count(const struct header *block, int by)
 {
     struct held *session = held_by(block->pair, block->role);
     uint32_t hash = block->site;
-    if (block->pair == sites.pair) {
+    bool chosen = block->pair == sites.pair, has_peak = chosen && block->role <= HEAP_SERVER;
+    int role = block->role - HEAP_CLIENT;
+    if (has_peak && by < 0 && peak_uncopied[role])
+        peak_copy(role);
+    if (chosen) {
         struct heapmeter_site *site = &sites.list[block->site - 1];
         add(&site->blocks, by);
         add(&site->bytes, by * (int64_t)block->size);
@@ -142,6 +173,8 @@ void site_count(const struct header *block, int by)
     add(&session->bytes, by * (int64_t)block->size);
     add(&session->blocks, by);
     add(&session->sum, by * spread(hash));
+    if (has_peak && session->bytes > sites.peak_bytes[role])
+        peak_set(role);
 }
 
 static void *map(size_t size)
@@ -170,6 +203,9 @@ static int64_t distance(uint32_t pair, uint8_t role)
 
 EXPORT const struct heapmeter_sites *heapmeter_sites_read(void)
 {
+    for (int session = 0; session < SESSIONS; session++)
+        if (peak_uncopied[session])
+            peak_copy(session);
     sites.alike = sites.identical = 0;
     for (uint32_t pair = 0; pair < sites.pairs; pair++) {
         int64_t client = distance(pair, HEAP_CLIENT), server = distance(pair, HEAP_SERVER);

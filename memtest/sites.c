@@ -90,6 +90,11 @@ static void amount(const struct heapmeter_site *site, uint64_t blocks, uint64_t 
     printf(",\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", blocks, bytes);
 }
 
+static bool is_printed(const struct heapmeter_site *site)
+{
+    return site->blocks || site->peak_blocks || temporary_blocks(site);
+}
+
 static void stack(const struct heapmeter_site *site)
 {
     numbers[site->stack] = ++stack_count;
@@ -112,22 +117,33 @@ void sites_stacks(void)
     if (sites->full)
         die("sites: one pair has blocks from more than %d places", HEAPMETER_SITES);
     for (uint32_t i = 0; i < sites->count; i++)
-        if ((sites->list[i].blocks || temporary_blocks(&sites->list[i])) && !numbers[sites->list[i].stack])
+        if (is_printed(&sites->list[i]) && !numbers[sites->list[i].stack])
             stack(&sites->list[i]);
 }
 
-static void list_live(void)
+/* At the end of the phase, or at the peak of each session in it. */
+static void list_live(bool peak)
 {
     const char *comma = "";
+    printf(",\"%s\":[", peak ? "peak" : "live");
     for (uint32_t i = 0; i < sites->count; i++) {
         const struct heapmeter_site *site = &sites->list[i];
-        if (!site->blocks)
+        uint64_t blocks = peak ? site->peak_blocks : site->blocks;
+        if (!blocks)
             continue;
         printf("%s{\"role\":\"%s\"", comma, role_of(site));
         printf(",\"since\":\"%s\"", heapmeter.page()->phases[site->phase]);
-        amount(site, site->blocks, site->bytes);
+        amount(site, blocks, peak ? site->peak_bytes : site->bytes);
         comma = ",";
     }
+    putchar(']');
+}
+
+static void list_peaks(void)
+{
+    list_live(true);
+    printf(",\"peak_bytes\":{\"client\":%" PRIu64, sites->peak_bytes[ROLE_CLIENT]);
+    printf(",\"server\":%" PRIu64 "}", sites->peak_bytes[ROLE_SERVER]);
 }
 
 static void list_temporary(void)
@@ -156,9 +172,9 @@ void sites_record(void)
     if (!sites)
         return;
     printf(",\"sites\":{\"pair\":%" PRIu32 ",\"pairs\":%" PRIu32, sites->pair, sites->pairs);
-    printf(",\"alike\":%" PRIu32 ",\"identical\":%" PRIu32 ",\"live\":[", sites->alike, sites->identical);
-    list_live();
-    putchar(']');
+    printf(",\"alike\":%" PRIu32 ",\"identical\":%" PRIu32, sites->alike, sites->identical);
+    list_live(false);
+    list_peaks();
     uint32_t phase = heapmeter.page()->phase;
     if (!ended[phase])
         list_temporary();

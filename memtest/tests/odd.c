@@ -1,5 +1,5 @@
 /* The null stack with one pair that is not like the others: what a sites run must find. ODD in the environment says how
- * it differs, ODD_PAIR which it is. */
+ * it differs, ODD_PAIR which it is; of "temporary later", after how many first steps of sessions. */
 #include "../../harness-c/drivers/null.c"
 
 #include <stdint.h>
@@ -87,7 +87,9 @@ static bool odd_handshake(void *opaque)
     bool first = session->role == ROLE_CLIENT && session->step == 0;
     if (first && first_steps++ == strtoul(pair ? pair : "0", NULL, 10) + 1 && odd_is("block"))
         session->unused = (unsigned long)malloc(1);
-    if (session->step == 0 && odd_is("temporary"))
+    static unsigned long steps;
+    bool later = session->step == 0 && odd_is("temporary later") && steps++ >= strtoul(pair ? pair : "0", NULL, 10);
+    if (later || (session->step == 0 && odd_is("temporary")))
         allocate_for_a_moment();
     return driver.handshake(session);
 }

@@ -16,6 +16,7 @@ METER = ROOT / "build/core/libheapmeter.so"
 NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]
 OPEN = ["sessions", "client 1", "server 1", "client 2", "server 2", "established", "payload", "reply", "idle"]
 BLOCKS = [40, 1000, 3032]
+CHURNED = ("open", "closed")
 CALLED = {"client 1": ["client"], "server 2": ["server"], "payload": ["client", "server"], "idle": []}
 
 
@@ -133,6 +134,74 @@ def test_call_stacks_of_temporary_blocks_come_before_the_phase_too(odd):
         if line["record"] == "phase":
             assert {one["stack"] for one in line["sites"]["temporary"]} <= set(known)
     assert known == list(range(12))
+
+
+def peaks(found):
+    """By phase and role: the peak of the chosen pair's session as counted, and by the sizes of blocks in `peak`."""
+    return {
+        (phase, role): (
+            one["peak_bytes"][role],
+            sorted(site["bytes"] for site in one["peak"] if site["role"] == role),
+        )
+        for phase, one in found.items()
+        for role in ("client", "server")
+    }
+
+
+def test_a_peak_is_what_was_live_when_a_session_held_most(null):
+    """In `closed` that is before the first of the three blocks is freed."""
+    found = peaks(sites(null, 200))
+    for phase in *OPEN, "closed":
+        assert found[phase, "client"] == found[phase, "server"] == (4072, BLOCKS), phase
+    for phase in "contexts", "trimmed", "freed":
+        assert found[phase, "client"] == found[phase, "server"] == (0, [])
+
+
+def test_a_peak_within_a_phase_has_what_was_freed_before_its_end(odd):
+    """A block of 7 bytes is live at one maximum, and the one of 70 that it becomes at the next, which is larger."""
+    found = peaks(sites(odd, 40, ODD="temporary"))
+    for role in "client", "server":
+        assert found[f"{role} 1", role] == (4142, [40, 70, 1000, 3032])
+        other = "server" if role == "client" else "client"
+        assert found[f"{role} 1", other] == found["established", role] == (4072, BLOCKS)
+
+
+def test_the_peak_of_a_session_is_what_the_meter_counts_where_there_is_one_pair(null, odd):
+    """Its own count for the role, above what is live in `contexts`."""
+    for harness, environment in (null, {}), (odd, {"ODD": "temporary"}):
+        found = phases(lines(harness, 2, **environment))
+        for (name, role), (counted, _) in peaks({name: one["sites"] for name, one in found.items()}).items():
+            before = found["contexts"]["heap"][role]["live_bytes"]
+            assert name == "contexts" or counted == found[name]["heap"][role]["peak_bytes"] - before, (name, role)
+
+
+def test_a_run_that_ends_within_has_the_peak_of_its_last_phase(odd):
+    found = peaks(sites(odd, 40, "until=client 1", ODD="temporary"))
+    assert found["client 1", "client"] == (4142, [40, 70, 1000, 3032])
+
+
+def test_a_peak_is_of_its_phase_where_phases_come_again(null):
+    """Waves: what the wave before has freed is in no peak."""
+    done = run(null, "churn", "sessions=20", *NONE, "waves=3", "pattern=waves")
+    assert done.returncode == 0, done.stderr
+    told = [line for line in map(json.loads, done.stdout.splitlines()) if line["record"] == "phase"]
+    found = [peaks({line["phase"]: line["sites"]})[line["phase"], "client"] for line in told]
+    assert [line["phase"] for line in told].count("open") == 3
+    assert all(one == (4072, BLOCKS) for one, line in zip(found, told, strict=True) if line["phase"] in CHURNED)
+    assert all(one == (0, []) for one, line in zip(found, told, strict=True) if line["phase"] not in CHURNED)
+
+
+def test_a_call_stack_that_is_at_a_peak_alone_has_a_line_before_the_phase(odd):
+    """From the second wave on, whose phases do not say what was temporary."""
+    done = run(odd, "churn", "sessions=20", *NONE, "waves=2", "pattern=waves", ODD="temporary later", ODD_PAIR="22")
+    assert done.returncode == 0, done.stderr
+    known, waves = set(), []
+    for line in map(json.loads, done.stdout.splitlines()):
+        known |= {line["stack"]} if line["record"] == "stack" else set()
+        if line.get("phase") == "open":
+            assert {one["stack"] for one in line["sites"]["peak"]} <= known
+            waves.append(line["sites"]["peak_bytes"]["client"])
+    assert waves == [4072, 4142]
 
 
 def test_a_sites_run_counts_what_a_heap_run_counts(null):

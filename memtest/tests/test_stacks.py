@@ -103,6 +103,35 @@ def test_the_suite_of_the_null_stack_is_not_theirs(harness):
     assert done.returncode == 77 and re.search(r"does TLSv1\.2( and TLSv1\.3)? only", done.stderr), done.stderr
 
 
+@pytest.mark.parametrize("sessions", [2, 16])
+def test_call_stacks_at_a_peak_add_up_to_it(harness, sessions):
+    """To the byte, in every phase. With one pair the meter counts the same peak for the role, beside the contexts'."""
+    if harness.name.startswith("go@"):
+        pytest.skip("Go does not call malloc: it has no sites run")
+    found = sites_phases(harness, sessions)
+    before = found["contexts"]["heap"]
+    for name, phase in found.items():
+        for role in "client", "server":
+            counted = phase["sites"]["peak_bytes"][role]
+            assert sum(one["bytes"] for one in phase["sites"]["peak"] if one["role"] == role) == counted, (name, role)
+            if sessions == 2 and name != "contexts":
+                assert phase["heap"][role]["peak_bytes"] - before[role]["live_bytes"] == counted, (name, role)
+    peaks = [phase["sites"]["peak_bytes"] for phase in found.values()]
+    assert all(max(one[role] for one in peaks) > 0 for role in ("client", "server"))
+
+
+def sites_phases(harness, sessions):
+    """The phases of a sites run, in the first suite that the stack does, by name."""
+    environment = {"LD_PRELOAD": str(ROOT / "build/core/libheapmeter.so"), "HEAPMETER_SITES": "1"}
+    for name in TRIED:
+        done = run(harness, "memory", f"sessions={sessions}", *words(name, CERTS / "rsa-2048"), **environment)
+        if done.returncode != 77:
+            break
+    assert done.returncode == 0, done.stderr
+    told = [line for line in map(json.loads, done.stdout.splitlines()) if line["record"] == "phase"]
+    return {line["phase"]: line for line in told}
+
+
 def test_a_server_that_keeps_its_sessions_resumes_none_unasked(harness):
     done = measure(harness, CERTS / "ecdsa-p256", "store=on")
     assert done.returncode == 0 or (done.returncode == 77 and "store" in done.stderr), done.stderr
