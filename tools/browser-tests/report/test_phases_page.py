@@ -271,6 +271,7 @@ def test_lines_of_memory_by_sessions_say_their_runs(opened, facts):
 
 def test_bars_from_requested_to_resident_say_what_a_step_adds(opened):
     page = opened()
+    page.select_option("#waterfall-setting", "both roles in one process")
     card = page.locator(".waterfall-card").filter(has_text="openssl@3.5.5 on glibc")
     bars = card.locator(".waterfall-mark")
     expect(bars).to_have_count(4)

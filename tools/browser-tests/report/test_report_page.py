@@ -172,7 +172,7 @@ def test_a_link_to_a_sorted_table_sorts_its_rows(opened, name, way):
     expect(rows(page).first).to_be_visible()
     page.wait_for_timeout(500)  # for whatever else draws the table
     numbers = [leading(text) for text in column(page, "established") if not text.startswith("–")]
-    assert numbers == sorted(numbers, reverse=way == "descending") and len(set(numbers)) > 5
+    assert numbers == sorted(numbers, reverse=way == "descending") and len(set(numbers)) > 3
     expect(heading(page, "established")).to_have_attribute("aria-sort", way)
     heading(page, "established").get_by_role("button").click()  # once, and not once for each time it was drawn
     expect(heading(page, "established")).not_to_have_attribute("aria-sort", way)
