@@ -120,7 +120,12 @@ def plain(selection: Selection) -> Selection:
 
 
 def memory_pictures(recordings: Sequence[Recording]) -> Iterator[Picture]:
-    of_memory = [one for one in recordings if one.contents.memory]
-    kinds = Counter(has_many_stacks(one.contents.memory) for one in of_memory)
-    for one in of_memory:
-        yield from pictures(one, kinds[has_many_stacks(one.contents.memory)] > 1)
+    """Sessions in use come first, and of recordings alike the one with the most stacks."""
+    of_memory = [(one, one.contents.memory) for one in recordings if one.contents.memory]
+    kinds = Counter(has_many_stacks(measured) for _, measured in of_memory)
+    for one, measured in sorted(of_memory, key=lambda pair: rank(pair[1])):
+        yield from pictures(one, kinds[has_many_stacks(measured)] > 1)
+
+
+def rank(measured: Selection) -> tuple[bool, int]:
+    return not base_settings(measured), -len({one.stack for one in measured.records if one.status == "measured"})

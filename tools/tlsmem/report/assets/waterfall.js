@@ -50,7 +50,7 @@ function draw(host, row, most) {
   const found = stages.map(([key, name], at) => {
     const label = [name, ...lines(row, at).filter(Boolean)].join(". ");
     const area = svg("rect", { x: 0.5, y: at * ROW, width: width - 1, height: ROW - 2, rx: 4, class: "waterfall-area" });
-    const named = svg("text", { x: 2, y: at * ROW + 4 + 12, class: "waterfall-stage" }, name.replace("allocator-", ""));
+    const named = svg("text", { x: 2, y: at * ROW + 4 + 12, class: "waterfall-stage" }, name.replace(" from the OS", ""));
     return svg("g", { role: "listitem", tabindex: at ? -1 : 0, class: "waterfall-mark", "aria-label": label, "data-stage": key, "data-bytes": row.steps[at] }, area, named, ...bars(row, at, x, width));
   });
   const title = `${titleOf(row)}: bytes per ${row.unit}`;
