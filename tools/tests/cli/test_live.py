@@ -97,7 +97,7 @@ def test_what_selects_nothing_of_a_recording_is_refused(options, status, sentenc
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("README.md", "memtest: README.md: no such recording; recordings are directories under data/"),
+        ("README.md", "memtest: README.md is a file; live runs are read from the directory of a recording"),
         ("nowhere", "memtest: nowhere: no such recording; recordings are directories under data/"),
         ("data", "memtest: data: no live runs here; `make live SERVER=nginx` makes some"),
         (SEALED, f"memtest: {SEALED}: no live runs here; `make live SERVER=nginx` makes some"),

@@ -28,7 +28,7 @@ from tlsmem.run import heap_page, stale_files
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
-from tlsmem.schema.recording_files import find_recording, is_recording, name_recordings
+from tlsmem.schema.recording_files import is_recording, require_recording
 
 SERIAL = "openssl-s_server"
 SERIAL_WAY_OUT = "tools/heap.py -- openssl s_server ... measures one"
@@ -206,11 +206,12 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
 
-    found = find_recording(recording)
-    if not found or not found.is_dir():
-        others = name_recordings(recording)
-        sys.exit(f"memtest: {recording}: no such recording; recordings are directories under data/{others}")
-    recording = found
+    try:
+        recording = require_recording(recording)
+    except ValueError as error:
+        sys.exit(f"memtest: {error}")
+    if not recording.is_dir():
+        sys.exit(f"memtest: {recording} is a file; live runs are read from the directory of a recording")
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
         sys.exit(f"memtest: {shorten(recording)}: no live runs here; {way_to_record(recording, server)}")

@@ -51,9 +51,12 @@ def run(given: argparse.Namespace) -> int:
 def seal(recording: Path) -> None:
     """Exits with a sentence when the recording cannot be sealed."""
     from tlsmem.schema import seal_recording
+    from tlsmem.schema.recording_files import require_recording
 
     try:
-        made = seal_recording.seal(recording)
+        made = seal_recording.seal(require_recording(recording))
+    except ValueError as error:
+        sys.exit(f"records: {error}; nothing was sealed")
     except OSError as error:
         sys.exit(f"records: {error.filename or recording}: {error.strerror}; the recording is unchanged")
     except KeyboardInterrupt:
@@ -68,14 +71,21 @@ def seal(recording: Path) -> None:
 def verify(recordings: list[Path]) -> int:
     """1 when anything is wrong with any of them."""
     from tlsmem.schema import seal_recording
+    from tlsmem.schema.recording_files import require_recording
 
     status = 0
-    for recording in recordings:
+    for name in recordings:
+        try:
+            recording = require_recording(name)
+        except ValueError as error:
+            print(f"records: {error}", file=sys.stderr)
+            status = 1
+            continue
         failures = list(seal_recording.verify(recording))
         for failure in failures:
             print(failure, file=sys.stderr)
         if not failures:
-            print(f"{recording}: {describe_seal(seal_recording.list_directories(recording))} nothing is wrong with it")
+            print(f"{name}: {describe_seal(seal_recording.list_directories(recording))} nothing is wrong with it")
         status = 1 if failures else status
     return status
 

@@ -35,11 +35,13 @@ def insist(profile: Profile, **asked: str | None) -> None:
 
 def find_profile(file: str, stack: str | None = None) -> str:
     """The file of the stack, where a recording's directory is given. Raises Unreadable with a sentence without one."""
-    folder = Path(file)
-    if not folder.is_dir():
+    if Path(file).is_file():
         return file
-    from tlsmem.schema.recording_files import list_files, stack_name  # with pydantic, which takes its time
+    from tlsmem.schema.recording_files import find_recording, list_files, stack_name  # with pydantic: slow to import
 
+    folder = find_recording(file)
+    if not folder or not folder.is_dir():
+        return file
     files = {stack_name(one): one for one in list_files(folder)}
     if not (there := sorted(files)):
         return file

@@ -1,6 +1,5 @@
 """Recordings that budgets are held against, and those that are judged: found, read, and what is not comparable told."""
 
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from tlsmem.gate import builds
 from tlsmem.gate.budget import Budget, BudgetError, Budgets, entry_name
 from tlsmem.gate.budget_figure import Recording
 from tlsmem.schema import read_records
+from tlsmem.schema.recording_files import find_recording, name_recordings
 from tlsmem.stats import comparability
 
 WAY = "`tools/gate.py {} --new-baseline {}` makes one"
@@ -18,10 +18,12 @@ WAY = "`tools/gate.py {} --new-baseline {}` makes one"
 
 def load_recording(folder: Path, where: str, way: str = "") -> Recording:
     """Raises BudgetError with a sentence where there is none, or it cannot be read."""
-    if not os.path.exists(folder):
-        raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
+    place = find_recording(folder)
+    if not place:
+        near = way or name_recordings(folder)
+        raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{near}")
     try:
-        found = read_records.load(folder)
+        found = read_records.load(place)
     except SystemExit as error:  # with a sentence
         said = str(error.code)
         raise BudgetError(said if said.startswith(where) else f"{where}: {said}") from None

@@ -17,7 +17,7 @@ from tlsmem.tables import table_command
 
 def select_runs(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
     """The runs that were asked for; what stands in no line is said on stderr. Raises ValueError with a sentence."""
-    loaded = table_command.load_recording(given.recording, "recordings are directories under data/")
+    loaded = table_command.load_recording(given.recording)
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     selection = select(loaded, given.stack, **asked)
     for said in selection.left_out:
@@ -34,7 +34,7 @@ def draw_and_exit(verb: str, given: argparse.Namespace, draw: Callable[[argparse
         with stdout.exit_on_write_error():
             print(*written, sep="\n")
     except ValueError as error:
-        sys.exit(f"{verb}: {given.recording}: {error}")
+        sys.exit(f"{verb}: {table_command.name_once(given.recording, error)}")
     except OSError as error:
         sys.exit(f"{verb}: {error.filename or given.output}: {error.strerror}")
     sys.exit(1 if recording_files.skipped_lines else 0)

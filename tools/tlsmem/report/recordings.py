@@ -56,8 +56,8 @@ def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
 
 
 def resolve(path: Path) -> Path:
-    """Return the whole path of a recording, which may be named without data/."""
-    return (recording_files.find_recording(path) or path).resolve()
+    """Return the whole path of a recording, which may be named without data/. Raises ValueError where there is none."""
+    return recording_files.require_recording(path).resolve()
 
 
 def digest(paths: Iterable[str]) -> str:
@@ -92,7 +92,7 @@ def load_silently(path: Path) -> list[Record]:
     try:
         files = recording_files.list_files(path) if path.is_dir() else ()
         found = [run for file in files for run in plan_recordings.load_file(file)]
-        found = found or table_command.load_recording(path, "recordings are directories under data/")
+        found = found or table_command.load_recording(path)
     except ValueError as error:
         raise ValueError(f"{path_from_root(path)}: {error}") from None
     if not found:

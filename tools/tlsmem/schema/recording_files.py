@@ -20,6 +20,7 @@ PLAIN, SEALED = ".jsonl", ".jsonl.zst"
 RESTORE = "restore the file from git or a copy, or record again into another OUT="
 
 FOLDERS = (ROOT / "data", ROOT / "data/local")  # where a recording may be named without them
+WAY = "recordings are directories under data/"  # the way to one that was not found
 MOST_NAMED = 5  # recordings that a sentence lists
 MOST_BYTES = 256 << 20  # of a sealed file without a manifest; of those in data/ the largest has 13 MB
 MOST_SHORT_LINES, SHORTEST_RECORD = 10_000, 64  # more lines than that, and shorter on average in bytes, are no runs
@@ -73,11 +74,12 @@ def find_recording(name: Path | str) -> Path | None:
     return next((one for one in places if locate(one).exists()), None)
 
 
-def require_recording(name: Path | str) -> Path:
-    """Return the recording of this name. Raises ValueError with a sentence where there is none."""
+def require_recording(name: Path | str, kind: str = "recording", way: str = WAY) -> Path:
+    """Return the recording of this name. Raises ValueError with a sentence where there is none: it has the nearest
+    names, and the way to such a kind of recording."""
     found = find_recording(name)
     if not found:
-        raise ValueError(f"{name}: no such recording; recordings are directories under data/{name_recordings(name)}")
+        raise ValueError(f"{name}: no such {kind}; {way}{name_recordings(name)}")
     return found
 
 

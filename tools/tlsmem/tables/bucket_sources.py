@@ -6,7 +6,7 @@ from pathlib import Path
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema import read_records
-from tlsmem.schema.recording_files import find_recording, is_recording, name_recordings
+from tlsmem.schema.recording_files import is_recording, require_recording
 from tlsmem.stats.selection import choose_values, select
 from tlsmem.tables import buckets
 
@@ -16,9 +16,7 @@ Names = Sequence[str] | None
 def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = None) -> Iterator[Profile]:
     """Of recordings the largest sites run of each stack. Raises ValueError or Unreadable with a sentence."""
     for name in paths:
-        path = find_recording(name)
-        if not path:
-            raise ValueError(f"{name}: no such recording or profile{name_recordings(name)}")
+        path = require_recording(name, "recording or profile")
         if path.is_dir() and not is_recording(path) and (path / "profiles").is_dir():
             yield from profiles_from_folder(path / "profiles", stacks, suites)
         elif path.is_dir() or is_recording(path):

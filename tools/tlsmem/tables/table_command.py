@@ -17,13 +17,14 @@ from tlsmem.tables import render
 from tlsmem.tables.table import Table
 
 
-def load_recording(recording: Path, where: str) -> list[Record]:
-    """All runs. Raises ValueError when there is no such recording, with where one comes from and the names there
-    are."""
-    found = recording_files.find_recording(recording)
-    if not found:
-        raise ValueError(f"no such recording; {where}{recording_files.name_recordings(recording)}")
-    return read_records.load(found)
+def load_recording(recording: Path, way: str = recording_files.WAY) -> list[Record]:
+    """All runs. Raises ValueError when there is no such recording, with the way to one and the names there are."""
+    return read_records.load(recording_files.require_recording(recording, way=way))
+
+
+def name_once(recording: Path, error: ValueError) -> str:
+    """Return the sentence of an error after the recording's name, which some errors have already."""
+    return f"{recording}: {printable_text(str(error)).removeprefix(f'{recording}: ')}"
 
 
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
@@ -43,6 +44,6 @@ def run_and_exit(verb: str, given: argparse.Namespace, run: Callable[[argparse.N
     except BadRecording as error:
         sys.exit(f"{verb}: {error}")
     except ValueError as error:
-        sys.exit(f"{verb}: {given.recording}: {printable_text(str(error))}")
+        sys.exit(f"{verb}: {name_once(given.recording, error)}")
     except OSError as error:
         sys.exit(f"{verb}: {error.filename or given.into}: {error.strerror}")

@@ -56,7 +56,7 @@ def command_for_all_rows(argv: Sequence[str]) -> str:
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Raises ValueError or OSError with a sentence."""
-    loaded = table_command.load_recording(arguments.recording, "recordings are directories under data/")
+    loaded = table_command.load_recording(arguments.recording)
     if not loaded:
         raise ValueError("the recording is empty")
     if arguments.campaign:

@@ -30,7 +30,7 @@ def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[R
 
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
-    loaded = table_command.load_recording(given.recording, "recordings are directories under data/")
+    loaded = table_command.load_recording(given.recording)
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     timed = select(select_timed(loaded, given))
     for said in timed.left_out:
