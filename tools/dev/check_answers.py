@@ -35,9 +35,6 @@ FIGURES = {  # of a row: keys of figures, and the phase whose end they are of wh
     "rss_in_use_bytes": None,
 }
 TOLERANCE = 0.06  # bytes: figures are rounded to a tenth
-# Bytes of a session by which a line through two runs may be above its live heap: process-wide tables that grow with
-# the sessions are no session's (125 B of Mbed TLS's client), and of a quotient with a remainder the whole bytes count.
-PROCESS_WIDE = 128
 VARIANT = re.compile(r"\+(low-memory|drop-peer-chain|tickets-\w+)")
 PAYLOAD = re.compile(r'<script type="text/plain" id="([^"]*)">([^<]*)</script>')
 
@@ -59,8 +56,7 @@ class Answer(NamedTuple):
             return f"{self.recording or 'no recording'} has no run of it"
         if self.phase is None:
             return None if any(run["meter"] == "rss" for run in runs) else f"{self.recording} has no RSS run of it"
-        slopes = list(live_slopes(runs, self.role, self.phase))
-        found = (-TOLERANCE < one - self.size < PROCESS_WIDE for one in slopes)
+        found = (abs(one - self.size) < TOLERANCE for one in live_slopes(runs, self.role, self.phase))
         if any(run["meter"] == "heap" for run in runs) and not any(found):
             return f"live heap of {self.size:,} B is of no two runs of it in {self.recording}"
         return None
@@ -83,17 +79,33 @@ def measured_runs(recording: str, stack: str) -> dict[str, list[dict]]:
 
 
 def live_slopes(runs: list[dict], role: str, phase: str) -> Iterator[float]:
-    """Yield the live heap per session that every two heap runs of one configuration give."""
-    sizes: dict[tuple, dict[int, int]] = {}
+    """Yield the live heap per session that every two heap runs of one configuration give, with process-wide tables and
+    without them."""
+    sizes: dict[tuple, dict[int, tuple[int, int]]] = {}
     for run in runs:
-        for one in run["phases"]:
-            process = one.get("process", "both")
-            if one["phase"] == phase and one.get("heap") and process in ("both", role):
-                kind = run["suite"], run["roles"], str(run["window"]), "data=full" in run["argv"], run["repeat"]
-                sizes.setdefault(kind, {})[run["sessions"] // 2] = one["heap"][role]["live_bytes"]
+        ends = {one["phase"]: one["heap"][role] for one in run["phases"] if is_metered(one, role)}
+        if phase in ends:
+            kind = run["suite"], run["roles"], str(run["window"]), "data=full" in run["argv"], run["repeat"]
+            pairs, live = run["sessions"] // 2, ends[phase]["live_bytes"]
+            sizes.setdefault(kind, {})[pairs] = live, live - process_wide_bytes(ends, pairs)
     for points in sizes.values():
         for few, many in itertools.combinations(sorted(points), 2):
-            yield (points[many] - points[few]) / (many - few)
+            for before, after in zip(points[few], points[many], strict=True):
+                yield (after - before) / (many - few)
+
+
+def is_metered(phase: dict, role: str) -> bool:
+    """Return whether the phase of a run has the live heap of the role."""
+    return bool(phase.get("heap")) and phase.get("process", "both") in ("both", role)
+
+
+def process_wide_bytes(ends: dict[str, dict], pairs: int) -> int:
+    """Return the bytes of process-wide tables: what a role has live when all its sessions are closed, above what it had
+    before the first. A table has few blocks; a block for each session is a leak."""
+    if not {"contexts", "closed"} <= ends.keys():
+        return 0
+    few_blocks = ends["closed"]["live_blocks"] - ends["contexts"]["live_blocks"] <= pairs.bit_length()
+    return ends["closed"]["live_bytes"] - ends["contexts"]["live_bytes"] if few_blocks else 0
 
 
 def printed(*words: str) -> dict:
