@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.explore.test_flamegraph_page import asked_of, made, of_sites, script
+from tests.support import planted
 from tests.support.pairs import AT, BUFFER, OTHER, profile
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.explore import profile_selection
@@ -13,6 +14,7 @@ from tlsmem.explore.flamegraph import profile_page
 from tlsmem.explore.profile_tables import COLUMNS
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import text_on
+from tlsmem.profile import sites_reader
 from tlsmem.profile.heap_profile import BASE, PEAK
 
 pytestmark = pytest.mark.page
@@ -39,6 +41,19 @@ def test_owners_are_shown_in_the_columns_of_the_tables(about):
 
 def test_phases_are_said_as_in_pictures(about):
     assert about["readable"] == READABLE_NAMES
+
+
+def test_peaks_of_phases_are_moments_that_say_they_are_of_one_session_alone(about):
+    assert not any(about["alone"])
+    run = planted.run("sites", 200, momentary=planted.MOMENTARY)
+    found = script(profile_page.page(sites_reader.profile_from_record(run), "peak of client 1"), "about")
+    assert found["opens"]["phase"] == "peak of client 1"
+    alone = [name for name, is_so in zip(found["moments"], found["alone"], strict=True) if is_so]
+    assert alone == [f"peak of {name}" for name in found["moments"] if f"peak of {name}" in found["moments"]]
+    assert found["readable"] == READABLE_NAMES | {
+        f"peak of {name}": f"peak of {READABLE_NAMES.get(name, name)}"
+        for name in (one.removeprefix("peak of ") for one in alone)
+    }
 
 
 def test_buckets_have_the_colours_of_the_picture(about):

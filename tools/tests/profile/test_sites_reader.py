@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.support import synthetic
+from tests.support import planted, synthetic
 from tlsmem.base.paths import ROOT
-from tlsmem.explore import callers_tree
+from tlsmem.explore import callers_tree, profile_selection
 from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import BASE, LiveHeap, sum_live
+from tlsmem.profile.heap_profile import BASE, LiveHeap, is_phase_end, sum_live
 from tlsmem.schema import read_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.records import RecordedFrame as Recorded
@@ -98,6 +99,48 @@ def test_both_processes_of_a_split_run_are_one_profile():
     assert sum_live(profile.live("established")) == LiveHeap(7, 1)
     assert profile.moments["idle"].bytes == 1_042
     assert sum_live(sites_reader.profile_from_record(run, "server").live("idle")) == LiveHeap(1_000, 1)
+
+
+def test_a_peak_of_a_phase_is_a_moment_before_its_end():
+    """Each session at its own peak, by stack and to the byte; elsewhere the peak is what is live."""
+    run = planted.run("sites", 200, momentary=planted.MOMENTARY)
+    profile = sites_reader.profile_from_record(run)
+    peaks = [name for name in profile.moments if not is_phase_end(name)]
+    assert [*profile.moments][1:5] == ["peak of sessions", "sessions", "peak of client 1", "client 1"]
+    assert peaks == [f"peak of {name}" for name in synthetic.PHASES if name in synthetic.MADE]
+    for role, size in ("client", 14_100 + 7_000), ("server", 14_116 + 640):
+        assert sum_live(profile.live_of_sessions("peak of client 1", role)).bytes == size
+        assert profile.live("peak of client 2", role) == profile.live("client 2", role)
+    (added,) = profile.live("peak of client 1", "client").keys() - profile.live("client 1").keys()
+    assert [frame.function for frame in profile.stacks.frames(added)][1] == "EVP_PKEY_verify"
+
+
+def test_peaks_are_no_ends_of_phases_for_buckets_and_selections():
+    with_peaks, without = (
+        sites_reader.profile_from_record(planted.run("sites", 200, momentary=one)) for one in (planted.MOMENTARY, None)
+    )
+    for of in (lambda one: BucketSums(one).phases(), lambda one: BucketSums(one).fullest("client")):
+        assert of(with_peaks) == of(without)
+    assert profile_selection.select_moment(with_peaks).name == profile_selection.select_moment(without).name
+    said = profile_selection.describe_moment("peak of client 1")
+    assert said == "at the peak of each session in `client 1`"
+
+
+@pytest.mark.parametrize("name", ["peak", "peak of client 2"])
+def test_a_recording_without_call_stacks_at_peaks_says_so_and_how_to_record_them(runs, name):
+    run = next(run for run in runs if (run.stack, run.suite) == ("openssl@3.5.5", "tls13-rsa-aes256"))
+    with pytest.raises(ValueError, match="no moment nothing"):
+        profile_selection.select_moment(sites_reader.profile_from_record(run), "nothing")
+    with pytest.raises(ValueError) as stop:
+        profile_selection.select_moment(sites_reader.profile_from_record(run), name)
+    assert str(stop.value) == (
+        "the run of openssl@3.5.5, tls13-rsa-aes256, N = 1,000: call stacks at peaks are not recorded: this sites run "
+        "is of schema 2, and they are kept from 9 on; to record it: tools/measure.py mem --stacks openssl@3.5.5 "
+        "--suites tls13-rsa-aes256"
+    )
+    full = planted.run("sites", 200, argv=["memtest", "data=full"])
+    with pytest.raises(ValueError, match=r"tools/measure.py in-use-sites --stacks"):
+        profile_selection.select_moment(sites_reader.profile_from_record(full), name)
 
 
 def test_what_one_stack_allocated_in_two_phases_is_one_stack_s():

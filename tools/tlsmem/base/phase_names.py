@@ -8,10 +8,14 @@ READABLE_NAMES = {
     "full reply": "16 KiB back",
     "blocked": "waiting in a read",
 }
+PEAK_OF = "peak of "  # and a phase: the moment within it at which a session held most
 
 
 def recorded_name(phase: str | None) -> str | None:
-    """Return the name in records of a phase that pages name; other names, and None, are returned unchanged."""
+    """Return the name in records of a phase that pages name, or of a peak of it; other names, and None, are returned
+    unchanged."""
+    if phase and phase.startswith(PEAK_OF):
+        return f"{PEAK_OF}{recorded_name(phase.removeprefix(PEAK_OF))}"
     return next((name for name, said in READABLE_NAMES.items() if said == phase), phase)
 
 

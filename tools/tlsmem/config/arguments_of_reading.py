@@ -26,7 +26,7 @@ READING_ARGUMENTS = (
     ),
     Option(
         "--phase",
-        "a phase, `peak` or `end`",
+        "a phase, `peak of PHASE` in a sites run, `peak` or `end`",
         commands={"inspect_heaptrack": Words("the moment with the most live bytes; with --diff established")},
         metavar="MOMENT",
         group=LOOK,

@@ -6,8 +6,19 @@ from typing import TypeVar
 
 from tlsmem.base import regex_timeout
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.frames import Frame, Owner, skip_allocators
-from tlsmem.profile.heap_profile import BASE, END, PEAK, CallstackTree, LiveHeap, Moment, Profile, profiler_name
+from tlsmem.profile.heap_profile import (
+    BASE,
+    END,
+    PEAK,
+    CallstackTree,
+    LiveHeap,
+    Moment,
+    Profile,
+    is_phase_end,
+    profiler_name,
+)
 
 ROLES: tuple[Owner, ...] = ("client", "server")
 AFTER = ("freed", END)
@@ -32,11 +43,30 @@ def pattern(text: str) -> re.Pattern[str]:
 def select_moment(profile: Profile, name: str | None = None) -> Moment:
     """As named, else the peak, else the fullest phase. Raises ValueError with a sentence."""
     if name and name not in profile.moments:
+        if why := why_no_peaks(profile, name):
+            raise ValueError(why)
         there = ", ".join(profile.moments) or "none at all"
         raise ValueError(f"{profile.file}: no moment {name} among {there}{suggest_nearest(name, profile.moments)}")
     if not profile.moments:
         raise ValueError(f"{profile.file}: nothing was recorded: the profile has no moment to look at")
     return profile.moments[name or (PEAK if PEAK in profile.moments else fullest(profile))]
+
+
+def why_no_peaks(profile: Profile, name: str) -> str | None:
+    """Say that call stacks at peaks were not recorded, and how to record them; None where they were, or where the
+    moment is no peak."""
+    if not profile.of_one_pair or not name.startswith(PEAK) or any(one.startswith(PEAK_OF) for one in profile.moments):
+        return None
+    assert profile.run
+    from tlsmem.config.recording_command import advise_recording
+    from tlsmem.schema.harness_arguments import has_full_records
+
+    campaign = "in-use-sites" if has_full_records(profile.run) else "mem"
+    advice = advise_recording(campaign, profile.run.stack, profile.run.suite, "sites")
+    return (
+        f"{profile.file}: call stacks at peaks are not recorded: this sites run is of schema {profile.run.schema_}, "
+        f"and they are kept from 9 on; {advice.sentence}"
+    )
 
 
 def describe_tool(profile: Profile) -> str:
@@ -45,7 +75,7 @@ def describe_tool(profile: Profile) -> str:
 
 
 def phase_names(profile: Profile) -> list[str]:
-    return [name for name in profile.moments if name not in (PEAK, END)]
+    return [name for name in profile.moments if is_phase_end(name)]
 
 
 def known_phases(profile: Profile) -> list[str]:
@@ -62,6 +92,8 @@ def describe_moment(name: str) -> str:
     """For captions."""
     if name in (PEAK, END):
         return {PEAK: "at the peak", END: "at the end of the run"}[name]
+    if name.startswith(PEAK_OF):
+        return f"at the peak of each session in `{name.removeprefix(PEAK_OF)}`"
     return f"at {name}" if UNNAMED_MOMENT.fullmatch(name) else f"at the end of `{name}`"
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.base.printable import printable_text
 from tlsmem.explore import profile_selection, top_sites
 from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
@@ -114,9 +115,11 @@ def by_phase(profile: Profile, sessions: int | None = None) -> Table:
     per = profile_selection.sessions_per_role(profile, sessions)
     each = "One session" if per else f"All sessions ({HOW_MANY})"
     about = f"{each}, above `{BASE}`: bytes in blocks."
+    if any(name.startswith(PEAK_OF) for name in profile.moments):
+        about += " A phase's name stands for its end. A peak is that of one session alone; the two need not coincide."
     about += "" if profile.of_one_pair else " Contexts, harness, process: bytes of all."
     shown = profile_selection.ROLES if profile.of_one_pair else (*COLUMNS, "process")
-    columns = [Column("moment", "at the end of", left=True), *(Column(one, one) for one in shown)]
+    columns = [Column("moment", "moment", left=True), *(Column(one, one) for one in shown)]
     table = Table("by-phase", "A session by phase", about, columns)
     for name, moment in profile.moments.items():
         table.rows.append([text_cell(name), *(role_cell(profile, name, role, per) for role in profile_selection.ROLES)])

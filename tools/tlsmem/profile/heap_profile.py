@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.frames import Frame, Owner, find_owner
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
@@ -99,7 +100,7 @@ class CallstackTree:
 class Moment:
     """`bytes` as the tool tells them; what no call stack explains of them is in `live` under the stack 0."""
 
-    name: str  # a phase, or PEAK or END; `mark 3`, `snapshot 12` where phases are not known
+    name: str  # a phase, PEAK_OF one, or PEAK or END; `mark 3`, `snapshot 12` where phases are not known
     bytes: int
     live: dict[int, LiveHeap]  # by stack
 
@@ -148,6 +149,11 @@ class Profile:
     def owners(self, name: str) -> Iterator[Owner]:
         """Each once, in the order of their stacks."""
         yield from dict.fromkeys(self.stacks.owner(stack) for stack in self.moment(name).live)
+
+
+def is_phase_end(name: str) -> bool:
+    """Whether the moment is the end of a phase, or a mark or snapshot in its place."""
+    return name not in (PEAK, END) and not name.startswith(PEAK_OF)
 
 
 def profiler_name(tool: str) -> str:

@@ -10,7 +10,7 @@ from tlsmem.profile import profile_cache
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
-from tlsmem.profile.heap_profile import END, PEAK, Profile, profiler_name
+from tlsmem.profile.heap_profile import Profile, is_phase_end, profiler_name
 
 if TYPE_CHECKING:
     from tlsmem.profile.profile_metadata import ProfileRecord
@@ -155,7 +155,7 @@ def with_record(found: Profile) -> Profile:
 
 def name_phases(found: Profile, phases: list[str]) -> None:
     """In place of the numbers that heaptrack's and massif's moments have; DHAT's are named by its zip."""
-    names = [name for name in found.moments if name not in (PEAK, END)]
+    names = [name for name in found.moments if is_phase_end(name)]
     if found.tool == "dhat" or not names:
         return
     if len(names) != len(phases):

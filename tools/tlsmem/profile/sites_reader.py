@@ -1,5 +1,5 @@
-"""The profiles in the record of a sites run: by call stack what one pair held at the end of each phase, and what it had
-allocated by then."""
+"""The profiles in the record of a sites run: by call stack what one pair held at the end of each phase, at the peak of
+each session in it, and what it had allocated by then."""
 
 import shlex
 from collections import defaultdict
@@ -9,6 +9,7 @@ from typing import Any
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.buckets.sums import BucketSums, SumsByMoment
@@ -112,10 +113,14 @@ class SitesProfile(Profile):
 
 
 def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBlocks]]:
-    """What the chosen pair held, in the order of the phases."""
+    """What the chosen pair held, in the order of the phases: each session at its own peak in the phase, where the
+    record has that and anything was live then, and both at the end of the phase."""
     phases: list[Phase] = [*record.phases] if process is None else session_cost.phases_of(record, process)
     found: dict[str, list[LiveBlocks]] = defaultdict(list)
     for phase in phases:
+        assert phase.sites  # a measured sites run has them
+        if phase.sites.peak:
+            found[f"{PEAK_OF}{phase.phase}"] += phase.sites.peak
         found[phase.phase] += phase.sites.live
     return found
 

@@ -2,12 +2,13 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 
 import jinja2
 from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
-from tlsmem.base.phase_names import READABLE_NAMES
+from tlsmem.base.phase_names import PEAK_OF, READABLE_NAMES
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff import sentences
 from tlsmem.explore.diff.profile_diff import Diff, DiffSide
@@ -42,6 +43,7 @@ def page(
         "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
         "of_sessions": [profile_selection.why_no_sessions(profile, name) is None for name in profile.moments],
         "at_peak": [name == PEAK for name in profile.moments],
+        "alone": [name.startswith(PEAK_OF) for name in profile.moments],
         "sessions": profile_selection.sessions_per_role(profile),
         "roles": profile_selection.has_roles(profile),
         "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
@@ -110,7 +112,7 @@ def render_page(about: dict, tree: call_tree.CallTree) -> str:
     about |= {
         "columns": COLUMN | {WARM_UP: COLUMN["client context"]},
         "session_roles": profile_selection.ROLES,
-        "readable": READABLE_NAMES,
+        "readable": READABLE_NAMES | readable_peaks(about["moments"]),
         "looks": {bucket: looks(bucket) for bucket in tree.known},
     }
     drawn = page_scripts.scripts()
@@ -126,6 +128,12 @@ def render_page(about: dict, tree: call_tree.CallTree) -> str:
     }
     room = MOST - len(template.render(parts, tree="").encode())
     return template.render(parts, tree=Markup(page_data.fit_tree_json(tree, room)))
+
+
+def readable_peaks(moments: Sequence[str]) -> dict[str, str]:
+    """Peaks of phases as people read them."""
+    peaks = [name.removeprefix(PEAK_OF) for name in moments if name.startswith(PEAK_OF)]
+    return {f"{PEAK_OF}{name}": f"{PEAK_OF}{READABLE_NAMES.get(name, name)}" for name in peaks}
 
 
 def looks(bucket: str) -> dict[str, str]:

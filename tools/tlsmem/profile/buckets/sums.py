@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
 from tlsmem.profile.frames import Owner
-from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile, sum_live
+from tlsmem.profile.heap_profile import BASE, PEAK, LiveHeap, Profile, is_phase_end, sum_live
 
 
 class SumsByMoment(TypedDict):
@@ -91,7 +91,7 @@ class BucketSums:
 
     def phases(self) -> list[str]:
         """Moments that are ends of phases with sessions, in order of time."""
-        return [name for name in self.moments if name not in (BASE, PEAK, END)]
+        return [name for name in self.moments if name != BASE and is_phase_end(name)]
 
     def fullest(self, owner: Owner) -> str | None:
         """The tool's own peak; where it tells none, the first of the phases at whose end the role holds most."""

@@ -37,8 +37,10 @@ function unitOf(node, role) {
 // Of a comparison's third moment, which adds up what is more and what is less.
 const addedUp = (moment) => (about.diff && moments[moment] === "change" ? " more + less" : "");
 
-const peakSaid = (moment) =>
-  about.at_peak[moment] && about.sessions > 1 ? ["the peak falls within a step: not all sessions are equal then"] : [];
+function peakSaid(moment) {
+  if (about.alone?.[moment]) return ["one session alone, each at its own peak: the two need not be at the same moment"];
+  return about.at_peak[moment] && about.sessions > 1 ? ["the peak falls within a step: not all sessions are equal then"] : [];
+}
 
 function deltaSaid(node, role) {
   const unit = unitOf(node, role);
