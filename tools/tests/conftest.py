@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support import built_harness, forked_command, page_libraries, portable_text
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources
-from tlsmem.config import toml_tables
+from tlsmem.config import stack_names, toml_tables
 from tlsmem.schema import read_records, recording_files, records
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
@@ -86,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
         forked_command.share_server()
     if (named := config.getoption("--stacks")) != toml_tables.ALL_STACKS:
-        built_harness.tried.update(toml_tables.split_names(named))
+        built_harness.tried.update(toml_tables.split_names(stack_names.resolve_names(named)))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

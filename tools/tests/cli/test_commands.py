@@ -76,7 +76,7 @@ def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, scr
 @pytest.mark.parametrize(
     ("script", "arguments", "said"),
     [
-        ("build.py", ["nosuch@1"], "no stack nosuch@1 among those"),
+        ("build.py", ["nosuch@1"], "memtest/stacks.toml has no stack nosuch@1"),
         ("build.py", ["--campaign=mme"], "did you mean mem?"),
         ("compare.py", ["a", "b", "--by", "stakc", "x", "y"], "did you mean stack?"),
         ("compare_builds.py", ["--a=null@c"], "B= is missing"),

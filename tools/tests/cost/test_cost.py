@@ -11,7 +11,7 @@ from tests.support import synthetic
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
 from tests.support.pictured import overlaps
 from tlsmem.cli import cost
-from tlsmem.config.libraries import newest_releases
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost import cost_picture, find_costs
 from tlsmem.cost.screen import describe_sum
 from tlsmem.plan import recordings

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support import forked_command
 from tlsmem.base.paths import ROOT
-from tlsmem.config.libraries import is_headline_build, libraries, newest_releases, stack_title
+from tlsmem.config.libraries import is_headline_build, libraries, stack_title
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_costs_or_like
 from tlsmem.plan import recordings
 from tlsmem.plan.assumptions import haproxy_assumptions

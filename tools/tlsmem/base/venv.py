@@ -50,8 +50,13 @@ def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> No
         refuse(f"{python} leads to a Python that is not there any more: run `{again}`")
     if not os.access(python, os.X_OK):
         refuse(f"{python.resolve()}: you may not run this Python, which {environment} is made with: {OWN_CLONE}")
-    if Path(sys.prefix).resolve() != environment.resolve():
+    if not is_active(environment):
         os.execv(python, [str(python), *sys.orig_argv[1:]])
+
+
+def is_active(environment: Path = ROOT / ".venv") -> bool:
+    """Return whether this is the environment's Python. A script of another one starts again: it says nothing yet."""
+    return Path(sys.prefix).resolve() == environment.resolve()
 
 
 def refuse(why: str) -> NoReturn:

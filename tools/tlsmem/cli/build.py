@@ -8,7 +8,7 @@ import argparse
 
 from tlsmem.base import nearest, venv
 from tlsmem.config import toml_tables
-from tlsmem.config.option_kinds import TREE_STACK_NAME, Build
+from tlsmem.config.option_kinds import STACKS
 from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
@@ -23,31 +23,26 @@ def parser() -> CommandParser:
     return make_parser("build", __doc__, EXAMPLES)
 
 
-def unknown(given: argparse.Namespace) -> str | None:
-    """A sentence about the first name that is not defined; raises ValueError where definitions cannot be read."""
-    campaigns, stacks = toml_tables.read_tables("campaigns"), toml_tables.read_tables("stacks")
+def check_names(given: argparse.Namespace) -> None:
+    """Raises ValueError with a sentence about the first name that is not defined; Unreadable where definitions cannot
+    be read."""
+    campaigns = toml_tables.read_tables("campaigns")
     if given.campaign and given.campaign not in campaigns:
         near = nearest.suggest_nearest(given.campaign, campaigns)
-        return f"no campaign {given.campaign} in memtest/campaigns.toml{near}"
-    for name in toml_tables.expand_stacks(" ".join(given.stacks) or toml_tables.ALL_STACKS, given.prefix):
-        if TREE_STACK_NAME.fullmatch(name):
-            try:
-                Build().check("STACKS", name)
-            except ValueError as error:
-                return str(error)
-        elif name not in stacks:
-            return f"no stack {name} among those of memtest/stacks.toml{nearest.suggest_nearest(name, stacks)}"
-    return None
+        raise ValueError(f"no campaign {given.campaign} in memtest/campaigns.toml{near}")
+    if given.stacks:
+        STACKS.check("stacks", " ".join(given.stacks))
 
 
 def main() -> None:
     asked = parser()
     given = asked.parse_args()
     try:
-        if wrong := unknown(given):
-            asked.error(wrong)
+        check_names(given)
     except toml_tables.Unreadable:
         pass  # definitions.check() says it
+    except ValueError as error:
+        asked.error(str(error))
     venv.activate(core=True)
     from tlsmem.build import build_stacks
 

@@ -2,7 +2,7 @@
 
 from tlsmem.config import amounts, choices
 from tlsmem.config.argument_kinds import COUNT_OR_ZERO, PATH, SCHEDULER, TIME, WHOLE
-from tlsmem.config.option_kinds import Choice, Flag, Parsed
+from tlsmem.config.option_kinds import STACKS, Choice, Flag, Parsed
 from tlsmem.config.option_model import ALL_GOALS, GOALS, Option, Words, each
 from tlsmem.config.option_variables import VARIABLES
 
@@ -11,6 +11,7 @@ MEASURING_ARGUMENTS = (
     Option(
         "stacks",
         "stacks of memtest/stacks.toml; default: all",
+        STACKS,
         commands=each("build"),
         nargs="*",
         metavar="STACK",

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from tlsmem.config.campaigns import Definition
-from tlsmem.config.releases import group_by_library, library_with_variant, version, version_key
+from tlsmem.config.releases import library_with_variant, version, version_key
 from tlsmem.config.toml_tables import read_tables
 
 Row = TypeVar("Row")
@@ -85,13 +85,6 @@ def library_title(stack: str) -> str:
     """Return the library of a stack with what it is built of, without the release: `rustls (aws-lc)`."""
     known = libraries().get(library_key(stack))
     return f"{known.name}{describe_variants(stack)}" if known else stack.partition("@")[0]
-
-
-def newest_releases(stacks: Iterable[str]) -> dict[str, str]:
-    """Return the newest release among the stacks of each library that has one, as servers build it."""
-    releases = group_by_library(stack for stack in stacks if "-dev" not in version(stack))
-    found = {key: releases.get(library.build or key) for key, library in libraries().items()}
-    return {key: several[-1] for key, several in found.items() if several}
 
 
 def sort_by_library(stacks: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tlsmem.base.nearest import ask, suggest_beginning, suggest_nearest
 from tlsmem.config import releases
+from tlsmem.config.stack_names import match_stack
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
 
 FEW = 8  # names that a sentence lists
@@ -161,6 +162,8 @@ class Names(Kind):
         if self.single and len(names) > 1:
             raise ValueError(f"{option}={value}: give one name only; {self.single}")
         for name in names:
+            if self.table == "stack" and match_stack(name, known):
+                continue
             if self.table == "stack" and TREE_STACK_NAME.fullmatch(name):
                 if not self.trees:
                     raise ValueError(f"{option}: {name}: {TREES_ELSEWHERE}")
@@ -183,6 +186,9 @@ class Names(Kind):
         number = f"one {self.table}" if self.single else f"{self.table}s"
         trees = ", `LIBRARY@git:REVISION`, `LIBRARY@path:DIRECTORY`" * self.trees
         return f"{number} of `{self.file}`{trees}{f', or `{ALL_STACKS}`' * self.all_too}"
+
+
+STACKS = Names("stack", all_too=True, trees=True)
 
 
 def usual_stacks() -> list[str]:
@@ -265,7 +271,7 @@ class Build(Kind):
     def check(self, option: str, value: str) -> None:
         known, found = read_tables("stacks"), TREE_STACK_NAME.fullmatch(value)
         if not found:
-            if value in known:
+            if match_stack(value, known):
                 return
             hint = suggest_beginning(value, known, usual_stacks())
             hint = hint or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"

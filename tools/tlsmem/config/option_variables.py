@@ -2,6 +2,7 @@
 
 from tlsmem.config import choices
 from tlsmem.config.option_kinds import (
+    STACKS,
     Build,
     Choice,
     Directory,
@@ -122,7 +123,7 @@ VARIABLES = (
     Option(
         "STACKS",
         "stacks to measure, or all; others are compared with the first (names: make stacks)",
-        Names("stack", all_too=True, trees=True),
+        STACKS,
         goals=each("mem", "axes", "bench", "selfcheck", default=mem_default("stacks"))
         | {name: CampaignDefault("throughput", "stacks") for name in TIMED}
         | {"stacks": "all"}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import format_bytes, title_in_suite

@@ -10,6 +10,7 @@ from rich.text import Text
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.config import choices, definitions
 from tlsmem.config.libraries import libraries
+from tlsmem.config.stack_names import fold_name
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.cost.bars import describe_libraries, newest_costs
 from tlsmem.cost.cost_table import cost_table, cost_table_for_pages
@@ -59,9 +60,10 @@ def draw(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[P
 
 def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, among: Sequence[Path]) -> None:
     """Print the page of one library, or write it into a page. Raises ValueError with a sentence."""
-    if len(given.stacks) != 1 or given.stacks[0] not in libraries():
+    names = [fold_name(name, libraries()) for name in given.stacks]
+    if len(names) != 1 or names[0] not in libraries():
         raise ValueError(f"--page takes one library; there are: {', '.join(libraries())}")
-    page = describe_library(given.stacks[0], given.suite, among)
+    page = describe_library(names[0], given.suite, among)
     if given.into:
         markdown_embedding.replace_block(given.into, given, parser, page)
     else:

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import library_name, newest_releases, short_titles, stack_title
+from tlsmem.config.libraries import library_name, short_titles, stack_title
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.config import choices
-from tlsmem.config.libraries import Library, libraries, newest_releases, stack_title
+from tlsmem.config.libraries import Library, libraries, stack_title
 from tlsmem.config.recording_command import Advice
 from tlsmem.config.releases import group_by_library
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost.cost_table import CostRow, cost_column, cost_table
 from tlsmem.cost.find_costs import StackCosts, find_chosen_costs, find_costs, find_parts, find_parts_at_rest
 from tlsmem.cost.screen import (

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.releases import group_by_library, library_with_variant
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import (
     EVERY_COST,

@@ -3,15 +3,14 @@
 The user's own, in data/local, are used only when named: plans without names are the same on every machine."""
 
 import functools
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
+from tlsmem.config import stack_names
 from tlsmem.config.choices import PLAN_SUITE
-from tlsmem.config.libraries import libraries, newest_releases
 from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.config.toml_tables import read_tables
@@ -90,7 +89,7 @@ def describe_unknown(stack: str, among: Sequence[Path]) -> str:
 
 
 def resolve_stacks(names: Iterable[str], among: Sequence[Path]) -> list[str]:
-    """Return the stacks of these names, each once; say on stderr which release an abbreviated version stands for."""
+    """Return the stacks of these names, each once; stderr has which release an abbreviated version stands for."""
     found = {name: resolve_stack(name, among) for name in names}
     for name, stack in found.items():
         if version(name) and version(name) != version(stack):
@@ -99,51 +98,22 @@ def resolve_stacks(names: Iterable[str], among: Sequence[Path]) -> list[str]:
 
 
 def resolve_stack(name: str, among: Sequence[Path]) -> str:
-    """Return the stack of this name; of a library, a library with variants, or a release series as openssl@3.5, its
-    newest recorded release. Capitals do not count, and a library may have the name that people write.
+    """Return the recorded stack of this name, which may be a library or a release series, as `match_stack` takes them.
 
     Raises ValueError with a sentence when nothing is recorded of the name."""
     there = list(dict.fromkeys(stack for path in among for stack in stacks(path)))
-    releases, newest = group_by_library(there), newest_releases(there)
-    name = fold_name(name, [*newest, *releases, *there])
-    if name in there:
-        return name
-    if name in newest:
-        return newest[name]
-    if name in releases:
-        return releases[name][-1]
-    library = library_with_variant(name)
-    builds = [known.build for key, known in libraries().items() if key == library and known.build]
-    for build in (*builds, library):  # of a library's builds the one that servers use first
-        if begun := [one for one in releases.get(build, ()) if begins_version(one, version(name))]:
-            return begun[-1]
+    if found := stack_names.match_stack(name, there):
+        return found
+    releases, newest = group_by_library(there), stack_names.newest_releases(there)
     known = list(dict.fromkeys([*newest, *releases, *there]))
+    name = stack_names.fold_name(name, known)
+    library = library_with_variant(name)
     near_libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
     is_release = (library in releases or library in newest) and version(name)
     near = suggest_nearest(name, known if is_release else near_libraries or known)
     near = near or f"; there are: {', '.join(newest)}"
     kind = "no recording has the stack" if is_release or name in read_tables("stacks") else "unknown library or stack:"
     raise ValueError(f"{kind} {name or repr(name)}{near}")
-
-
-def fold_name(name: str, known: Iterable[str]) -> str:
-    """Return the known name that equals this one without case, spaces and hyphens, with its version; else the name."""
-    titles = {fold(library.name): key for key, library in libraries().items()}
-    exact = {fold(one): one for one in known}
-    if found := exact.get(fold(name)):
-        return found
-    library, at, release = name.partition("@")
-    return (exact | titles).get(fold(library), library) + at + release.lower()
-
-
-def fold(name: str) -> str:
-    """Return a name in small letters, without spaces, hyphens and slashes."""
-    return re.sub(r"[ /_-]", "", name.lower())
-
-
-def begins_version(stack: str, series: str) -> bool:
-    """Return whether the stack's version is of the series: 3.5.5 is of 3.5, 3.50.1 is not."""
-    return re.match(rf"{re.escape(series)}(?!\d).", version(stack)) is not None if series else False
 
 
 def find_suites(stack: str, among: Sequence[Path]) -> list[str]:

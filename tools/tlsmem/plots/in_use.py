@@ -5,8 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import library_name, newest_releases, stack_title
+from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_together
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.stack_colours import stack_colours

@@ -10,9 +10,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config.libraries import libraries, library_key, library_title, newest_releases, sort_by_library
+from tlsmem.config.libraries import libraries, library_key, library_title, sort_by_library
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.releases import version
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import full_suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config.libraries import newest_releases
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE
 from tlsmem.report import memory_pictures, recordings

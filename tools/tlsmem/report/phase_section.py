@@ -12,7 +12,8 @@ from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
-from tlsmem.config.libraries import libraries, library_key, newest_releases
+from tlsmem.config.libraries import libraries, library_key
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.explore.flamegraph.page_scripts import Scripts
 from tlsmem.plots import buckets

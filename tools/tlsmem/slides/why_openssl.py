@@ -7,8 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tlsmem.config import definitions
-from tlsmem.config.libraries import newest_releases, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import recordings

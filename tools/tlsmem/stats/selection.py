@@ -10,6 +10,7 @@ from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.campaigns import TimedCampaign
 from tlsmem.config.run import Run
 from tlsmem.config.scenarios import Settings, settings_in_argv
+from tlsmem.config.stack_names import resolve_name
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Env, Meter, Roles, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ITSELF, Process
@@ -88,11 +89,17 @@ class Selection:
         return len({getattr(setting, field) for setting in self.settings}) > 1
 
 
+STACK = "the stack"  # as messages name it
+
+
 def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> list[str]:
-    """Return the wanted values, or all that are present, each once. `what` names them in the message.
+    """Return the wanted values, or all that are present, each once. `what` names them in the message; a stack may have
+    one of the names that `match_stack` takes.
 
     Raises ValueError with a sentence when a wanted value is not present."""
     present = list(dict.fromkeys(present))
+    if what == STACK:
+        wanted = [resolve_name(name, present) for name in wanted or ()]
     for name in wanted or ():
         if name not in present:
             raise ValueError(f"the recording has no runs of {what} {name}; it has: {', '.join(present) or 'none'}")
@@ -136,7 +143,7 @@ def run_from_record(record: Record) -> Run:
 
 
 ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection may be narrowed to, by argument
-    "stacks": ("the stack", lambda one: one.stack),
+    "stacks": (STACK, lambda one: one.stack),
     "suites": ("the suite", lambda one: one.suite),
     "allocators": ("the allocator", lambda one: one.allocator.name),
     "windows": ("the window", lambda one: str(one.window)),

@@ -1,0 +1,69 @@
+"""A stack may be named by its library, a release series or in capitals, wherever a stack is named."""
+
+import json
+import subprocess
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build import build_stacks
+from tlsmem.cli import build, compare_builds, list_stacks, measure, profile_heap
+from tlsmem.config import definitions, option_check, stack_names
+from tlsmem.stats.selection import choose_values
+
+OPENSSL, RUSTLS = stack_names.newest_releases(definitions.stacks())["openssl"], "rustls+aws-lc@0.24.0-dev.2"
+NAMES = {"OpenSSL": OPENSSL, "rustls@0.24": RUSTLS, "OPENSSL@3.5.5": "openssl@3.5.5", "gnutls@3": "gnutls@3.8.9"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_stands_for_a_stack_of_the_definitions(name, capsys):
+    stack_names.announce.cache_clear()
+    assert stack_names.resolve_names(name) == NAMES[name]
+    assert capsys.readouterr().err == f"memtest: {name}: using {NAMES[name]}\n"
+
+
+@pytest.mark.parametrize("text", ["openssl@3.5.5", "all", "openssl@git:main", "openssl@path:.", "nonsense", "null", ""])
+def test_exact_names_trees_and_unknown_names_stay_and_nothing_is_said(text, capsys):
+    assert stack_names.resolve_names(text) == text
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("parser", "words", "option"),
+    [
+        (measure.parser, ["--stacks", "{}"], "stacks"),
+        (measure.parser, ["--client", "{}"], "client"),
+        (list_stacks.parser, ["--stacks", "{}"], "stacks"),
+        (profile_heap.parser, ["--stack", "{}"], "stack"),
+        (compare_builds.parser, ["--a", "{}"], "a"),
+    ],
+    ids=["measure", "measure --client", "list_stacks", "profile_heap", "compare_builds"],
+)
+def test_commands_take_every_name(parser, words, option):
+    for name, stack in NAMES.items():
+        given = parser().parse_args([word.format(name) for word in words])
+        assert getattr(given, option) == stack
+
+
+def test_stacks_are_built_by_every_name():
+    given = build.parser().parse_args([*NAMES])
+    assert build_stacks.requested_stacks(given) == list(dict.fromkeys(NAMES.values()))
+
+
+def test_make_takes_every_name():
+    option_check.check_goal("mem", {"STACKS": " ".join(NAMES)})
+    option_check.check_goal("compare", {"A": "OpenSSL", "B": "openssl@3.4"})
+
+
+def test_runs_of_a_recording_are_chosen_by_every_name():
+    there = ["openssl@3.5.5", "openssl@3.4.1", RUSTLS]
+    assert choose_values(["OpenSSL", "rustls@0.24"], there, "the stack") == ["openssl@3.5.5", RUSTLS]
+    with pytest.raises(ValueError, match="no runs of the suite OpenSSL"):
+        choose_values(["OpenSSL"], there, "the suite")
+
+
+def test_a_command_says_once_which_stack_it_takes():
+    script = ROOT / "tools/list_stacks.py"
+    done = subprocess.run([script, "--stacks", "OpenSSL", "--format", "json"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr.count(f"memtest: OpenSSL: using {OPENSSL}\n") == 1
+    assert [row["stack"] for row in json.loads(done.stdout)["tables"][0]["rows"]] == [OPENSSL]

@@ -1,0 +1,84 @@
+"""Stacks by the names that people give them: a library, a release series, capitals. Standard library only."""
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+
+from tlsmem.base.venv import is_active
+from tlsmem.config.releases import group_by_library, library_with_variant, version
+from tlsmem.config.toml_tables import read_tables
+
+
+def newest_releases(stacks: Iterable[str]) -> dict[str, str]:
+    """Return the newest release among the stacks of each library that has one, as servers build it."""
+    releases = group_by_library(stack for stack in stacks if "-dev" not in version(stack))
+    found = {key: releases.get(library.get("build", key)) for key, library in read_tables("libraries").items()}
+    return {key: several[-1] for key, several in found.items() if several}
+
+
+def match_stack(name: str, there: Iterable[str]) -> str | None:
+    """Return the stack of this name; of a library, a library with variants, or a release series as openssl@3.5, its
+    newest release among `there`; None where there is none. Capitals do not count, and a library may have the name that
+    people write."""
+    there = list(dict.fromkeys(there))
+    releases, newest = group_by_library(there), newest_releases(there)
+    name = fold_name(name, [*newest, *releases, *there])
+    if name in there:
+        return name
+    if name in newest:
+        return newest[name]
+    if name in releases:
+        return releases[name][-1]
+    library = library_with_variant(name)
+    build = read_tables("libraries").get(library, {}).get("build", library)
+    for one in (build, library):  # of a library's builds the one that servers use first
+        if begun := [stack for stack in releases.get(one, ()) if begins_version(stack, version(name))]:
+            return begun[-1]
+    return None
+
+
+def resolve_names(text: str) -> str:
+    """Return a list of names, separated by spaces or commas, as the stacks of memtest/stacks.toml that they stand for.
+
+    A name that stands for none stays as it is: whoever checks it refuses it."""
+    try:
+        known = read_tables("stacks")
+        return re.sub(r"[^\s,]+", lambda found: resolve_name(found[0], known), text)
+    except ValueError:
+        return text  # the check of the definitions says it
+
+
+def resolve_name(name: str, known: Iterable[str]) -> str:
+    """Return the known stack that the name stands for; stderr has it unless the name is exactly its own. A name that
+    stands for none is returned."""
+    stack = match_stack(name, known) or name
+    if stack != name and is_active():
+        announce(name, stack)
+    return stack
+
+
+@cache
+def announce(name: str, stack: str) -> None:
+    """Say once which stack is used: several functions select by the same names."""
+    print(f"memtest: {name}: using {stack}", file=sys.stderr)
+
+
+def fold_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that equals this one without case, spaces and hyphens, with its version; else the name."""
+    titles = {fold(library.get("name", key)): key for key, library in read_tables("libraries").items()}
+    exact = {fold(one): one for one in known}
+    if found := exact.get(fold(name)):
+        return found
+    library, at, release = name.partition("@")
+    return (exact | titles).get(fold(library), library) + at + release.lower()
+
+
+def fold(name: str) -> str:
+    """Return a name in small letters, without spaces, hyphens and slashes."""
+    return re.sub(r"[ /_-]", "", name.lower())
+
+
+def begins_version(stack: str, series: str) -> bool:
+    """Return whether the stack's version is of the series: 3.5.5 is of 3.5, 3.50.1 is not."""
+    return re.match(rf"{re.escape(series)}(?!\d).", version(stack)) is not None if series else False
