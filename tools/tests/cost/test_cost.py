@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot, rc_context
 
-from tests.support import synthetic
+from tests.support import planted, synthetic
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
 from tests.support.pictured import overlaps
 from tlsmem.cli import cost
@@ -17,6 +17,7 @@ from tlsmem.cost.screen import describe_sum
 from tlsmem.plan import recordings
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema import recording_files
+from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 
 
@@ -163,6 +164,7 @@ def test_the_parts_of_a_session_that_no_campaign_can_record_say_why(capsys, monk
     cost.main()
     screen = " ".join(capsys.readouterr().out.split())
     assert "in-use-sites" not in screen and "go@1.27.4 brings its own allocator" in screen
+    assert screen.count("The same holds for the call stacks at its peak.") == 2  # of both roles
 
 
 def test_what_is_recorded_has_a_row_for_each_suite_of_a_stack(recording, capsys, monkeypatch):
@@ -288,3 +290,34 @@ def test_a_picture_says_which_named_stack_it_is_without_and_what_records_that(re
 def test_parts_that_add_up_to_more_than_the_live_heap_say_why(live, more):
     note = describe_sum({"record buffers, read": 7625.0, "session and tickets": 384.0}, live)
     assert (note is None) == (more is None) and (more or "") in (note or "")
+
+
+def used(momentary) -> Record:
+    """A sites run of sessions in use, with these bytes at their peaks in `client 1` alone; None: peaks without call
+    stacks."""
+    kind = {"suite": f"{SUITE}+tickets-library", "argv": ["memtest", "data=full"]}
+    run = planted.run("sites", 200, momentary=momentary, **kind)
+    phases = [one.model_copy(update={"phase": "blocked"}) if one.phase == "idle" else one for one in run.phases]
+    return run.model_copy(update={"phases": phases})
+
+
+def test_explain_has_the_peak_of_one_session_alone_by_parts_and_what_one_more_of_many_adds(
+    tmp_path, capsys, monkeypatch, snapshot
+):
+    recording = synthetic.write(tmp_path / "recording", [used(planted.MOMENTARY)])
+    found = find_costs.find_peak(OPENSSL, SUITE, "client", [recording])
+    assert (found.alone.phase, found.alone.alone) == ("client 1", 21_100)
+    assert (found.one_more.one_more.integer_part, found.one_more.one_more.remainder) == (14_100, 0)
+    assert sum(found.parts.values()) == found.alone.alone
+    screen = printed(capsys, monkeypatch, recording, OPENSSL, "--explain", "--role", "client")
+    assert screen.partition("A client session: the peak")[2].partition("What is recorded")[0] == snapshot
+    assert max(map(len, screen.partition("A client session")[2].splitlines())) <= 80
+
+
+def test_explain_says_that_an_old_recording_has_no_call_stacks_at_peaks(tmp_path, capsys, monkeypatch):
+    recording = synthetic.write(tmp_path / "recording", [used(None)])
+    screen = printed(capsys, monkeypatch, recording, OPENSSL, "--explain", "--role", "client")
+    said = "at its peak, by parts: not recorded, since sites runs of schemas before 9 have no call stacks at peaks."
+    assert f"A client session {said}" in " ".join(screen.split())
+    assert "one session alone" not in screen
+    assert screen.count("tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256\n") == 1

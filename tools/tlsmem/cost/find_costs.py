@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.config import choices
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.plan import recordings
@@ -17,6 +18,7 @@ from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import SessionPeak, session_peaks
 
 SUITE = choices.PLAN_SUITE
 EVERY_COST = (COSTS[0], LIVE_AT_REST, *COSTS[1:])  # of states that are not as servers run the stack, too
@@ -157,14 +159,49 @@ def find_parts_at_rest(stack: str, suite: str, role: Role, among: Sequence[Path]
     return sum_parts(stack, role, AT_REST, among, lambda run: run.suite == suite and not has_full_records(run))
 
 
+class PeakParts(NamedTuple):
+    """The largest peak of live heap of one session alone, with its bytes by bucket, and the most that one more of many
+    adds, which may be in another phase."""
+
+    alone: SessionPeak
+    one_more: SessionPeak
+    parts: dict[str, float]
+
+
+def find_peak(stack: str, suite: str, role: Role, among: Sequence[Path]) -> PeakParts | Missing:
+    """Return the peak of a session that was used, as find_parts has its end; Missing where no call stacks at peaks are
+    recorded."""
+    variant, why = name_variant(suite, tickets=LIBRARY), "not recorded"
+    for path in among:
+        for run in recordings.load_stack(path, stack):
+            if not (is_measured_sites_run(run) and run.suite == variant and has_full_records(run)):
+                continue
+            if peaks := [one for one in session_peaks(run, role) if one.one_more]:
+                alone = max(peaks, key=lambda peak: peak.alone)
+                one_more = max(peaks, key=lambda peak: peak.one_more.amount if peak.one_more else 0)
+                return PeakParts(alone, one_more, sum_buckets(run, f"{PEAK_OF}{alone.phase}", role))
+            why = "not recorded, since sites runs of schemas before 9 have no call stacks at peaks"
+    return Missing(why)
+
+
 def sum_parts(
     stack: str, role: Role, phase: str, among: Sequence[Path], is_wanted: Callable[[Record], bool]
 ) -> dict[str, float]:
     """Return bytes by bucket at the end of the phase, of the first measured run with call stacks that is wanted."""
     for path in among:
         for run in recordings.load_stack(path, stack):
-            if run.has_sites and run.status == "measured" and is_wanted(run):
-                sums = BucketSums(sites_reader.profile_from_record(run))
-                by_bucket = sums.live_by_bucket(phase, role)
-                return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in by_bucket.items()}
+            if is_measured_sites_run(run) and is_wanted(run):
+                return sum_buckets(run, phase, role)
     return {}
+
+
+def is_measured_sites_run(run: Record) -> bool:
+    """Return whether the run has call stacks."""
+    return run.has_sites and run.status == "measured"
+
+
+def sum_buckets(run: Record, moment: str, role: Role) -> dict[str, float]:
+    """Return the bytes of one session by bucket at a moment of a sites run."""
+    sums = BucketSums(sites_reader.profile_from_record(run))
+    by_bucket = sums.live_by_bucket(moment, role)
+    return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in by_bucket.items()}

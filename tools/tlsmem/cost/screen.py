@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.text import Text
 
+from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.releases import group_by_library, library_with_variant
@@ -20,6 +21,7 @@ from tlsmem.cost.find_costs import (
     find_costs_or_like,
     find_other_states,
     find_parts,
+    find_peak,
 )
 from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import describe_configuration
@@ -184,17 +186,43 @@ def explain_lines(costs: StackCosts, roles: Sequence[Role], among: Sequence[Path
             if explain:
                 advice = advise_parts(costs.stack, costs.suite)
                 lines.append(f"\nA {role} session by parts: {NOT_RECORDED}. ").append_text(advice_lines(advice))
+                lines.append("The same holds for the call stacks at its peak.\n")
             continue
         heading = "what its live heap in use is for" if explain else "the three largest parts of its live heap in use"
         lines.append(f"\nA {role} session: {heading}\n\n")
-        for name, size in largest_parts(parts, len(parts) if explain else LARGEST_PARTS):
-            share = size / sum(parts.values())
-            bar = "█" * round(share * BAR_CELLS)
-            lines.append(f"  {name:<34}{size:>11,.0f} B {share:>5.0%}  ")
-            lines.append(f"{bar}\n", style=LIVE_IN_USE.colour)
+        lines.append_text(part_lines(parts, len(parts) if explain else LARGEST_PARTS))
         if note := describe_sum(parts, costs.figure(role, LIVE_IN_USE)):
             lines.append(f"\n{textwrap.fill(note, 78, initial_indent='  ', subsequent_indent='  ')}\n", style="dim")
+        if explain:
+            lines.append_text(peak_lines(costs, role, among))
     return lines
+
+
+def part_lines(parts: dict[str, float], number: int) -> Text:
+    """Return a line with a bar for each of so many of the largest parts, and one for the others."""
+    lines = Text()
+    for name, size in largest_parts(parts, number):
+        share = size / sum(parts.values())
+        lines.append(f"  {name:<34}{size:>11,.0f} B {share:>5.0%}  ")
+        lines.append(f"{'█' * round(share * BAR_CELLS)}\n", style=LIVE_IN_USE.colour)
+    return lines
+
+
+def peak_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> Text:
+    """Return the peak of one session alone, by parts, and what one more of many adds; or how it is recorded."""
+    found = find_peak(costs.stack, costs.suite, role, among)
+    if isinstance(found, Missing):
+        text = f"A {role} session at its peak, by parts: {found.reason}. "
+        return Text(f"\n{textwrap.fill(text, 78)}\n").append_text(advice_lines(advise_parts(costs.stack, costs.suite)))
+    lines, one_more = Text(f"\nA {role} session: the peak of its live heap\n\n"), found.one_more.one_more
+    assert one_more
+    for name, size, peak in (
+        ("one session alone", found.alone.alone, found.alone),
+        ("one more of many at once", one_more.integer_part, found.one_more),
+    ):
+        lines.append(f"  {name:<34}{size:>11,} B   in phase {READABLE_NAMES.get(peak.phase, peak.phase)}\n")
+    lines.append(f"\nA {role} session: what the peak of one session alone is for\n\n")
+    return lines.append_text(part_lines(found.parts, len(found.parts)))
 
 
 def describe_sum(parts: dict[str, float], live: float | Missing) -> str | None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tlsmem.schema.harness_output import HeapCounts, Phase
 from tlsmem.schema.records import Record
-from tlsmem.schema.roles import Process
+from tlsmem.schema.roles import Process, Role
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -111,6 +111,35 @@ def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
     is paid once however many sessions there are."""
     costs = [phase_peak_cost(small, large, role, phase.phase) for phase in phases_of(large)]
     return max(costs, key=lambda cost: cost.bytes.amount)
+
+
+@dataclass(frozen=True)
+class SessionPeak:
+    """Peak of live heap in a phase: of one session alone, and what one more of many adds to that of all, in bytes."""
+
+    phase: str
+    alone: int
+    one_more: Quotient | None  # None in a run of one pair
+
+
+def session_peaks(record: Record, role: Role) -> list[SessionPeak]:
+    """Return the peaks of a session of the role above `contexts`, phase by phase, from one sites run.
+
+    The session is that of the chosen pair; one more of many is what each of the others adds, so it is a slope from one
+    pair to all. Empty where the record has no call stacks at peaks. Raises ValueError as phases_of does."""
+    own: Process = role if record.has_phases_apart else "both"
+    phases = [phase for phase in phases_of(record, own) if phase.sites and phase.sites.peak_bytes]
+    if not phases:
+        return []
+    before, others = heap_of(phases[0], role).live_bytes, record.sessions // 2 - 1
+
+    def peak(phase: Phase) -> SessionPeak:
+        assert phase.sites and phase.sites.peak_bytes
+        alone: int = getattr(phase.sites.peak_bytes, role)
+        more = heap_of(phase, role).peak_bytes - before - alone
+        return SessionPeak(phase.phase, alone, Quotient(more, others) if others else None)
+
+    return [peak(phase) for phase in phases if phase.phase != phases[0].phase]
 
 
 def allocations(small: Record, large: Record, role: str, since: str, until: str) -> Quotient:
