@@ -474,6 +474,8 @@ def test_without_any_recording_there_is_a_sentence(tmp_path, snapshot):
         "{good} --format csv --table cost-hepa",
         "{good} --table cost-heap",
         "{good} --format files -o {file}",
+        "{good} --format files --picture memroy -o {empty}",
+        "{good} --picture memory",
         "{empty}",
         "{good} -o {good}/openssl@3.5.5.jsonl",
         "{good} -o /proc/nothing.html",
@@ -506,6 +508,15 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
     text = run(made, "--format", "csv", "--table", "cost-heap").stdout
     assert (tmp_path / "out/cost-heap.csv").read_text() == text
     assert "64000,0,240,0," in text
+
+
+def test_one_picture_is_written_alone(tmp_path):
+    made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
+    result = run(made, "--format", "files", "--picture", "memory", "-o", tmp_path / "out", drawn=False)
+    assert result.returncode == 0, result.stderr
+    written = [tmp_path / "out" / name for name in ("memory.png", "memory.svg")]
+    assert result.stdout.splitlines() == [*map(str, written)]
+    assert sorted((tmp_path / "out").iterdir()) == written
 
 
 def test_a_directory_is_the_page_and_its_data_alone(tmp_path):

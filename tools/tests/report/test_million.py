@@ -99,3 +99,5 @@ def test_each_stack_is_of_the_recording_that_has_its_largest_run():
     assert "with up to 1,000,000 sessions" in section.html and "2 of 2 configurations" in section.html
     assert [shown.table.name for shown in section.tables] == ["c1m-later", "c1m-earlier"]
     assert {shown.group for shown in section.tables} == {"c1m"}
+    (picture,) = section.pictures
+    assert picture.command.startswith("tools/report.py data/later data/earlier --format files --picture million ")

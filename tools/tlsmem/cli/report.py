@@ -19,7 +19,8 @@ EXAMPLES = """examples:
   tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  two machines, marked
   tools/report.py data/local/2026-01-31-some-cpu --format csv --table cost-heap
   tools/report.py --format directory -o report     the page for a web server: report/index.html and report/data
-  tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""
+  tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files
+  tools/report.py data/local/2026-01-31-some-cpu --format files --picture memory -o pictures      one of the pictures"""
 
 
 def parser() -> CommandParser:

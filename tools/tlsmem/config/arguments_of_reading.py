@@ -198,6 +198,13 @@ READING_ARGUMENTS = (
         repeat=True,
         metavar="NAME",
     ),
+    Option(
+        "--picture",
+        "only this picture, with --format files; may be repeated",
+        commands=each("report"),
+        repeat=True,
+        metavar="NAME",
+    ),
     Option("--table", "only this table; may be repeated", Choice(TABLES), commands=each("tabulate"), repeat=True),
     Option(
         "--n",

@@ -90,6 +90,9 @@ def run(given: argparse.Namespace) -> None:
     elif given.format == FILES:
         made = [one._replace(pictures=tuple(one.pictures)) for one in made]  # the page takes them, and then the files
         with stdout.exit_on_write_error():
+            if given.picture:
+                print(*files.write_pictures(made, output, given.picture), sep="\n")
+                return
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
@@ -123,6 +126,8 @@ def resolve_output(given: argparse.Namespace) -> Path:
     output = given.output or OUTPUTS[given.format]
     if given.table and given.format not in FILE_FORMATS:
         raise ValueError(f"--table is of text: --format {' or '.join(FILE_FORMATS)}")
+    if given.picture and given.format != FILES:
+        raise ValueError(f"--picture is of files: --format {FILES}")
     if given.format in FOLDERS and output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file, and --format {given.format} writes into a directory")
     return output / OUTPUTS[HTML] if given.format == HTML and not is_file(output) else output

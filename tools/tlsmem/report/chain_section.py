@@ -13,7 +13,7 @@ from tlsmem.plots import client_certificates
 from tlsmem.plots.client_certificates import Cost
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.chains import ChainRow, rank_chains
 from tlsmem.stats.selection import Selection, select
@@ -45,7 +45,7 @@ def tables(recording: Recording, selection: Selection) -> tuple[ShownTable, ...]
 def picture(recording: Recording, rows: Sequence[ChainRow]) -> Picture:
     """The newest release of each library."""
     says = "Live heap of a server session, and what its client's chain adds. The tables have all releases."
-    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+    command = picture_command("client-certificates", recording)
     return Picture("client-certificates", TITLE, says, command, partial(draw, rows))
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plots import churn as churn_picture
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.records import Record
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
@@ -30,7 +30,8 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     every = [run for _, runs in shown for run in runs]
     said = [*sentences(find_measured(every)), *describe_patterns(every)]
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in said)
-    drawn = (list(pictures(one, find_measured(runs))) for one, runs in shown)
+    there = [one for one, _ in shown]
+    drawn = (list(pictures(there, find_measured(runs))) for _, runs in shown)
     tables = tuple(show_table(one, runs, len(shown) > 1) for one, runs in shown)
     return Section("churn", "Sessions that come and go", html, pictures=next(filter(None, drawn), []), tables=tables)
 
@@ -59,14 +60,13 @@ def newest_of_each_stack(recordings: Sequence[Recording]) -> Iterator[tuple[Reco
             yield one, runs
 
 
-def pictures(recording: Recording, found: Sequence[Churn]) -> Iterator[Picture]:
+def pictures(recordings: Sequence[Recording], found: Sequence[Churn]) -> Iterator[Picture]:
     """Yield RSS over waves by allocator, where several were measured under one pattern."""
     lines = churn_picture.compare_alike(churn_picture.select_lines(found))
     if lines:
         says = "RSS of a server's process at equal load, wave by wave, and its live heap. The table has all."
         title = "RSS over equal waves, by allocator"
-        command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
-        yield Picture("churn", title, says, command, partial(draw, lines))
+        yield Picture("churn", title, says, picture_command("churn", *recordings), partial(draw, lines))
 
 
 def draw(lines: Sequence[Churn]) -> Figure:

@@ -11,7 +11,7 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.plots import client_contexts
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments, select_with_runs
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts, newest_of_each_stack
 from tlsmem.stats.missing import Missing
@@ -30,7 +30,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(found))
     tables = tuple(show_table(one, len(there) > 1) for one in there)
-    pictures = [picture(there[0], found)] if client_contexts.find_bundles(found) else []
+    pictures = [picture(there, found)] if client_contexts.find_bundles(found) else []
     return Section("contexts", "What one more context costs", html, pictures=pictures, tables=tables)
 
 
@@ -41,11 +41,11 @@ def show_table(recording: Recording, several: bool) -> ShownTable:
     return shown.name_recording(recording.name) if several else shown
 
 
-def picture(recording: Recording, found: Sequence[Contexts]) -> Picture:
+def picture(recordings: Sequence[Recording], found: Sequence[Contexts]) -> Picture:
     """What a context with a bundle of roots holds in each stack."""
     says = "Live heap of one more client context, with one trusted root and with 150. The table has all."
     title = "What a client context with a public bundle of roots holds"
-    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+    command = picture_command("client-contexts", *recordings)
     return Picture("client-contexts", title, says, command, partial(draw, found))
 
 

@@ -9,7 +9,7 @@ from tlsmem.config import choices
 from tlsmem.explore import profile_output
 from tlsmem.plots.picture import save
 from tlsmem.report.embedded_pictures import PAGE_RC_PARAMS, draw_picture
-from tlsmem.report.sections import Section, identifier
+from tlsmem.report.sections import Picture, Section, identifier
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
 
@@ -27,11 +27,28 @@ def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:
                 yield file
         for picture in (*section.pictures, *section.files):
             try:
-                made = draw_picture(picture)
+                yield from write_picture(picture, directory)
             except ValueError:
                 continue
-            with matplotlib.rc_context(PAGE_RC_PARAMS):
-                yield from save(made, directory / identifier(picture.name))
+
+
+def write_picture(picture: Picture, directory: Path) -> list[Path]:
+    """Return the files. Raises ValueError with a sentence where it cannot be drawn."""
+    made = draw_picture(picture)
+    with matplotlib.rc_context(PAGE_RC_PARAMS):
+        return save(made, directory / identifier(picture.name))
+
+
+def write_pictures(sections: Sequence[Section], directory: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield the files of the pictures of these names. Raises ValueError with a sentence for a name that there is not,
+    and where one cannot be drawn; OSError with the file's name."""
+    there = {one.name: one for section in sections for one in (*section.pictures, *section.files)}
+    for name in names:
+        if name not in there:
+            raise ValueError(f"no picture {name} in this report; there are: {', '.join(there)}")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        yield from write_picture(there[name], directory)
 
 
 def tables(sections: Sequence[Section], names: Sequence[str] | None) -> list[Table]:

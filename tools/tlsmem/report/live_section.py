@@ -13,7 +13,7 @@ from tlsmem.plan.recordings import find_recordings
 from tlsmem.plots import live_servers, live_timeline
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.tables import live, live_rss
@@ -38,25 +38,24 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 
 def pictures(recording: Recording, records: Sequence[LiveRecord], rows: Sequence[Prediction]) -> Iterator[Picture]:
     """Yield bytes by server, memory over time, and predictions, where there is any."""
-    command = f"tools/report.py {recording_arguments(recording)} --format files -o report"
     costs, runs = live_servers.select_costs(records), live_timeline.select_runs(records)
     if costs:
         says = "Live heap, RSS beyond it and the kernel's bytes of one idle connection. The table has all states."
         title = "What an idle connection to a real server costs"
+        command = picture_command("live-servers", recording)
         yield Picture("live-servers", title, says, command, partial(draw_servers, records, len(costs)))
     if runs:
         says = "RSS and the kernel's bytes of a server while connections come, idle and go, and over waves after that."
-        yield Picture(
-            "live-timeline", "Memory of real servers over time", says, command, partial(draw_timeline, records)
-        )
+        title = "Memory of real servers over time"
+        command = picture_command("live-timeline", recording)
+        yield Picture("live-timeline", title, says, command, partial(draw_timeline, records))
     if rows:
         says = (
             "What the memory model predicts from recordings of the harness, and what was measured. The table has all."
         )
         title = "The memory model against real servers"
-        yield Picture(
-            "live-prediction", title, says, command, partial(draw_predictions, live_picture.select_rows(rows), records)
-        )
+        drawn = partial(draw_predictions, live_picture.select_rows(rows), records)
+        yield Picture("live-prediction", title, says, picture_command("live-prediction", recording), drawn)
 
 
 def draw_servers(records: Sequence[LiveRecord], rows: int) -> Figure:

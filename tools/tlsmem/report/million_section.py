@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tlsmem.plots import million
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments, select_with_runs
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.session_forecast import TOLERANCE
 from tlsmem.tables.million import MillionRow, find_largest, million_table, select_kept
@@ -39,9 +39,7 @@ def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
 def picture(recordings: Sequence[Recording], rows: Sequence[MillionRow]) -> Picture:
     """What a million sessions need in each stack."""
     says = "Peak RSS of one process with a million sessions, by stack, and how far it was off the prediction."
-    command = "tools/plot_slides.py data -o slides"
-    if len(recordings) == 1:
-        command = f"tools/plot_slides.py {recording_arguments(*recordings)} -o slides"
+    command = picture_command("million", *recordings)
     return Picture("million", "What a million sessions need", says, command, partial(draw, rows))
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tlsmem.plots import mldsa
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.post_quantum import CostRow, find_certificate_rows, select_measured
@@ -47,7 +47,7 @@ def pictures(recording: Recording, rows: Sequence[CostRow]) -> Iterator[Picture]
     if mldsa.find_bars(rows, "client") and mldsa.find_bars(rows, "server"):
         says = "Live heap of an established session with RSA-2048 certificates, and what ML-DSA-65 adds to that."
         title = "What post-quantum certificates add to a session"
-        command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+        command = picture_command("post-quantum-certificates", recording)
         yield Picture("post-quantum-certificates", title, says, command, partial(draw, rows))
 
 

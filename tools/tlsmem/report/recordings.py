@@ -43,6 +43,11 @@ def recording_arguments(*recordings: Recording) -> str:
     return shlex.join(dict.fromkeys(one.path for one in recordings))
 
 
+def picture_command(name: str, *recordings: Recording) -> str:
+    """Return the command that draws this picture of a report again, from the recordings that it is made of."""
+    return f"tools/report.py {recording_arguments(*recordings)} --format files --picture {name} -o pictures"
+
+
 def select_with_runs(recordings: Iterable[Recording], runs: Iterable[Record]) -> list[Recording]:
     """Return the recordings that have any of these runs, compared by identity: comparing values would read all."""
     wanted = set(map(id, runs))

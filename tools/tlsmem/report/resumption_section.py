@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plots import session_stores
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.selection import select
 from tlsmem.stats.session_store import SessionStore, find_stores
@@ -57,7 +57,7 @@ def pictures(recording: Recording, stores: Sequence[SessionStore]) -> Iterator[P
     if session_stores.select_lines(stores):
         says = "Live heap of a server's store over the sessions that it has served. The table has all."
         title = "What a server keeps of closed sessions"
-        command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+        command = picture_command("session-stores", recording)
         yield Picture("session-stores", title, says, command, partial(draw, stores))
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tlsmem.plots import large_hellos, stalled_peers
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
-from tlsmem.report.recordings import Recording, recording_arguments, select_with_runs
+from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.large_hellos import LargeHello, pair_with_small
 from tlsmem.stats.missing import Missing
@@ -29,7 +29,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
     tables = tuple(shown for one in there for shown in show_tables(one, len(there) > 1))
-    pictures = [picture(there[0], stalls), *hello_pictures(there[0], pair_with_small(stalls))]
+    pictures = [picture(there, stalls), *hello_pictures(there, pair_with_small(stalls))]
     return Section("stall", "Peers that stop on the way", html, pictures=pictures, tables=tables)
 
 
@@ -42,21 +42,14 @@ def show_tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
             yield shown.name_recording(recording.name) if several else shown
 
 
-def hello_pictures(recording: Recording, hellos: Sequence[LargeHello]) -> list[Picture]:
+def hello_pictures(recordings: Sequence[Recording], hellos: Sequence[LargeHello]) -> list[Picture]:
     """What a byte of a large ClientHello makes each stack hold; nothing where none was measured."""
     if not (rows := large_hellos.find_worst(hellos)):
         return []
     says = "Live heap for each byte that a client sends, beyond a small ClientHello. The table has all kinds."
-    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
-    return [
-        Picture(
-            "large-hellos",
-            "What a byte of a large ClientHello pins",
-            says,
-            command,
-            partial(draw_hellos, hellos, len(rows)),
-        )
-    ]
+    title = "What a byte of a large ClientHello pins"
+    command = picture_command("large-hellos", *recordings)
+    return [Picture("large-hellos", title, says, command, partial(draw_hellos, hellos, len(rows)))]
 
 
 def draw_hellos(hellos: Sequence[LargeHello], rows: int) -> Figure:
@@ -66,11 +59,11 @@ def draw_hellos(hellos: Sequence[LargeHello], rows: int) -> Figure:
     return made
 
 
-def picture(recording: Recording, stalls: Sequence[Stall]) -> Picture:
+def picture(recordings: Sequence[Recording], stalls: Sequence[Stall]) -> Picture:
     """What each stack holds for a peer that announces the largest message it accepts."""
     says = "Live heap of a session whose peer has sent nothing, and what is pinned beyond that. The table has all."
     title = "What a peer pins that announces a large message and stops"
-    command = f"tools/plot_slides.py {recording_arguments(recording)} -o slides"
+    command = picture_command("stalled-peers", *recordings)
     return Picture("stalled-peers", title, says, command, partial(draw, stalls))
 
 
