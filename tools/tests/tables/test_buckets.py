@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.support import forked_command
+from tests.support import forked_command, planted
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import reasons, rules
@@ -214,6 +214,42 @@ def test_reasons_come_with_figures_of_the_profiles_the_largest_difference_first(
     assert figures == [["1,850", "400"], ["950", "950", "0"], ["500", "900", "400"]]
     assert sentences[2].endswith(rules.rules_of_family("rustls").rules[0].why)
     assert sentences == snapshot
+
+
+RUSTLS = "rustls+aws-lc@0.23.46"
+
+
+def alone(momentary: planted.Sites | None, stack: str = planted.STACK, sites: planted.Sites = planted.SITES):
+    return sites_reader.profile_from_record(planted.run("sites", 200, sites, momentary=momentary, stack=stack))
+
+
+FEWER = planted.with_sites("client", SSL_new=(100, 1))
+
+
+def test_one_session_alone_and_one_more_of_many_are_said_of_two_stacks():
+    """7,000 bytes of the client's are live at its peak in `client 1`, and at no phase's end."""
+    ours, theirs = alone(planted.MOMENTARY), alone(planted.MOMENTARY, RUSTLS, FEWER)
+    leads = [one for one in reasons.explain_pairs([ours, theirs]) if one.endswith(":") and "a client" in one]
+    assert [re.findall(r"[\d,]+(?= B)", one) for one in leads[2:]] == [["14,100", "5,200"], ["21,100", "12,200"]]
+    assert leads[2].startswith("As one more of many at the peak (") and leads[2].count("(`sessions`)") == 2
+    assert leads[3].startswith("As one session alone at its peak (") and leads[3].count("(`peak of client 1`)") == 2
+    assert any("as one session alone at its peak" in one for one in reasons.explain_profile(ours))
+
+
+def test_nothing_stands_for_a_peak_that_one_of_two_stacks_has_no_call_stacks_of():
+    ours, theirs = alone(planted.MOMENTARY), alone(None, RUSTLS, FEWER)
+    assert not any("alone" in one for one in reasons.explain_pairs([ours, theirs]))
+    table = buckets.bucket_table([ours, theirs])
+    assert "alone" not in [column.key for column in table.columns] and "alone" not in table.caption
+
+
+def test_the_table_has_the_peak_of_one_session_alone_beside_the_fullest_phase():
+    table = buckets.bucket_table([alone(planted.MOMENTARY)])
+    (client, server) = (row for row in rows(table) if row["bucket"] == "total")
+    assert (client["most"], client["most_in"]) == ("14,100", "sessions")
+    assert (client["alone"], client["alone_in"]) == ("21,100", "client 1")
+    assert (server["alone"], server["alone_in"]) == ("14,756", "client 1")
+    assert "Alone: the peak of one session alone" in table.caption
 
 
 def test_a_reason_is_given_once():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import OTHER
@@ -22,6 +23,7 @@ from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.table import MISSING, Cell, Column, Table, quotient_cell
 
 MOST = "most"  # the moment at which most is live, which is another one for each role
+ALONE = "alone"  # the moment at which one session alone holds most, within a phase
 BEFORE, AFTER = (
     {"sessions": "created"},
     {"established": "established", "reply": "after 1 KiB each way", "idle": "idle", "closed": "closed"},
@@ -33,6 +35,9 @@ CAPTION = (
     "purpose (docs/explanation/buckets.md). Most: {}. Covered: the share of bytes that a rule matches."
 )
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
+AT_ALONE = (
+    f"{AT_FULLEST}, which one more of many adds to the peak. Alone: the peak of one session alone, within a phase"
+)
 
 
 NO_MOMENT = Missing("the profile has no such moment")
@@ -69,9 +74,10 @@ def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
     names.append(Column("role", "role", left=True, value=lambda row: row.role))
     names.append(Column("bucket", "bucket", left=True, value=lambda row: row.name))
     peak = any(PEAK in BucketSums(profile).moments for profile in profiles)
-    caption = CAPTION.format(" and (blocks)" if blocks else "", AT_PEAK if peak else AT_FULLEST)
+    alone = all(BucketSums(profile).has_peaks for profile in profiles)
+    caption = CAPTION.format(" and (blocks)" if blocks else "", AT_PEAK if peak else AT_ALONE if alone else AT_FULLEST)
     title = TITLE + (f": {single}" if single else "")
-    made = Table("buckets", title, caption + without_rules(profiles), [*names, *moment_columns(blocks)])
+    made = Table("buckets", title, caption + without_rules(profiles), [*names, *moment_columns(blocks, alone)])
     for sums in map(BucketSums, profiles):
         for role in sums.roles():
             made.add_rows(rows(sums, role))
@@ -95,12 +101,20 @@ def aspect_value(key: str) -> Callable[[BucketRow], str]:
     return lambda row: run_aspect(row.sums.profile, key)
 
 
-def moment_columns(blocks: bool) -> Iterator[Column]:
-    """Yield a column for each moment, and one that names the fullest."""
-    for key, heading in (BEFORE | {MOST: MOST} | AFTER).items():
+def moment_columns(blocks: bool, alone: bool) -> Iterator[Column]:
+    """Yield a column for each moment, and one that names the fullest, and that of the peak of one session alone."""
+    for key, heading in (BEFORE | {MOST: MOST} | ({ALONE: ALONE} if alone else {}) | AFTER).items():
         yield Column(key, heading, value=figure_value(key), form=partial(figure_cell, blocks=blocks))
         if key == MOST:
             yield Column(f"{MOST}_in", "most in", left=True, usual=PEAK, value=lambda row: row.fullest or MISSING)
+        if key == ALONE:
+            yield Column(f"{ALONE}_in", "alone in", left=True, value=lambda row: phase_of_peak(row) or MISSING)
+
+
+def phase_of_peak(row: BucketRow) -> str | None:
+    """Return the phase with the peak of one session alone."""
+    moment = row.sums.alone_peak(row.role)
+    return moment and moment.removeprefix(PEAK_OF)
 
 
 def figure_value(key: str) -> Callable[[BucketRow], BucketFigure | float | Missing]:
@@ -111,7 +125,7 @@ def figure_value(key: str) -> Callable[[BucketRow], BucketFigure | float | Missi
 def rows(sums: BucketSums, role: Owner) -> Iterator[BucketRow]:
     """Buckets that hold nothing at any of the moments have no row, but `other` has."""
     fullest = sums.fullest(role)
-    moments = {key: key for key in (*BEFORE, *AFTER)} | {MOST: fullest}
+    moments = {key: key for key in (*BEFORE, *AFTER)} | {MOST: fullest, ALONE: sums.alone_peak(role)}
     recorded = {key: moment for key, moment in moments.items() if moment in sums.moments}
     live = {key: sums.live_by_bucket(moment, role) for key, moment in recorded.items()}
     totals = {key: sums.live_total(moment, role) for key, moment in recorded.items()}

@@ -54,14 +54,16 @@ def explain_pairs(profiles: Sequence[Profile]) -> list[str]:
 def explain_profile(profile: Profile) -> list[str]:
     """Of one profile: why each bucket is there, with what it holds in a session of the role where most is live."""
     sums, found = BucketSums(profile), []
+    when, find_largest = largest_moments(sums)[-1]
     for role in sums.roles():
-        if moment := sums.fullest(role):
+        if moment := find_largest(sums, role):
             side, sizes = StackSide(sums, role, moment), sums.live_by_bucket(moment, role)
             for bucket in sizes:
                 whys = " ".join(side.whys(bucket))
                 if whys:
                     size = format_size(side.bytes(bucket))
-                    found.append(f"**{bucket}**, {size} B of a {role} session at its peak (`{moment}`): {whys}")
+                    at = f"{when[0].lower()}{when[1:]}".replace("the peak of each", "its peak")
+                    found.append(f"**{bucket}**, {size} B of a {role} session {at} (`{moment}`): {whys}")
     return found
 
 
@@ -73,18 +75,33 @@ def pairs(profiles: Sequence[Profile]) -> Iterator[tuple[BucketSums, BucketSums]
         yield from ((first, other) for other in others if other.family != first.family)
 
 
+FindMoment = Callable[[BucketSums, Owner], str | None]
+
+
+def largest_moments(*several: BucketSums) -> list[tuple[str, FindMoment]]:
+    """When a session of each profile holds most, in words, and the functions that find these moments: of many sessions,
+    and of one alone where all profiles have that.
+
+    Of many in lockstep, what one more adds to the peak is what it holds at the end of its fullest phase."""
+    if not all(sums.profile.of_one_pair for sums in several):
+        return [("At the peak of each", BucketSums.fullest)]
+    found: list[tuple[str, FindMoment]] = [("As one more of many at the peak", BucketSums.fullest)]
+    return found + [("As one session alone at its peak", BucketSums.alone_peak)] * all(one.has_peaks for one in several)
+
+
 def explain_pair(one: BucketSums, other: BucketSums, given: set[str]) -> Iterator[str]:
-    moments: list[tuple[str, Callable[[BucketSums, Owner], str]]] = [
+    at_peaks = largest_moments(one, other)
+    moments: list[tuple[str, FindMoment]] = [
         ("When established", lambda sums, role: "established"),
         ("After 1 KiB each way", lambda sums, role: "reply"),
-        ("At the peak of each", BucketSums.fullest),
+        *at_peaks,
     ]
     for role in one.roles():
         for when, moment in moments:
-            sides = [StackSide(sums, role, moment(sums, role)) for sums in (one, other)]
-            if moment == BucketSums.fullest:
+            sides = [StackSide(sums, role, at) for sums in (one, other) if (at := moment(sums, role)) in sums.moments]
+            if (when, moment) in at_peaks:
                 sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
-            if all(side.moment in side.sums.moments for side in sides):
+            if len(sides) == 2:
                 larger, smaller = sorted(sides, key=lambda side: side.total_per_session, reverse=True)
                 yield from explain_moment(when, larger, smaller, given)
 

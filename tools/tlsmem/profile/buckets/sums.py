@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypedDict
 
+from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
 from tlsmem.profile.frames import Owner
@@ -98,6 +99,16 @@ class BucketSums:
         if PEAK in self.moments:
             return PEAK
         return max(self.phases(), key=lambda name: self.live_total(name, owner).bytes, default=None)
+
+    @property
+    def has_peaks(self) -> bool:
+        """Whether the peaks of one session alone have call stacks: sites runs of schemas before 9 have none."""
+        return any(name.startswith(PEAK_OF) for name in self.moments)
+
+    def alone_peak(self, owner: Owner) -> str | None:
+        """The moment at which one session alone holds most, the first of equals; None without such moments."""
+        peaks = [name for name in self.moments if name.startswith(PEAK_OF)]
+        return max(peaks, key=lambda name: self.live_total(name, owner).bytes, default=None)
 
     def roles(self) -> list[Owner]:
         if self.known:
