@@ -67,7 +67,10 @@ impl<E: End> Session for Tls<E> {
     }
 
     fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String> {
-        let connection = E::connection(context, wire).map_err(failed("session"))?;
+        let mut connection = E::connection(context, wire).map_err(failed("session"))?;
+        if cfg!(feature = "unlimited") {
+            connection.set_buffer_limit(None);
+        }
         Ok(Self { wire, connection: Told::from(connection) })
     }
 
