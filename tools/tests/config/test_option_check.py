@@ -14,6 +14,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.cli import names
 from tlsmem.config import option_check, option_kinds, toml_tables
 from tlsmem.config.option_model import GOALS
+from tlsmem.config.option_parser import make_parser
 from tlsmem.config.option_variables import VARIABLES
 from tlsmem.config.options import options_of_goal
 
@@ -457,3 +458,51 @@ def test_a_look_at_the_options_of_a_target_asks_for_none(capsys, monkeypatch):
 def test_nothing_is_left_where_it_was_tried_whether_a_directory_can_be_made(tmp_path):
     option_kinds.check_can_be_written("OUT", str(tmp_path / "a/b"))
     assert list(tmp_path.iterdir()) == []
+
+
+COUNTS = {
+    "mem": {"N": "1e4", "WINDOW": "1e2", "REPEATS": "1e1", "HEAP": "1e0", "JOBS": "2e0", "TICKETS": "0e0"},
+    "c1m": {"N": "1M", "WINDOW": "1k", "RESERVE": "4e0"},
+    "live": {"SERVER": "nginx", "N": "1e3,3k 10_000", "WINDOW": "1e2,all"},
+    "throughput": {"SIZES": "1e3,16K,1MiB", "THREADS": "2e0"},
+    "compare": {"A": "openssl@3.4.1", "B": "openssl@3.5.5", "N": "1e3", "RSS": "2e3"},
+}
+
+
+@pytest.mark.parametrize("goal", COUNTS)
+def test_make_takes_a_count_in_every_form(goal):
+    option_check.check_goal(goal, COUNTS[goal])
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "name", "value"),
+    [
+        ("measure", ["--n", "1e6"], "n", "1000000"),
+        ("measure", ["--n", "10,000", "--window", "1e2"], "window", "100"),
+        ("measure", ["--sizes", "16K,1e6,100"], "sizes", "16384,1000000,100"),
+        ("measure", ["--heap", "all"], "heap", "all"),
+        ("measure", ["--n", "1.5"], "n", "1.5"),
+        ("live", ["--server", "nginx", "--n", "1e4,3k"], "n", "10000,3000"),
+        ("plan memory", ["--connections", "1e6"], "connections", 1_000_000),
+        ("tabulate", ["recording", "--n", "1e4"], "n", [10_000]),
+        ("tabulate", ["recording", "--rows", "1e1"], "rows", 10),
+        ("kernel_bytes", ["--pairs", "1e3"], "pairs", 1_000),
+    ],
+)
+def test_commands_take_a_count_in_every_form(command, words, name, value):
+    assert getattr(make_parser(command, None).parse_args(words), name) == value
+
+
+@pytest.mark.parametrize("value", ["1e99", "1.5", "1e0", "e6", "1e-3", "-1e6", "0x10", "1MiB"])
+def test_what_is_no_count_is_one_sentence(value):
+    with pytest.raises(ValueError, match=r"^N=.* number") as refused:
+        option_check.check_goal("mem", {"N": value})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("command", "option"), [("plan memory", "--connections"), ("inspect_heaptrack", "--top")])
+def test_a_count_of_thousands_of_digits_is_one_sentence(command, option, capsys):
+    with pytest.raises(SystemExit):
+        make_parser(command, None).parse_args(["x"] * (command != "plan memory") + [option, "9" * 5000])
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and ("digits" in said or "too large" in said)

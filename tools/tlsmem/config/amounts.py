@@ -20,6 +20,7 @@ TIMES: dict[str, int | Fraction] = {
     "h": 3600,
 }
 NUMBER = re.compile(r"((?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)")
+MOST_DIGITS = 40  # int() refuses some thousands
 MOST = 10**15  # beyond it no plan has a meaning, and floats lose count
 MOST_COUNTED = 10**10  # of what is counted in a profile
 MOST_PAIRS = 100_000
@@ -33,10 +34,21 @@ def number(text: str, units: Mapping[str, int | Fraction], example: str) -> Frac
     found = NUMBER.fullmatch(text.strip())
     if not found or found[2] not in units:
         raise ArgumentTypeError(f"{text!r} is not an amount (example: {example})")
+    if len(found[1]) > MOST_DIGITS:
+        raise ArgumentTypeError(f"{text[:MOST_DIGITS]}... has more than {MOST_DIGITS} digits")
     value = Fraction(re.sub("[,_]", "", found[1])) * units[found[2]]
     if value > MOST:
         raise ArgumentTypeError(f"{text!r} is too large")
     return value
+
+
+def write_digits(text: str, units: Mapping[str, int] = COUNTS) -> str:
+    """Return an amount in digits: 1000000 of 1e6 and 1M. A text that is no whole amount stays as it is."""
+    try:
+        value = number(text, units, "10M")
+    except ArgumentTypeError:
+        return text
+    return f"{value}" if value.denominator == 1 else text
 
 
 def make_whole_number_parser(example: str, units: Mapping[str, int], least: int) -> Callable[[str], int]:
@@ -137,6 +149,7 @@ def float_or_nan(text: str) -> float:
 
 def parse_positive(text: str) -> int:
     """What is counted in a profile: sites, sessions."""
+    text = write_digits(text)
     if not text.isascii() or not text.isdecimal() or not text.strip("0"):
         raise ArgumentTypeError(f"{text} must be a whole number, at least 1")
     if len(text.lstrip("0")) > len(f"{MOST_COUNTED}") or int(text) > MOST_COUNTED:
@@ -146,6 +159,7 @@ def parse_positive(text: str) -> int:
 
 def parse_pairs(text: str) -> int:
     """Connections of which both ends are here."""
+    text = write_digits(text)
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 0 < int(text) <= MOST_PAIRS:
         raise ArgumentTypeError(f"{text} is no whole number from 1 to {MOST_PAIRS}")
     return int(text)

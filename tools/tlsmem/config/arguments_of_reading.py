@@ -1,7 +1,7 @@
 """The options of commands that read profiles and recordings. Standard library only."""
 
 from tlsmem.config import choices
-from tlsmem.config.argument_kinds import HOW, LOOK, NEW_DIRECTORY, PATH, POSITIVE, USUAL_SUITE, WHOLE
+from tlsmem.config.argument_kinds import COUNT, HOW, LOOK, NEW_DIRECTORY, PATH, POSITIVE, USUAL_SUITE
 from tlsmem.config.option_kinds import Choice, Flag
 from tlsmem.config.option_model import Option, Words, each
 from tlsmem.config.table_names import TABLES
@@ -120,7 +120,7 @@ READING_ARGUMENTS = (
     Option(
         "--n",
         "sessions of the panels by phase",
-        WHOLE,
+        COUNT,
         commands={"plot_mem": Words("the largest recorded")},
         metavar="N",
     ),
@@ -209,7 +209,7 @@ READING_ARGUMENTS = (
     Option(
         "--n",
         "only this number of sessions in the table of peaks; may be repeated",
-        WHOLE,
+        COUNT,
         commands=each("tabulate"),
         repeat=True,
     ),

@@ -56,6 +56,7 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
         if name not in taken and any(name == option.name for option in OPTIONS):
             hint = suggest_nearest(name, taken) or f"; it takes {', '.join(taken) or 'none'}"
             raise ValueError(f"`make {goal}` does not take {name}{hint}")
+    given = {name: taken[name].kind.normalise(value) if name in taken else value for name, value in given.items()}
     check_options({**given, **from_environment(taken)}, taken)
     check_trees(given, goal)
     check_resumed(given, goal)

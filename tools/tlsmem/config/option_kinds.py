@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tlsmem.base.nearest import ask, suggest_beginning, suggest_nearest
 from tlsmem.config import releases
-from tlsmem.config.stack_names import match_stack
+from tlsmem.config.amounts import COUNTS, SIZES, write_digits
+from tlsmem.config.stack_names import resolve_names
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
 
 FEW = 8  # names that a sentence lists
@@ -28,6 +29,11 @@ def join_words(words: tuple[str, ...]) -> str:
 @dataclass(frozen=True)
 class Kind:
     """Any text."""
+
+    def normalise(self, value: str) -> str:
+        """Return the value as `check` takes it: a count in digits, a stack by its exact name. A value that cannot be
+        stays as it is."""
+        return value
 
     def check(self, option: str, value: str) -> None:
         """Whoever reads the value checks it."""
@@ -90,6 +96,9 @@ class Number(Kind):
     even: bool = False
     word: str = ""
 
+    def normalise(self, value: str) -> str:
+        return write_digits(value)
+
     def check(self, option: str, value: str) -> None:
         if self.word and value == self.word:
             return
@@ -117,6 +126,11 @@ class Numbers(Kind):
 
     most: int
     word: str = ""
+    are_bytes: bool = False  # 16K: 16,384
+
+    def normalise(self, value: str) -> str:
+        units = SIZES if self.are_bytes else COUNTS
+        return re.sub(r"[^\s,]+", lambda found: write_digits(found[0], units), value)
 
     def check(self, option: str, value: str) -> None:
         if not split_names(value):
@@ -151,6 +165,9 @@ class Names(Kind):
     def file(self) -> str:
         return f"memtest/{self.table}s.toml"
 
+    def normalise(self, value: str) -> str:
+        return resolve_names(value) if self.table == "stack" else value
+
     def check(self, option: str, value: str) -> None:
         known, names = read_tables(f"{self.table}s"), split_names(value)
         if self.all_too and ALL_STACKS in names:
@@ -162,8 +179,6 @@ class Names(Kind):
         if self.single and len(names) > 1:
             raise ValueError(f"{option}={value}: give one name only; {self.single}")
         for name in names:
-            if self.table == "stack" and match_stack(name, known):
-                continue
             if self.table == "stack" and TREE_STACK_NAME.fullmatch(name):
                 if not self.trees:
                     raise ValueError(f"{option}: {name}: {TREES_ELSEWHERE}")
@@ -268,10 +283,13 @@ def check_sources(option: str, value: str, directory: str) -> None:
 class Build(Kind):
     """One side of a comparison; whether its tree is there is found when it is read."""
 
+    def normalise(self, value: str) -> str:
+        return resolve_names(value)
+
     def check(self, option: str, value: str) -> None:
         known, found = read_tables("stacks"), TREE_STACK_NAME.fullmatch(value)
         if not found:
-            if match_stack(value, known):
+            if value in known:
                 return
             hint = suggest_beginning(value, known, usual_stacks())
             hint = hint or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"

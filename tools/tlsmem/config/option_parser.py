@@ -8,10 +8,9 @@ from typing import Any, NoReturn
 
 from tlsmem.base import stdout
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.config.option_kinds import Build, Choice, File, Flag, Names, Parsed
+from tlsmem.config.option_kinds import Choice, File, Flag, Parsed
 from tlsmem.config.option_model import CampaignDefault, Default, Option, Words
 from tlsmem.config.options import options_of_command
-from tlsmem.config.stack_names import resolve_names
 from tlsmem.config.toml_tables import read_tables
 
 
@@ -97,9 +96,7 @@ def type_of(option: Option) -> Callable[[str], object]:
         return option.kind.parse
     if isinstance(option.kind, Choice):
         return choice_parser(option, option.kind)
-    if isinstance(option.kind, Build) or (isinstance(option.kind, Names) and option.kind.table == "stack"):
-        return resolve_names
-    return Path if isinstance(option.kind, File) else str
+    return Path if isinstance(option.kind, File) else option.kind.normalise
 
 
 def choice_parser(option: Option, kind: Choice) -> Callable[[str], str]:

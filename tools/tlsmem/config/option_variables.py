@@ -284,7 +284,7 @@ VARIABLES = (
     Option(
         "SIZES",
         "bytes per write; several are measured one after the other",
-        Numbers(2**30),  # memtest/arguments.c has the same limit, and that of THREADS
+        Numbers(2**30, are_bytes=True),  # memtest/arguments.c has the same limit, and that of THREADS
         goals={"throughput": CampaignDefault("throughput", "sizes")},
         example="SIZES=16,1024,1048576",
     ),
