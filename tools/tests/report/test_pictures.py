@@ -94,6 +94,16 @@ def test_of_one_n_there_are_dots_and_no_line(tmp_path):
     assert len(lower.lines) == 1  # of zero
 
 
+def test_a_stack_without_runs_is_not_opened(tmp_path):
+    """The command below the chart would draw nothing."""
+    suite = "tls13-rsa-aes256"
+    refused = [synthetic.failed("openssl@4.0.3", suite, n, "has none", "unsupported") for n in synthetic.COUNTS]
+    runs = [*refused, *synthetic.campaign(["openssl@3.5.5", "rustls+aws-lc@0.23.46"], [suite])]
+    (group,) = residuals_section.chart_groups(read(tmp_path, runs)[0], several=False)
+    assert {line["stack"] for line in group["lines"]} > {"openssl@4.0.3"}
+    assert group["opens"] == ["openssl@3.5.5", "rustls+aws-lc@0.23.46"]
+
+
 def test_what_opens_are_the_newest_of_two_families_or_the_first():
     assert residuals_section.opens(["null@c", "rustls+ring@0.22.0", "openssl@3.5.5", "openssl@4.0.3"]) == [
         "openssl@4.0.3",

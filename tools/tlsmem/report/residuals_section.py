@@ -170,7 +170,7 @@ def chart_groups(recording: Recording, several: bool) -> Iterator[dict]:
                 command = f"tools/plot_mem.py {recording_arguments(recording)} -o memory --roles {setting.roles}"
                 beside = {
                     "command": f"{command} --suite {shlex.quote(setting.suite)}",
-                    "opens": opens([line["stack"] for line in lines]),
+                    "opens": opens([line["stack"] for line in lines if line["fits"]]),
                 }
                 yield where | beside | {"usual": name in NAMES.values(), "lines": lines}
 

@@ -134,7 +134,9 @@ function show() {
   const inner = html("div");
   element("as-table").setAttribute("aria-pressed", String(state.table));
   element("as-table").textContent = state.table ? "show as chart" : "show as table";
-  host.replaceChildren(state.table ? asTable() : inner, command(`${group().command} ${state.stacks.map((stack) => `--stack ${quoted(stack)}`).join(" ")}`));
+  const measured = chosen().filter((line) => Object.keys(line.fits).length);
+  const redraw = command(`${group().command} ${measured.map((line) => `--stack ${quoted(line.stack)}`).join(" ")}`);
+  host.replaceChildren(state.table ? asTable() : inner, ...(measured.length ? [redraw] : []));
   if (!state.table) onWidth(inner, () => draw(inner));
   words();
   keepAddress();
