@@ -149,6 +149,18 @@ def test_what_a_page_opens_with_is_a_picture_of_files_too():
     assert all(one["stack"] in picture.says for one in opened)
 
 
+def test_what_has_no_call_stacks_has_the_command_that_records_them_or_why_nothing_does():
+    one = next(one for one in known(TOGETHER) if one.names and not one.run)
+    command = f"make profile STACK={one.at.stack} SUITE={one.at.suite} TOOL=sites"
+    assert (entry := phase_section.entry(one, None))["profile"] == command and "unprofiled" not in entry
+    for stack, reason in {
+        "go@1.27.4": "go@1.27.4 brings its own allocator, go, which neither meter nor profiler sees",
+        "openssl@2.0.0": "memtest/stacks.toml has no stack openssl@2.0.0",
+    }.items():
+        entry = phase_section.entry(one._replace(at=one.at._replace(stack=stack)), None)
+        assert entry["unprofiled"] == reason and "profile" not in entry
+
+
 def test_rss_lines_are_the_slopes_of_the_tables():
     selection = recording(runs(TOGETHER)).contents.memory
     table = rss_costs.role_costs(selection)

@@ -13,6 +13,7 @@ from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
 from tlsmem.config.choices import MARKDOWN, TABLE
 from tlsmem.config.matrix import has_tls
+from tlsmem.config.recording_command import why_unseen
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.explore import profile_tables
 from tlsmem.profile import open_profile, profile_metadata
@@ -44,8 +45,8 @@ def subject(given: argparse.Namespace) -> Subject:
 
 def refuse(stack: str, tool: str) -> None:
     """What cannot be seen, and what is not built."""
-    if brought := definitions.stacks()[stack].brings:
-        raise CaptureFailed(f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
+    if reason := why_unseen(stack):
+        raise CaptureFailed(reason)
     read_manifest(stack)
     library = {"sites": HEAP_METER, "massif": MARKS_LIBRARY, "dhat": MARKS_LIBRARY}.get(tool)
     if library and not (ROOT / library).exists():

@@ -1,5 +1,6 @@
-"""The command that records a stack in a suite, checked: the campaign has such runs, and the stack can do them."""
+"""The command that records or profiles a stack in a suite, checked: there are such runs, and the stack can do them."""
 
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -68,6 +69,26 @@ def recording_command(campaign: str, stacks: Sequence[str], suite: str | None = 
     words += ["--suites", suite] if suite else []
     words += ["--prefix", "DIRECTORY"] * any(definitions.stacks()[stack].prefix for stack in stacks)
     return " ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)])
+
+
+def advise_profile(stack: str, suite: str) -> Advice:
+    """Return the command that records the call stacks of a session in the suite."""
+    if missing := [
+        f"memtest/{kind}.toml has no {kind[:-1]} {name}"
+        for kind, name, known in (("stacks", stack, definitions.stacks()), ("suites", suite, definitions.suites()))
+        if name not in known
+    ]:
+        return Advice(None, missing[0])
+    if reason := why_unseen(stack):
+        return Advice(None, reason)
+    return Advice(f"make profile STACK={shlex.quote(stack)} SUITE={shlex.quote(suite)} TOOL=sites")
+
+
+def why_unseen(stack: str) -> str | None:
+    """Return why no meter or profiler sees the stack's allocations; None if they do."""
+    if brought := definitions.stacks()[stack].brings:
+        return f"{stack} brings its own allocator, {brought}, which neither meter nor profiler sees"
+    return None
 
 
 def why_impossible(runs: list[Run]) -> str | None:

@@ -12,6 +12,7 @@ from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
+from tlsmem.config import recording_command
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.explore.flamegraph import page_scripts
@@ -187,6 +188,9 @@ def entry(one: PhaseEntry, tree: int | None) -> dict:
         "roles": one.figures,
         "pair_of": one.run.sessions if one.run else 0,
     }
+    if one.names and not one.run:
+        command, reason = recording_command.advise_profile(one.at.stack, one.at.suite)
+        kept |= {"profile": command} if command else {"unprofiled": reason}
     return kept | {"tree": tree, "left_out": bool(one.run) and tree is None}
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Suite
 from tlsmem.config.matrix import has_tls
+from tlsmem.config.recording_command import why_unseen
 from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.config.timed_matrix import probe_run
 from tlsmem.run.cpu_slots import run_in_slots, run_to_completion
@@ -85,7 +86,7 @@ def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient:
     )
     chosen = []
     for stack in found:
-        unfit = (metered and unseen(stack)) or (None if is_built(stack) else describe_missing(stack))
+        unfit = (metered and why_unseen(stack)) or (None if is_built(stack) else describe_missing(stack))
         if unfit and not lenient:
             sys.exit(f"memtest: {unfit}")
         if unfit:
@@ -94,12 +95,6 @@ def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient:
             read_manifest(stack)  # another binary than it describes is an exit
             chosen.append(stack)
     return chosen
-
-
-def unseen(stack: str) -> str | None:
-    if brought := definitions.stacks()[stack].brings:
-        return f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees"
-    return None
 
 
 def select_supported(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:

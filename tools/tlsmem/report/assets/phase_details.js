@@ -54,8 +54,9 @@ function siteTable(found, caption) {
 }
 
 function withoutTree(entry) {
-  const taken = `make profile STACK=${quoted(entry.stack)} SUITE=${quoted(entry.suite)} TOOL=sites`;
-  return [html("p", {}, "There is no sites run of this stack in this suite, so it is not known who allocated. This takes one:"), command(taken)];
+  const said = "There is no sites run of this stack in this suite, so it is not known who allocated.";
+  if (entry.unprofiled) return [html("p", {}, `${said} None can be taken: ${entry.unprofiled}.`)];
+  return [html("p", {}, `${said} This command takes one:`), command(entry.profile)];
 }
 
 // What the flamegraph shows: the phase of this stack, or its difference from the same phase of the other chart's stack.
