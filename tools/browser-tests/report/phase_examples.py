@@ -14,7 +14,9 @@ from tlsmem.base import venv
 venv.activate()
 
 import json
+from tempfile import TemporaryDirectory
 
+from tests.support import planted
 from tlsmem.base.paths import ROOT
 from tlsmem.report import page, phase_section, recordings, residuals_section, waterfall_section
 from tlsmem.schema import records
@@ -60,6 +62,16 @@ def main() -> None:
         rss = [run for run in read[0].contents.memory.records if usual(run, stack, "rss")]
         facts["rss"][stack] = [session_cost.peak_rss(run) for run in rss]
     (folder / "phases.json").write_text(json.dumps(facts), encoding="utf-8")
+    write_peaks(folder)
+
+
+def write_peaks(folder: Path) -> None:
+    """The page of a recording that was made up, with call stacks at peaks."""
+    with TemporaryDirectory() as made:
+        runs = [planted.counted(momentary=planted.MOMENTARY, stack=stack) for stack in STACKS]
+        read = list(recordings.by_machine(recordings.load_recordings([planted.write(Path(made) / "peaks", *runs)])))
+        text = page.page("Phases", "a page to test", [phase_section.section(read)])
+    (folder / "peaks.html").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from chromium import PAGES, Watched
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE, FACTS = PAGES / "phases.html", PAGES / "phases.json"
+PEAKS = PAGES / "peaks.html"  # of a recording with call stacks at peaks
 WIDE, NARROW = (1280, 900), (390, 844)
 OPENSSL, RUSTLS = 0, 1  # panels, as the page is opened
 
@@ -28,17 +29,17 @@ def opened(browser):
     """In the end nothing was complained of, and nothing was loaded but the page."""
     watched = Watched(browser)
 
-    def open_page(size=WIDE, scheme="light", fragment=""):
+    def open_page(size=WIDE, scheme="light", fragment="", file=PAGE):
         page = watched.page(size, scheme, reduced_motion="reduce")
         page.set_default_timeout(10_000)
-        page.goto(PAGE.as_uri() + fragment)
+        page.goto(file.as_uri() + fragment)
         expect(page.locator(".phases-mark").first).to_be_visible()
         return page
 
     yield open_page
     watched.close()
     assert watched.said == []
-    assert watched.loaded() <= {PAGE.as_uri()}
+    assert watched.loaded() <= {PAGE.as_uri(), PEAKS.as_uri()}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,8 @@ def test_pointing_at_a_phase_says_its_bytes_and_blocks(opened, facts, number, ro
         mark(page, number, phase).locator(".phases-area").hover()
         expect(page.locator(".charts-tip")).to_contain_text(f"{said(size, blocks)} per {unit}")
         if peak > size:
-            expect(page.locator(".charts-tip")).to_contain_text(f"at the peak of the phase {said(peak, peak_blocks)}")
+            more = f"at the peak of the phase, one more of many: {said(peak, peak_blocks)}"
+            expect(page.locator(".charts-tip")).to_contain_text(more)
         assert f"{said(size, blocks)} per {unit}" in mark(page, number, phase).get_attribute("aria-label")
 
 
@@ -115,6 +117,37 @@ def test_a_click_opens_a_flamegraph_and_buckets_that_add_up_to_the_phase(opened,
     sites = details.locator(".phases-sites tbody tr").evaluate_all("all => all.map(one => one.children[1].textContent)")
     assert sum(int(one.replace(",", "")) for one in sites) == size
     expect(details.locator("code")).to_contain_text(f"--stack {stack} --suite tls13-rsa-aes256 --phase 'server 1'")
+
+
+def test_the_peak_of_one_session_alone_is_a_moment_with_its_flamegraph_and_buckets(opened):
+    """7,000 bytes in 4 blocks are there at the client's peak alone."""
+    page = opened(file=PEAKS)
+    mark(page, OPENSSL, "client 1").locator(".phases-area").hover()
+    tip = page.locator(".charts-tip")
+    expect(tip).to_contain_text("14,100 B in 40 blocks per client session")
+    expect(tip).to_contain_text("at the peak of the phase, one session alone: 21,100 B in 44 blocks")
+    mark(page, OPENSSL, "client 1").locator(".phases-area").click()
+    details = page.locator("#phases-details")
+    expect(details.locator("h3")).to_contain_text("at the end of client 1")
+    details.get_by_role("button", name="at its peak, one session alone").click()
+    expect(details.locator("h3")).to_contain_text("one session alone at its peak in client 1")
+    expect(details.get_by_role("button", name="at its peak, one session alone")).to_be_focused()
+    root = details.locator('g.frame[tabindex="0"]')
+    expect(root).to_have_attribute("aria-label", "client: 21,100 B in 44 blocks")
+    expect(details.locator(".phases-buckets tfoot")).to_contain_text("21,100")
+    expect(details.locator("code")).to_contain_text("--phase 'peak of client 1' --role client")
+    assert "peak=1" in page.url
+    choose(page, "pair")
+    expect(details.locator("h3")).to_contain_text("at the end of client 1")
+    expect(details.locator(".phases-moment")).to_have_count(0)
+
+
+def test_a_recording_without_call_stacks_at_peaks_says_so(opened):
+    page = opened()
+    mark(page, OPENSSL, "client 2").locator(".phases-area").click()
+    said = "Call stacks at peaks within a phase are not recorded: sites runs of schemas before 9 have none."
+    expect(page.locator(".phases-reading")).to_contain_text(said)
+    expect(page.locator(".phases-moment")).to_have_count(0)
 
 
 def test_a_function_says_what_it_holds_and_is_shown_alone(opened):

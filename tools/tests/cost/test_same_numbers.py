@@ -7,17 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import forked_command
+from tests.support import forked_command, planted, synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import is_headline_build, libraries, stack_title
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_costs_or_like
+from tlsmem.explore import folded_stacks
 from tlsmem.plan import recordings
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plots.churn import last_rss
+from tlsmem.profile import sites_reader
+from tlsmem.profile.heap_profile import sum_live
+from tlsmem.report import phase_section
+from tlsmem.report import recordings as recordings_of_report
 from tlsmem.report.answer_section import cost_rows
+from tlsmem.schema import read_records
+from tlsmem.schema.records import Phase, Record
+from tlsmem.stats import session_cost
 from tlsmem.stats.churn import find_churn
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY
+from tlsmem.tables import bucket_sources, buckets
 
 DOCS = ROOT / "docs"
 FINDINGS = " ".join((DOCS / "explanation/findings.md").read_text().split())
@@ -172,3 +181,50 @@ def test_what_an_allocator_costs_is_said_with_its_load(among):
         for more in ((), ("--allocator", "jemalloc"))
     )
     assert f"take {100 * (jemalloc / glibc - 1):.0f} % more. `plan.py --allocator jemalloc` scales by" in FINDINGS
+
+
+ALONE, ONE_MORE = 21_100, 14_100  # of a client: 7,000 bytes are live at its peak in `client 1` alone
+
+
+@pytest.fixture(scope="module")
+def peaks(tmp_path_factory) -> Path:
+    """A recording of sessions in use, with call stacks at peaks."""
+    kind = {"suite": f"{SUITE}+tickets-library", "argv": ["memtest", "data=full"]}
+    counted = planted.counted(momentary=planted.MOMENTARY, **kind)
+    runs = [run.model_copy(update={"phases": used(run)}) for run in counted]
+    return synthetic.write(tmp_path_factory.mktemp("peaks") / "recording", runs)
+
+
+def used(run: Record) -> list[Phase]:
+    return [one.model_copy(update={"phase": "blocked"}) if one.phase == "idle" else one for one in run.phases]
+
+
+def test_one_more_of_many_is_the_slope_of_heap_runs_and_one_session_alone_the_sum_of_call_stacks(peaks):
+    small, large, sites = sorted(read_records.load(peaks), key=lambda run: (run.meter == "sites", run.sessions))
+    found = {peak.phase: peak for peak in session_cost.session_peaks(sites, "client")}
+    profile = sites_reader.profile_from_record(sites)
+    for phase, peak in found.items():
+        slope = session_cost.phase_peak_cost(small, large, "client", phase).bytes
+        assert (slope.integer_part, slope.remainder) == (peak.one_more.integer_part, peak.one_more.remainder), phase
+        moment = f"peak of {phase}"
+        stacks = profile.live(moment, "client") if moment in profile.moments else {}
+        assert sum_live(stacks).bytes == peak.alone
+    assert (found["client 1"].alone, found["client 1"].one_more.integer_part) == (ALONE, ONE_MORE)
+
+
+def test_peaks_have_the_same_numbers_in_cost_buckets_pages_and_report(peaks):
+    """One session alone, and one more of many, by these names."""
+    screen = forked_command.run([sys.executable, ROOT / "tools/cost.py", OPENSSL, "--explain", "--recording", peaks])
+    client = screen.stdout.partition("A client session: the peak")[2]
+    assert re.search(rf"one session alone +{ALONE:,} B +in phase client 1\n", client)
+    assert re.search(rf"one more of many at once +{ONE_MORE:,} B ", client)
+    profiles = list(bucket_sources.load_profiles([peaks]))
+    table = buckets.bucket_table(profiles)
+    at = {column.key: number for number, column in enumerate(table.columns)}
+    total = next(row for row in table.rows if (row[at["role"]].text, row[at["bucket"]].text) == ("client", "total"))
+    assert (total[at["alone"]].text, total[at["most"]].text) == (f"{ALONE:,}", f"{ONE_MORE:,}")
+    assert sum(folded_stacks.folded(profiles[0], "peak of client 1", "client").values()) == ALONE
+    recorded = next(iter(recordings_of_report.by_machine(recordings_of_report.load_recordings([peaks]))))
+    (one,) = phase_section.places(0, recorded)
+    of, phase = one.figures["client"], one.names.index("client 1")
+    assert (of["alone"][phase][0], of["peak"][phase][0] / of["sessions"]) == (ALONE, ONE_MORE)

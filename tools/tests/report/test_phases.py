@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support import planted
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
@@ -132,6 +133,37 @@ def test_flamegraphs_add_up_to_the_buckets_of_their_phase():
                 assert found == {bucket: [size, blocks] for bucket, size, blocks in parts}
                 checked += 1
     assert checked >= 100
+
+
+def own_bytes(page, tree, moment, role):
+    """Of one role, at a moment of the tree."""
+    roles, sizes = [], 0
+    for node, (caller, held) in enumerate(zip(tree["callers"], tree["held"], strict=True)):
+        above = node - caller
+        roles.append(roles[above] if above else page["names"][page["frames"][tree["frames"][node]][0]])
+        now = [held[at + 1] for at in range(0, len(held), 3) if held[at] <= moment]
+        sizes += now[-1] if node and roles[node] == role and now else 0
+    return sizes
+
+
+def test_peaks_of_one_session_alone_are_moments_whose_buckets_and_call_stacks_add_up_to_them():
+    """The tree has them after the ends of the phases."""
+    found = unpacked(phase_section.section([recording(planted.counted(momentary=planted.MOMENTARY))]))
+    (entry,) = found["entries"]
+    at = entry["phases"].index("client 1")
+    assert entry["roles"]["client"]["alone"][at] == [21_100, 44] and entry["roles"]["server"]["alone"][at][0] == 14_756
+    for role in "client", "server":
+        of = entry["roles"][role]
+        assert of["peak"][at][0] == of["live"][at][0], "one more of many adds what is live at the end"
+        for place, (single, parts) in enumerate(zip(of["alone"], of["alone_buckets"], strict=True)):
+            assert sum(part[1] for part in parts) == (single or [0])[0]
+            tree, moment = found["trees"][entry["tree"]], place + len(entry["phases"])
+            assert own_bytes(found, tree, moment, role) == (single or [0])[0]
+    assert "alone" not in entry["roles"]["pair"]
+
+
+def test_without_call_stacks_at_peaks_nothing_stands_for_them():
+    assert not any("alone" in role for entry in page()["entries"] for role in entry["roles"].values())
 
 
 def test_openssl_and_rustls_stand_beside_each_other_with_call_stacks():

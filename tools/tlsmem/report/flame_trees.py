@@ -35,7 +35,7 @@ class PairTree:
 
 
 def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree:
-    """Of a sites run: what its two sessions hold at the ends of these phases."""
+    """Of a sites run: what its two sessions hold at these moments."""
     made, sums, places = PairTree(), BucketSums(profile), {}
     for at, name in enumerate(moments):
         for stack, held in profile.moments[name].live.items() if name in profile.moments else ():

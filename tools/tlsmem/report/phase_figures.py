@@ -5,7 +5,7 @@ Of one stack in one suite: heap runs, sites runs and RSS runs of all pairs in th
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tlsmem.base.phase_names import order_key
+from tlsmem.base.phase_names import PEAK_OF, order_key
 from tlsmem.config.run import SYSTEM
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile
@@ -93,10 +93,17 @@ def phases(selection: Selection, at: StackInSuite) -> list[str]:
 
 
 def figures(selection: Selection, at: StackInSuite, role: str, names: Sequence[str], profile: Profile | None) -> dict:
-    """Live and peak: [bytes, blocks] by phase, of so many sessions; why there are none; buckets; RSS by its setting."""
+    """Live and peak: [bytes, blocks] by phase, of so many sessions; why there are none; buckets; RSS by its setting.
+
+    `peak` is what one more of many adds. `alone` is the peak of one session alone, where call stacks at peaks are
+    recorded."""
     found: dict[str, Any] = live(selection, at, role, names, profile)
     if profile and role != PAIR:
-        found["buckets"] = [buckets(BucketSums(profile), name, role) for name in names]
+        sums = BucketSums(profile)
+        found["buckets"] = [buckets(sums, name, role) for name in names]
+        if sums.has_peaks:
+            found["alone_buckets"] = [buckets(sums, peak_of(name), role) for name in names]
+            found["alone"] = [add_up(parts) for parts in found["alone_buckets"]]
     rss = {name: resident(selection, at.stack, settings, role, names) for name, settings in at.resident.items()}
     return found | {"rss": {name: one for name, one in rss.items() if one}}
 
@@ -152,9 +159,19 @@ def one_pair_figures(sums: BucketSums, role: str, names: Sequence[str], why: str
     return {"sessions": 1, "live": held, "peak": [None] * len(names), "notes": [None] * len(names), "one_pair": why}
 
 
+def peak_of(phase: str) -> str:
+    """Return the name of the moment within a phase at which one session alone holds most."""
+    return f"{PEAK_OF}{phase}"
+
+
+def add_up(parts: Sequence[list]) -> list[int] | None:
+    """Return bytes and blocks of all buckets; None where there are none."""
+    return [sum(size for _, size, _ in parts), sum(blocks for *_, blocks in parts)] if parts else None
+
+
 def buckets(sums: BucketSums, name: str, role: str) -> list[list]:
     """Bucket, bytes, blocks: of one session."""
-    held = sums.live_by_bucket(name, role) if name in sums.profile.moments else {}
+    held = sums.live_by_bucket(name, role) if name in sums.moments else {}
     return [[bucket, one.bytes, one.blocks] for bucket, one in held.items()]
 
 

@@ -162,8 +162,10 @@ def fit_trees(recordings: Sequence[Recording], found: Sequence[PhaseEntry], want
 
 
 def pair_tree(one: PhaseEntry) -> PairTree:
+    """Its moments are the ends of the phases, and after these the peaks of one session alone."""
     assert one.run
-    return flame_trees.pair_tree_from_profile(sites_reader.profile_from_record(one.run), one.names)
+    moments = [*one.names, *map(phase_figures.peak_of, one.names)]
+    return flame_trees.pair_tree_from_profile(sites_reader.profile_from_record(one.run), moments)
 
 
 def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: Mapping[int, PairTree]) -> dict:

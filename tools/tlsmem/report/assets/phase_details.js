@@ -1,9 +1,9 @@
 // What stands below the charts of the phase that is chosen: its flamegraph, its buckets, its call sites.
 const SITES = 40; // rows of the table of call sites; the rest is one more
 
-function inspected(entry, phase, role, more) {
+function inspected(entry, moment, role, more) {
   const of = role === "pair" ? "" : ` --role ${role}`;
-  return `tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite ${quoted(entry.suite)} --phase ${quoted(readable(phase))}${of} ${more}`;
+  return `tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite ${quoted(entry.suite)} --phase ${quoted(moment)}${of} ${more}`;
 }
 
 // Reasons of a bucket: those of the rules that took its bytes, with what each took where it is not all.
@@ -27,18 +27,21 @@ function bucketRow(one, all, found) {
   return bucketRows(one.look.bucket, head, numbers, html("span", { class: "phases-means" }, one.look.means), ...why.map((text) => html("p", {}, text)));
 }
 
-// Sums to what a session costs: what one pair holds, and what sessions cost beyond it.
-function bucketTable(entry, role, at, found) {
-  const [now, parts, more] = [figure(entry.roles[role], "live", at), buckets(entry, role, at), beyond(entry, role, at)];
+// Sums to what a session costs: what one pair holds, and what sessions cost beyond it; or, at the peak of one session
+// alone, to what that one holds.
+function bucketTable(entry, role, at, found, single) {
+  const of = single ? { live: entry.roles[role].alone, sessions: 1 } : entry.roles[role];
+  const parts = buckets(entry, role, at, single ? "alone_buckets" : "buckets");
+  const [now, more] = [figure(of, "live", at), single ? null : beyond(entry, role, at)];
   const rows = parts.filter((one) => one.bytes || one.blocks).sort((a, b) => b.bytes - a.bytes).map((one) => bucketRow(one, now?.bytes ?? 0, found));
   if (more && (more.bytes || more.blocks)) {
     const numbers = [quotient(more.bytes, more.over), quotient(more.blocks, more.over), share(more.bytes / more.over, now.bytes)].map((text) => html("td", {}, text));
     const why = "what sessions cost on average beyond the one pair whose call stacks were kept: lengths of signatures, tables that grow with N";
     rows.push(bucketRows("", html("th", { scope: "row" }, "not in the call stacks"), numbers, why));
   }
-  const sum = now && [quotient(now.amount, now.over), quotient(entry.roles[role].live[at][1], now.over), "100 %"].map((text) => html("td", {}, text));
+  const sum = now && [quotient(now.amount, now.over), quotient(of.live[at][1], now.over), "100 %"].map((text) => html("td", {}, text));
   const head = ["bucket", "bytes", "blocks", "share"].map((text) => html("th", { scope: "col" }, text));
-  const made = html("table", {}, html("caption", {}, `Buckets: what the bytes of a ${sessionOf(role)} are for`), html("thead", {}, html("tr", {}, ...head)), ...rows);
+  const made = html("table", {}, html("caption", {}, `Buckets: what the bytes of ${single ? `one ${sessionOf(role)} alone` : `a ${sessionOf(role)}`} are for`), html("thead", {}, html("tr", {}, ...head)), ...rows);
   if (sum) made.append(html("tfoot", {}, html("tr", {}, html("th", { scope: "row" }, "all"), ...sum)));
   return html("div", { class: "charts-table phases-buckets", role: "region", tabindex: 0, "aria-label": "buckets" }, made);
 }
@@ -59,16 +62,35 @@ function withoutTree(entry) {
   return [html("p", {}, `${said} This command takes one:`), command(entry.profile)];
 }
 
+// A tree has the ends of the phases, and after these the peaks of one session alone.
+const momentOf = (entry, at, single) => (single ? at + entry.phases.length : at);
+
 // What the flamegraph shows: the phase of this stack, or its difference from the same phase of the other chart's stack.
-function flameChoice(entry, tree, { at }, other) {
-  const moment = other ? other.phases.indexOf(entry.phases[at]) : -1;
-  const against = flameState.against && comparable(other, entry.phases[at]) ? { tree: known.trees[other.tree], moment } : null;
-  return { ...flameState, shown: { tree, moment: at }, against };
+function flameChoice(entry, tree, { at, role }, other, single) {
+  const there = comparable(other, entry.phases[at], role, single) ? other.phases.indexOf(entry.phases[at]) : -1;
+  const against = flameState.against && there >= 0 ? { tree: known.trees[other.tree], moment: momentOf(other, there, single) } : null;
+  return { ...flameState, shown: { tree, moment: momentOf(entry, at, single) }, against };
 }
 
-const comparable = (other, phase) => other && other.tree !== null && other.phases.includes(phase);
+function comparable(other, phase, role, single) {
+  if (!other || other.tree === null || !other.phases.includes(phase)) return false;
+  return !single || alone(other, role, other.phases.indexOf(phase)) !== null;
+}
 
-function flameTools(phase, other, count, redraw) {
+// Which moment of the phase is shown.
+function momentChoice(entry, state, redrawn) {
+  if (!alone(entry, state.role, state.at)) return null;
+  const choice = (single, text) => {
+    const made = html("button", { type: "button", "aria-pressed": String(flameState.peak === single) }, text);
+    made.addEventListener("click", () => redrawn({ peak: single }));
+    return made;
+  };
+  const both = [choice(false, "at the end of the phase"), choice(true, "at its peak, one session alone")];
+  const group = html("div", { class: "charts-switch", role: "group", "aria-label": "moment" }, ...both);
+  return html("div", { class: "charts-choice phases-moment" }, group);
+}
+
+function flameTools(phase, other, count, redraw, role, single) {
   const search = Object.assign(html("input", { type: "search", placeholder: "search functions and files", "aria-label": "search the flamegraph" }), { value: flameState.search });
   const check = (key, label, hidden = false) => {
     const box = Object.assign(html("input", { type: "checkbox" }), { checked: flameState[key] });
@@ -82,7 +104,14 @@ function flameTools(phase, other, count, redraw) {
   };
   search.addEventListener("input", () => chosen({ search: search.value }));
   const difference = other ? `difference from ${other.stack} (red: more here, blue: less)` : "";
-  return html("div", { class: "charts-choice phases-tools" }, search, check("inverted", "inverted: who allocated first, callers below"), check("against", difference, !comparable(other, phase)), count);
+  return html("div", { class: "charts-choice phases-tools" }, search, check("inverted", "inverted: who allocated first, callers below"), check("against", difference, !comparable(other, phase, role, single)), count);
+}
+
+// What is to know of peaks.
+function peaksSaid(entry, role) {
+  if (role === "pair") return "The two sessions of a pair peak at different moments, so a pair has no peak here.";
+  if (entry.roles[role].alone) return "One more of many adds no more to the peak than one session alone holds: what a session frees before its step ends is there once.";
+  return "Call stacks at peaks within a phase are not recorded: sites runs of schemas before 9 have none.";
 }
 
 // state: role, at, rss; other: the entry of the other chart; close() when it is to go away. Returns what draws the flamegraph once it has a width.
@@ -90,20 +119,30 @@ function details(host, entry, state, other, close) {
   const [phase, tree] = [entry.phases[state.at], entry.tree === null ? null : known.trees[entry.tree]];
   const shut = html("button", { type: "button", class: "charts-plain phases-close" }, "close");
   shut.addEventListener("click", close);
-  const said = lines(entry, state.role, state.at, state.rss).slice(0, 4).filter(Boolean);
-  host.replaceChildren(html("h3", {}, `${entry.stack}, ${entry.suite}, ${sessionOf(state.role)}, at the end of ${readable(phase)}`, shut), html("p", { class: "phases-said" }, said.join(" · ")));
+  const said = lines(entry, state.role, state.at, state.rss).slice(0, 5).filter(Boolean);
+  const single = flameState.peak && alone(entry, state.role, state.at) !== null;
+  const when = single ? `one session alone at its peak in ${readable(phase)}` : `at the end of ${readable(phase)}`;
+  host.replaceChildren(html("h3", {}, `${entry.stack}, ${entry.suite}, ${sessionOf(state.role)}, ${when}`, shut), html("p", { class: "phases-said" }, said.join(" · ")));
   if (!buckets(entry, state.role, state.at)) return void host.append(...withoutTree(entry));
-  const found = tree ? sites(tree, state.at, state.role) : [];
+  const moments = momentChoice(entry, state, (what) => {
+    Object.assign(flameState, what);
+    keepAddress();
+    details(host, entry, state, other, close);
+    host.querySelector(".phases-moment [aria-pressed=true]").focus();
+  });
+  if (moments) host.append(moments);
+  const found = tree ? sites(tree, momentOf(entry, state.at, single), state.role) : [];
   const [figureHost, line, count] = [html("div", { class: "phases-flames" }), html("p", { class: "phases-line" }), html("output", { class: "phases-found" })];
-  const redraw = () => flames(figureHost, line, count, state.role, flameChoice(entry, tree, state, other));
+  const redraw = () => flames(figureHost, line, count, state.role, flameChoice(entry, tree, state, other, single));
   const { unflamed } = report.data("phases");
   const drawn = !unflamed && found.some((one) => one.bytes);
   if (unflamed) host.append(html("p", {}, unflamed));
-  else if (drawn) host.append(flameTools(phase, other, count, redraw), line, figureHost);
+  else if (drawn) host.append(flameTools(phase, other, count, redraw, state.role, single), line, figureHost);
   else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. tools/report.py --format files writes a page with all of them; the command below shows these."));
-  host.append(html("p", { class: "phases-reading" }, "The width of a function is what it and all that it called hold at the end of the phase, in one session whose every call stack was kept. A peak within a phase has no call stacks."));
-  host.append(bucketTable(entry, state.role, state.at, found));
-  if (found.length) host.append(siteTable(found, `Call sites of one ${sessionOf(state.role)}: ${readable(phase)}`));
-  host.append(command(inspected(entry, phase, state.role, "--flamegraph flames.html")));
+  const width = `The width of a function is what it and all that it called hold at ${single ? "this peak" : "the end of the phase"}, in one session whose every call stack was kept.`;
+  host.append(html("p", { class: "phases-reading" }, `${width} ${peaksSaid(entry, state.role)}`));
+  host.append(bucketTable(entry, state.role, state.at, found, single));
+  if (found.length) host.append(siteTable(found, `Call sites of one ${sessionOf(state.role)}: ${single ? "at its peak in " : ""}${readable(phase)}`));
+  host.append(command(inspected(entry, `${single ? "peak of " : ""}${readable(phase)}`, state.role, "--flamegraph flames.html")));
   if (drawn) onWidth(figureHost, redraw);
 }

@@ -17,12 +17,18 @@ function figure(of, kind, at) {
   return { bytes: bytes / of.sessions, blocks: blocks / of.sessions, amount: bytes, over: of.sessions, said };
 }
 
-// Of a pair they are its two sessions'.
-function buckets(entry, role, at) {
+// The peak of one session alone within a phase; of a pair there is none, since its two sessions peak at other moments.
+function alone(entry, role, at) {
+  const found = role !== "pair" && entry.roles[role]?.alone?.[at];
+  return found ? { bytes: found[0], said: `${whole(found[0])} B in ${plural(whole(found[1]), "block")}` } : null;
+}
+
+// At the end of a phase, or at the peak of one session alone. Of a pair they are its two sessions'.
+function buckets(entry, role, at, kind = "buckets") {
   const roles = role === "pair" ? ["client", "server"] : [role];
-  if (!roles.every((one) => entry.roles[one]?.buckets)) return null;
+  if (!roles.every((one) => entry.roles[one]?.[kind])) return null;
   const sums = new Map();
-  for (const [bucket, bytes, blocks] of roles.flatMap((one) => entry.roles[one].buckets[at])) {
+  for (const [bucket, bytes, blocks] of roles.flatMap((one) => entry.roles[one][kind][at])) {
     const [size, count] = sums.get(bucket) ?? [0, 0];
     sums.set(bucket, [size + bytes, count + blocks]);
   }
@@ -48,12 +54,13 @@ function rssSaid(entry, role, at, rss) {
 // Of a phase: for its name to a screen reader, and beside the pointer.
 function lines(entry, role, at, rss) {
   const of = entry.roles[role];
-  const [now, most] = [figure(of, "live", at), figure(of, "peak", at)];
+  const [now, most, single] = [figure(of, "live", at), figure(of, "peak", at), alone(entry, role, at)];
   const parts = (buckets(entry, role, at) ?? []).filter((one) => one.bytes).sort((a, b) => b.bytes - a.bytes);
   return [
     now ? `${now.said} per ${sessionOf(role)}` : of?.why ? `live heap is not known: ${of.why}` : "the heap runs end before this phase",
     of?.notes?.[at] ?? "",
-    most && most.bytes > (now?.bytes ?? 0) ? `at the peak of the phase ${most.said}` : "",
+    most && most.bytes > (now?.bytes ?? 0) ? `at the peak of the phase, one more of many: ${most.said}` : "",
+    single && single.bytes > (now?.bytes ?? 0) ? `at the peak of the phase, one session alone: ${single.said}` : "",
     rssSaid(entry, role, at, rss),
     parts.length ? parts.slice(0, 4).map((one) => `${one.look.bucket} ${whole(one.bytes)} B`).join("; ") + (parts.length > 4 ? "; …" : "") : "",
   ];

@@ -1,6 +1,6 @@
 // What is chosen, and two stacks beside each other.
 const state = { suite: "", role: "client", rss: "", table: false, stacks: [], chosen: null, focus: null }; // chosen, focus: { panel, phase }
-const flameState = { search: "", inverted: false, against: false };
+const flameState = { search: "", inverted: false, against: false, peak: false }; // peak: of one session alone
 const keyOf = (entry) => `${entry.recording} ${entry.stack}`;
 const entryOf = (key) => known.entries.find((one) => keyOf(one) === key && one.suite === state.suite);
 const several = () => known.recordings.length > 1;
@@ -39,14 +39,16 @@ const shut = () => change({ focus: state.chosen, chosen: null });
 function asTable(entry, key) {
   const of = entry.roles[state.role];
   const there = known.buckets.filter((look) => entry.phases.some((_, at) => buckets(entry, state.role, at)?.some((one) => one.look === look && one.bytes)));
+  const singles = entry.phases.some((_, at) => alone(entry, state.role, at));
   const exact = (at, kind, one) => (of?.[kind]?.[at] ? quotient(of[kind][at][one], of.sessions) : "–");
   const rows = entry.phases.map((phase, at) => {
     const parts = buckets(entry, state.role, at) ?? [];
     const sizes = there.map((look) => whole(parts.find((one) => one.look === look)?.bytes ?? 0));
     const rss = of?.rss[state.rss]?.bytes?.[at];
-    return [readable(phase), exact(at, "live", 0), exact(at, "live", 1), exact(at, "peak", 0), exact(at, "peak", 1), ...sizes, ...(state.rss ? [rss === null || rss === undefined ? "–" : whole(rss)] : [])];
+    const single = singles ? [alone(entry, state.role, at) ? whole(alone(entry, state.role, at).bytes) : "–"] : [];
+    return [readable(phase), exact(at, "live", 0), exact(at, "live", 1), exact(at, "peak", 0), exact(at, "peak", 1), ...single, ...sizes, ...(state.rss ? [rss === null || rss === undefined ? "–" : whole(rss)] : [])];
   });
-  const headings = ["phase", "live bytes", "blocks", "peak bytes", "blocks then", ...there.map((look) => look.bucket), ...(state.rss ? [`RSS, ${state.rss}`] : [])];
+  const headings = ["phase", "live bytes", "blocks", "peak bytes, one more of many", "blocks then", ...(singles ? ["peak bytes, one session alone"] : []), ...there.map((look) => look.bucket), ...(state.rss ? [`RSS, ${state.rss}`] : [])];
   return table(`${titleOf(key)}, ${state.suite}: live heap per ${sessionOf(state.role)} by phase`, headings, rows);
 }
 
@@ -87,7 +89,7 @@ function legend(shown) {
   const swatch = (child) => svg("svg", { width: 16, height: 14, "aria-hidden": "true" }, child);
   const found = there.map((look) => html("li", { title: look.means }, swatch(svg("rect", { width: 16, height: 14, fill: fillOf(look), stroke: "var(--line)" })), look.bucket));
   if (shown.some((entry) => entry.roles[state.role]?.live && !buckets(entry, state.role, 0))) found.push(html("li", {}, swatch(svg("rect", { width: 16, height: 14, class: "phases-whole" })), "live heap, not told apart"));
-  found.push(html("li", {}, swatch(svg("path", { d: "M8,14 V2 M2,2 H14", class: "phases-peak" })), "peak within the phase"));
+  found.push(html("li", {}, swatch(svg("path", { d: "M8,14 V2 M2,2 H14", class: "phases-peak" })), "peak within the phase, one more of many"));
   if (state.rss) found.push(html("li", {}, swatch(svg("g", { class: "phases-rss" }, svg("path", { d: "M0,7 H16" }), svg("circle", { cx: 8, cy: 7, r: 3.2 }))), `RSS, ${state.rss}`));
   element("phases-legend").replaceChildren(...found);
 }
@@ -132,7 +134,7 @@ let opened = false;
 function keepAddress() {
   if (!opened) return;
   const { suite, role, rss, table, stacks, chosen } = state;
-  const flags = { table: table ? 1 : "", inverted: flameState.inverted ? 1 : "", against: flameState.against ? 1 : "" };
+  const flags = { table: table ? 1 : "", inverted: flameState.inverted ? 1 : "", against: flameState.against ? 1 : "", peak: flameState.peak ? 1 : "" };
   report.address("phases", { suite, role, rss, a: stacks[0], b: stacks[1], panel: chosen?.panel, phase: chosen?.phase, q: flameState.search, ...flags });
 }
 
@@ -141,7 +143,7 @@ function choose(asked) {
   const stacks = state.stacks.map((key, at) => ([asked.a, asked.b].every((one) => keys.includes(one)) ? [asked.a, asked.b][at] : key));
   const suite = known.entries.some((one) => one.suite === asked.suite) ? asked.suite : state.suite;
   const chosen = asked.phase && stacks[Number(asked.panel)] ? { panel: Number(asked.panel), phase: asked.phase } : null;
-  Object.assign(flameState, { search: asked.q ?? "", inverted: asked.inverted === "1", against: asked.against === "1" });
+  Object.assign(flameState, { search: asked.q ?? "", inverted: asked.inverted === "1", against: asked.against === "1", peak: asked.peak === "1" });
   change({ suite, stacks, chosen, role: ROLES.includes(asked.role) ? asked.role : state.role, rss: asked.rss ?? "", table: asked.table === "1" });
 }
 

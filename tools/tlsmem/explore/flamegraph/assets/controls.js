@@ -52,6 +52,7 @@ function phaseButton(name, moment, most) {
   bar.append(document.createElement("i"));
   bar.firstChild.style.height = `${most ? (100 * bytes) / most : 0}%`;
   made.append(bar, part("span", "name", momentSaid(name)), part("span", "bytes", compact(bytes / unit.by) + added));
+  made.classList.toggle("alone", Boolean(about.alone?.[moment]));
   made.title = `${name}: ${bytesSaid(bytes / unit.by)}${added}`;
   return made;
 }
