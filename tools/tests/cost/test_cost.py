@@ -103,8 +103,8 @@ def test_a_named_suite_is_never_answered_with_the_figures_of_another(recording, 
     assert "█" not in bars and "rustls" in bars[bars.index("Not recorded in use in this suite:") :]
     picture = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
     assert (
-        picture == f"cost: no server session in use is recorded in {suite}; to record one: "
-        f"tools/measure.py deployed-config --suites {suite}"
+        picture == f"cost: no server session in use is recorded in {suite}; to record it: "
+        f"tools/measure.py deployed-config --stacks {OPENSSL},{BORING},{RUSTLS} --suites {suite}"
     )
     page = printed(capsys, monkeypatch, recording, "openssl", "--suite", suite, "--page")
     assert "not recorded in use" in page and "53,000" not in page
@@ -271,7 +271,14 @@ def test_a_picture_is_two_files(recording, capsys, monkeypatch, tmp_path):
 def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
     bare = synthetic.write(tmp_path / "bare", synthetic.campaign([BORING], [SUITE], roles="split"))
     said = refused(capsys, monkeypatch, bare, "-o", str(tmp_path / "server"))
-    assert "no server session in use is recorded; to record one: tools/measure.py deployed-config" in said
+    command = f"tools/measure.py deployed-config --stacks {BORING}"
+    assert said == f"cost: no server session in use is recorded; to record it: {command}"
+
+
+def test_a_picture_that_cannot_be_recorded_has_the_reason(recording, capsys, monkeypatch):
+    suite = "tls13-ecdsa-aes256-mutual-each"
+    said = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
+    assert "cannot be recorded: each client needs a certificate of its own" in said and "measure.py" not in said
 
 
 def test_a_picture_says_which_named_stack_it_is_without_and_what_records_that(recording, capsys, monkeypatch, tmp_path):

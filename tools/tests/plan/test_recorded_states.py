@@ -61,6 +61,11 @@ def test_suites_with_a_certificate_for_each_client_are_recorded_by_the_campaigns
     assert find_recorded("go@1.27.4", each, []).advice.command == command.format("chains-runtime-each", "go@1.27.4")
 
 
+def test_what_such_a_campaign_recorded_has_no_command_that_records_it_again():
+    found = find_recorded(OPENSSL, "tls13-ecdsa-aes256-mutual-each", recordings.find_recordings(None))
+    assert found.states and found.advice.command is None and "a certificate of its own" in found.advice.sentence
+
+
 def test_the_recorded_ml_dsa_of_openssl_is_that_of_the_post_quantum_campaign():
     (state,) = find_recorded(OPENSSL, MLDSA, recordings.find_recordings(None)).states
     assert (state.campaign, state.configurations) == ("post-quantum", ["no tickets"])

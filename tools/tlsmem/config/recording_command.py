@@ -63,6 +63,13 @@ def advise_recording_together(campaign: str, stacks: Sequence[str], suite: str |
     return several | dict.fromkeys(together, shared)
 
 
+def advise_recording_any(campaign: str, stacks: Sequence[str], suite: str | None = None) -> Advice:
+    """Return how those of the stacks are recorded that can be; the first one's reason if none can."""
+    several = advise_recording_together(campaign, stacks, suite).values()
+    reasons = next((one for one in several), Advice(recording_command(campaign, [], suite)))
+    return next((one for one in several if one.command), reasons)
+
+
 def recording_command(campaign: str, stacks: Sequence[str], suite: str | None = None, allocator: str = SYSTEM) -> str:
     """Return the command that measures the stacks, or the campaign's own if none are named; it needs no quotes."""
     words = ["tools/measure.py", campaign, *["--stacks", ",".join(stacks)] * bool(stacks)]

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import library_name, short_titles, stack_title
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_any
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
@@ -60,8 +61,8 @@ def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Seq
         print(f"cost: {sentence}", file=sys.stderr)
     if not found:
         suites = f" in {named}" if named else ""
-        command = "tools/measure.py deployed-config" + (f" --suites {named}" if named else "")
-        raise ValueError(f"no {role} session in use is recorded{suites}; to record one: {command}")
+        advice = advise_recording_any(AS_DEPLOYED, [costs.stack for costs in every], named)
+        raise ValueError(f"no {role} session in use is recorded{suites}; {advice.sentence}")
     return sorted(found, key=lambda group: group.sizes[RSS_IN_USE])
 
 

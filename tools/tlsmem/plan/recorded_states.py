@@ -132,7 +132,7 @@ def find_recorded(stack: str, suite: str, among: Sequence[Path]) -> RecordedSuit
         stack,
         suite,
         tuple(sorted(states, key=lambda state: state.order)),
-        Advice(None, refusal) if refusal else advise(stack, suite),
+        Advice(None, refusal) if refusal else advise(stack, suite, is_in_part=bool(states)),
         refusal,
         tuple(sorted({run.scenario for run in runs if is_elsewhere(run)})),
     )
@@ -147,10 +147,11 @@ def recorded_suites(stack: str, among: Sequence[Path]) -> list[str]:
     return sorted(there, key=lambda suite: (known.index(suite) if suite in known else len(known), suite))
 
 
-def advise(stack: str, suite: str) -> Advice:
+def advise(stack: str, suite: str, is_in_part: bool) -> Advice:
     """Return how to record the stack in the suite as servers run it; for clients with a certificate each, as those are
-    recorded."""
-    several = [advise_recording(campaign, stack, suite) for campaign in (AS_DEPLOYED, *EACH_CLIENT)]
+    recorded, unless that is there already."""
+    campaigns = (AS_DEPLOYED, *EACH_CLIENT) if not is_in_part else (AS_DEPLOYED,)
+    several = [advise_recording(campaign, stack, suite) for campaign in campaigns]
     return next((one for one in several if one.command), several[0])
 
 

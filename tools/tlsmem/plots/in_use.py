@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tlsmem.config.libraries import library_name, stack_title
-from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_together
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_any
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES
@@ -33,9 +33,8 @@ def find_setting(selection: Selection, suite: str | None = None) -> Setting:
     chosen = [one for one in found if suite in (None, one.suite)]
     if not chosen:
         there = f"; of other suites there are: {', '.join(one.suite for one in found)}" if found else ""
-        several = advise_recording_together(AS_DEPLOYED, selection.stacks, suite).values()
-        ways = [f"; {one.sentence}" for one in sorted(several, key=lambda one: one.command is None)][:1]
-        raise ValueError(f"no runs with full records{f' in {suite}' if suite else ''}{there}{''.join(ways)}")
+        advice = advise_recording_any(AS_DEPLOYED, selection.stacks, suite)
+        raise ValueError(f"no runs with full records{f' in {suite}' if suite else ''}{there}; {advice.sentence}")
     return next((one for one in chosen if "tls13" in one.suite), chosen[0])
 
 
