@@ -46,9 +46,12 @@ def test_phases_are_said_as_in_pictures(about):
 def test_peaks_of_phases_are_moments_that_say_they_are_of_one_session_alone(about):
     assert not any(about["alone"])
     run = planted.run("sites", 200, momentary=planted.MOMENTARY)
-    found = script(profile_page.page(sites_reader.profile_from_record(run), "peak of client 1"), "about")
+    page = profile_page.page(sites_reader.profile_from_record(run), "peak of client 1")
+    found = script(page, "about")
     assert found["opens"]["phase"] == "peak of client 1"
     alone = [name for name, is_so in zip(found["moments"], found["alone"], strict=True) if is_so]
+    words = "one session alone, each at its own peak: the two need not be at the same moment"
+    assert asked_of(page, "[1, 2].map(peakSaid)") == [[words], []]
     assert alone == [f"peak of {name}" for name in found["moments"] if f"peak of {name}" in found["moments"]]
     assert found["readable"] == READABLE_NAMES | {
         f"peak of {name}": f"peak of {READABLE_NAMES.get(name, name)}"
