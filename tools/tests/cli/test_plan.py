@@ -20,7 +20,7 @@ from tlsmem.cli import plan as command
 from tlsmem.config import amounts
 from tlsmem.plan import answer, capacity, handshake_rates, haproxy_answer, memory_answer, recordings
 from tlsmem.plan.assumptions import haproxy_assumptions
-from tlsmem.plan.capacity import Backends, Demand, Price
+from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import MEASURED, ConnectionModel
@@ -61,7 +61,8 @@ def test_littles_law():
 
 
 sizes = strategies.integers(0, 10**6)
-proxies = strategies.none() | strategies.builds(Backends, *[sizes] * 4, strategies.none() | sizes)
+contexts = strategies.builds(ContextCost, sizes, strategies.just("suite"), strategies.just("recording"))
+proxies = strategies.none() | strategies.builds(Backends, *[sizes] * 4, strategies.none() | contexts)
 prices = strategies.builds(Price, *[sizes] * 6, proxies).filter(lambda one: one.tls + one.kernel)
 parts = strategies.fractions(0, Fraction(1, 2)) | strategies.integers(0, 10_000)
 demands = strategies.builds(Demand, parts, parts)

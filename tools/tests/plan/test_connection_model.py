@@ -175,6 +175,12 @@ def test_each_server_behind_a_proxy_has_a_context_of_its_own():
     assert (found["count"], found["each_bytes"], found["bytes"]) == (10, 23_620, 236_200)
 
 
+def test_a_backend_context_has_the_suite_and_the_recording_that_it_is_from():
+    words = f"memory --stack {STACK} --connections 1000 --role both --backends 200".split()
+    said = " ".join(forked_command.run([sys.executable, str(ROOT / "tools/plan.py"), *words]).stdout.split())
+    assert "one CA, in tls13-rsa-aes256-many, data/2026-11-24-amd-epyc-p0457-contexts." in said
+
+
 def test_the_used_state_is_the_default_where_it_is_recorded(tmp_path):
     where = synthetic.write(tmp_path / "recording", default_runs() + low_memory_runs())
     words = f"memory --stack {STACK} --connections 1000 --kernel-bytes 0 --format json"

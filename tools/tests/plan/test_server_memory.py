@@ -1,13 +1,21 @@
 """What real servers hold beside TLS, as computed by hand from raw live runs; and plans against all of these runs."""
 
 import contextlib
+import sys
+from dataclasses import replace
 
 import pytest
 
+from tests.support import forked_command
+from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan
 from tlsmem.config.servers import servers
 from tlsmem.plan import answer, server_memory
+from tlsmem.plan.capacity import Price
+from tlsmem.plan.case import Case, describe_limits
 from tlsmem.plan.check_answer import check_live
+from tlsmem.plan.configuration import Configuration
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
 from tlsmem.plan.server_memory import measure_server
 
 # The largest errors of a plan that is given a live run's connections and handshakes at a time, by server and state.
@@ -49,6 +57,53 @@ def test_nginx_has_an_entry_of_worker_connections_for_each_and_a_sixteenth_more(
 
 def test_a_server_without_live_runs_has_no_memory_of_its_own():
     assert [name for name in servers() if not measure_server(name)] == ["httpd", "envoy", "python", "rust-openssl"]
+
+
+@pytest.mark.parametrize("fault", ["no file", "one number of connections", "another window"])
+def test_a_recording_without_the_runs_of_a_server_is_one_sentence(fault, monkeypatch):
+    """In place of StopIteration and AssertionError, which would be tracebacks."""
+    every = server_memory.load_live_file
+
+    def load(file):
+        runs = every(file)
+        if fault == "another window":
+            return [run for run in runs if run.window != server_memory.WINDOW]
+        return [run for run in runs if run.connections == runs[0].connections]
+
+    measure_server.cache_clear()
+    monkeypatch.setattr(server_memory, "load_live_file", load)
+    if fault == "no file":
+        monkeypatch.setattr(server_memory, "PLAIN", ".nowhere")
+    with pytest.raises(ValueError, match=r"^memtest/servers.toml: \[nginx\]: live: .*`make live SERVER=nginx") as found:
+        measure_server("nginx")
+    assert "\n" not in str(found.value)
+    measure_server.cache_clear()
+
+
+def said(*words: str) -> str:
+    done = forked_command.run([sys.executable, str(ROOT / "tools/plan.py"), "memory", "--connections=1000", *words])
+    return " ".join(done.stdout.split())
+
+
+def test_another_allocator_leaves_a_servers_own_memory_as_measured_and_the_answer_says_so():
+    sentence = "They are as measured with glibc malloc, not with jemalloc."
+    assert sentence in said("--stack=openssl@3.5.5", "--as=nginx", "--allocator=jemalloc")
+    assert "as measured with glibc" not in said("--stack=openssl@3.5.5", "--as=nginx")
+
+
+def test_every_figure_of_an_estimate_is_marked():
+    estimate = said("--stack=openssl@3.5.5", "--allocator=jemalloc")
+    assert "1,000 x ≈55,233 B" in estimate and "0 x ≈4,859 B" in estimate
+    assert "≈" not in said("--stack=openssl@3.5.5")
+
+
+def test_another_build_is_marked_where_it_is_an_estimate():
+    model = ConnectionModel("a@1", "tls13-rsa-aes256", "jemalloc", "server", MEASURED, 0, 1_000, 0, 1, Configuration())
+    other = replace(model, stack="a+b@1", how=BY_RATIO)
+    cases = [
+        Case(model, Price(0, 1_000, 0, 0, 0), None, other_build=one) for one in (other, replace(other, how=MEASURED))
+    ]
+    assert [" has ≈1,000 B" in describe_limits([case], 1)[0] for case in cases] == [True, False]
 
 
 @pytest.fixture(scope="module")

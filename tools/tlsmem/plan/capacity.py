@@ -15,6 +15,14 @@ IN_FLIGHT, OWN, KERNEL = "records in flight, R", "server's own", "kernel, K"
 BACKENDS, CONTEXTS, BACKEND_KERNEL = "backend connections", "backend contexts", "kernel, backends"
 
 
+class ContextCost(NamedTuple):
+    """The RSS of one more client context with one CA, in bytes, and the suite and recording of its runs."""
+
+    size: int
+    suite: str
+    recording: str
+
+
 class Backends(NamedTuple):
     """A proxy's backend connections and contexts: how many, and the bytes of each. `context` is None if it is not
     recorded; contexts are then not counted."""
@@ -23,7 +31,7 @@ class Backends(NamedTuple):
     tls: int
     kernel: int
     contexts: int
-    context: int | None
+    context: ContextCost | None
 
 
 class Price(NamedTuple):
@@ -97,8 +105,8 @@ def backend_terms(backends: Backends | None) -> list[Term]:
     if not backends:
         return []
     connections = Term(BACKENDS, Fraction(backends.connections), backends.tls)
-    contexts = [] if backends.context is None else [Term(CONTEXTS, Fraction(backends.contexts), backends.context)]
-    return [connections, *contexts]
+    context = backends.context
+    return [connections, *([Term(CONTEXTS, Fraction(backends.contexts), context.size)] if context else [])]
 
 
 def kernel_terms(price: Price, sessions: int) -> list[Term]:

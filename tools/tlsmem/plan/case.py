@@ -9,9 +9,9 @@ from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.assumptions import assumed_kernel_bytes
-from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
-from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SYSTEM, ConnectionModel
 from tlsmem.plan.recordings import display_name
 from tlsmem.plan.server_memory import ServerMemory
 from tlsmem.tables.table import Cell
@@ -53,7 +53,7 @@ class Case(NamedTuple):
     @property
     def mark(self) -> str:
         """What stands before an estimate."""
-        return "≈" if self.model.how == BY_RATIO else ""
+        return estimate_mark(self.model)
 
     @property
     def is_at_rest(self) -> bool:
@@ -89,6 +89,11 @@ class Case(NamedTuple):
     def role(self) -> str:
         """What the process is."""
         return ROLES["both" if self.price.backends else self.model.role]
+
+
+def estimate_mark(model: ConnectionModel) -> str:
+    """Return what stands before a figure of the model that is an estimate."""
+    return "≈" if model.how == BY_RATIO else ""
 
 
 def extrapolation_note(model: ConnectionModel, connections: int) -> str | None:
@@ -138,24 +143,32 @@ def describe_own(cases: Sequence[Case]) -> str:
 
 
 def describe_server(cases: Sequence[Case]) -> list[str]:
-    """Say where the server's own memory was measured."""
-    measured = cases[0].measured
+    """Say where the server's own memory was measured, and that another allocator does not change it."""
+    measured, model = cases[0].measured, cases[0].model
     if not measured:
         return []
     table = f"; server's own includes {measured.table:,} B for its connection table" if measured.table else ""
-    return [f"Process and server's own: RSS of {measured.source}{table}."]
+    other = "" if model.allocator == SYSTEM else f" They are as measured with glibc malloc, not with {model.allocator}."
+    return [f"Process and server's own: RSS of {measured.source}{table}.{other}"]
 
 
 def describe_backends(cases: Sequence[Case]) -> list[str]:
-    """Say how many backend connections a proxy has, and what of them is not recorded."""
+    """Say how many backend connections a proxy has, and where the size of a context for them is from."""
     if cases[0].model.role == "both":
         return ["Assumed: one backend connection for each client connection; --backends N sets how many."]
-    return [
-        f"A backend context of {case.title}: not recorded and not included; "
-        f"{advise_recording('contexts', case.model.stack).sentence}"
-        for case in cases
-        if case.price.backends and case.price.backends.context is None
-    ]
+    return [describe_context(case, case.price.backends.context) for case in cases if case.price.backends]
+
+
+def describe_context(case: Case, context: ContextCost | None) -> str:
+    """Say where the size of a backend context is from, or how it is recorded."""
+    if context:
+        allocator = "" if case.model.allocator == SYSTEM else f" with glibc malloc, not {case.model.allocator}"
+        return (
+            f"A backend context of {case.title}: RSS of one more client context with one CA{allocator}, in "
+            f"{context.suite}, {context.recording}."
+        )
+    advice = advise_recording("contexts", case.model.stack)
+    return f"A backend context of {case.title}: not recorded and not included; {advice.sentence}"
 
 
 def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
@@ -167,7 +180,7 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
     backends = describe_backends(cases)
     builds = [
-        f"Another build, {stack_title(other.stack)}, has {other.connection:,.0f} B of RSS "
+        f"Another build, {stack_title(other.stack)}, has {estimate_mark(other)}{other.connection:,.0f} B of RSS "
         f"({other.stack}, library defaults)."
         for case in cases
         if (other := case.other_build)

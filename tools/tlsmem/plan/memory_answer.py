@@ -24,6 +24,7 @@ NOT_RECORDED = "not recorded"
 WORST_CASE = (
     "Worst case: all active, and in a handshake or with a full record in flight at once (whichever needs more)."
 )
+ESTIMATED = (capacity.CONNECTIONS, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
 
 
@@ -82,7 +83,8 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     label = {capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use"}
     if term.what == capacity.HANDSHAKE and case.model.handshake is None:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
-    each = f"{float(term.count):,.0f} x {term.each:,} B"
+    mark = case.mark if term.what in ESTIMATED else ""
+    each = f"{float(term.count):,.0f} x {mark}{term.each:,} B"
     is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
     name = term.what if term.what == capacity.BACKEND_KERNEL else term.what.partition(",")[0]

@@ -9,7 +9,7 @@ from tlsmem.config.libraries import is_headline_build, libraries, library_key
 from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
 from tlsmem.plan import assumptions, capacity, find_model, recordings
-from tlsmem.plan.capacity import Backends, Demand, Price
+from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
@@ -122,18 +122,18 @@ def price_backends(given: argparse.Namespace, model: ConnectionModel) -> Backend
     among = recordings.find_recordings(given.recording)
     wanted = ModelRequest(model.stack, model.suite, model.allocator, "client", model.configuration)
     backend = find_model.choose_model(wanted, among)
-    context = client_context_bytes(model.stack, among)
+    context = client_context_cost(model.stack, among)
     return Backends(counts[0], round(backend.connection), kernel_bytes(given, "client"), counts[1], context)
 
 
-def client_context_bytes(stack: str, among: Sequence[Path]) -> int | None:
-    """Return the RSS of one more client context with one CA, from the newest recording that has it; else None."""
-    found = (
-        contexts.context("client").rss
-        for path in among
-        for contexts in find_contexts(recordings.load_stack(path, stack))
-    )
-    return next((round(one) for one in found if not isinstance(one, Missing)), None)
+def client_context_cost(stack: str, among: Sequence[Path]) -> ContextCost | None:
+    """Return what one more client context costs, from the newest recording that has it; else None."""
+    for path in among:
+        for contexts in find_contexts(recordings.load_stack(path, stack)):
+            size = contexts.context("client").rss
+            if not isinstance(size, Missing):
+                return ContextCost(round(size), contexts.suite, recordings.display_name(path))
+    return None
 
 
 def given_assumptions(given: argparse.Namespace) -> list[str]:

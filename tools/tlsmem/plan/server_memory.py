@@ -58,13 +58,21 @@ class ServerMemory(NamedTuple):
 
 @cache
 def measure_server(name: str) -> ServerMemory | None:
-    """Return what a server of servers.toml holds beside TLS; None where no live runs of it are recorded."""
+    """Return what a server of servers.toml holds beside TLS; None where no live runs of it are recorded.
+
+    Raises ValueError with a sentence where the recording that servers.toml names has not the runs for it."""
     server = servers()[name]
     if not server.live:
         return None
-    runs = load_live_file(locate(ROOT / server.live.recording / FOLDER / f"{name}{PLAIN}"))
-    every = [one for one in group_live(runs) if one.transport == "tls" and not one.hollow]
-    series = next(one for one in every if one.window == WINDOW)
+    file = locate(ROOT / server.live.recording / FOLDER / f"{name}{PLAIN}")
+    runs = group_live(load_live_file(file)) if file.exists() else []
+    found = [one for one in runs if one.transport == "tls" and not one.hollow and one.window == WINDOW]
+    if not found or len({run.connections for run in found[0].measured("rss")}) < 2:
+        raise ValueError(
+            f"memtest/servers.toml: [{name}]: live: {server.live.recording} has no runs of RSS over TLS with {WINDOW} "
+            f"handshakes at a time and two numbers of connections; `make live SERVER={name} WINDOW={WINDOW}` makes some"
+        )
+    series = found[0]
     each, process = fit_process(name, series)
     at_rest, in_use = (own_bytes(series, phase, model_session(server, name, state)) for state, phase in PHASES.items())
     return ServerMemory(
@@ -81,7 +89,7 @@ def fit_process(name: str, series: LiveSeries) -> tuple[float, float]:
     if not entries:
         return 0.0, statistics.median(points.values())
     line = fit_line({entries(connections): size for connections, size in points.items()})
-    assert line  # the recordings that servers.toml names have several numbers of connections
+    assert line  # there are several numbers of connections
     return line.slope, line.intercept
 
 
