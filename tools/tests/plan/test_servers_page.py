@@ -12,7 +12,9 @@ from tlsmem.plan.amounts import format_size
 from tlsmem.plan.server_memory import measure_server
 
 PAGE = (ROOT / "docs/how-to/plan.md").read_text()
-ROWS = {name: cells.split(" | ") for name, cells in re.findall(r"^\| `([\w-]+)`[^|]* \| (.*) \|$", PAGE, re.MULTILINE)}
+ROWS = {
+    name: cells.split(" | ") for name, cells in re.findall(r"^\| `(\w[\w-]*)`[^|]* \| (.*) \|$", PAGE, re.MULTILINE)
+}
 RELEASES, DEFAULTS = "`SSL_MODE_RELEASE_BUFFERS`", "the library's defaults"
 
 
