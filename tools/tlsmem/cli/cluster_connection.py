@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
+from urllib.parse import urlsplit
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
@@ -43,6 +44,18 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def describe_exposure(address: str) -> str | None:
+    """Say whom the members of a cluster must trust; None where only users of this machine, or holders of the
+    certificate, reach it."""
+    parts = urlsplit(address)
+    if parts.scheme == "tls" or is_loopback(parts.hostname or ""):
+        return None
+    return (
+        f"{address} has no TLS, so you must trust everyone who can reach it: they can run code as your user here; with "
+        "tls:// and --tls FILE, only holders of the file can (docs/how-to/cluster.md)"
+    )
+
+
 def make_certificate(file: Path) -> None:
     """Write a new private key, readable by its owner only, and the certificate that all members of the cluster show."""
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
@@ -70,13 +83,8 @@ def read_security(address: str, file: Path | None, role: Role) -> "Security":
     if not is_encrypted:
         if file:
             sys.exit(f"memtest: --tls {file}: {address} has no TLS; write tls://")
-        host, _ = split_address(address)
-        if not is_loopback(host):
-            print(
-                f"memtest: {address} has no TLS: anyone who can reach it can run code as your user here;  "
-                "with tls:// and --tls FILE, only holders of the file can",
-                file=sys.stderr,
-            )
+        if warning := describe_exposure(address):
+            print(f"memtest: {warning}", file=sys.stderr)
         return Security()
     names = ("tls_ca_file", f"tls_{role}_cert", f"tls_{role}_key")
     security = Security(require_encryption=True, **(dict.fromkeys(names, str(file.absolute())) if file else {}))
