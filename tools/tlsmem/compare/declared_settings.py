@@ -7,8 +7,9 @@ from typing import NamedTuple
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
+from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
-from tlsmem.tables.settings import NOT_RECORDED, allocator_as_used
+from tlsmem.tables.settings import allocator_as_used
 
 VERSION = re.compile(r"\d[\w.]*")
 OWN_STACK = "the same stack"

@@ -17,7 +17,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.session_cost import SessionPeak, session_peaks
 
 SUITE = choices.PLAN_SUITE
@@ -53,7 +53,7 @@ class StackCosts:
 
     def describe_state(self) -> str:
         """Return the state of the sessions in words."""
-        return self.state.describe() if self.state else "not recorded"
+        return self.state.describe() if self.state else NOT_RECORDED
 
     @property
     def records(self) -> tuple[Record, ...]:

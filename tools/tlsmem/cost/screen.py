@@ -28,7 +28,7 @@ from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, LIVE_IN_USE, RSS_IN_USE, Cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.runtime_heap import RuntimeHeap
 from tlsmem.tables.settings import dates
 
@@ -38,7 +38,6 @@ TITLE_CELLS = 43
 COMPARED = (LIVE_IN_USE, RSS_IN_USE)  # with other libraries
 LARGEST_PARTS = 3
 MANY = 100_000  # connections, of the line that leads to plan.py
-NOT_RECORDED = "not recorded"
 FOLLOWING: dict[str, str] = {
     "live_heap_in_use_bytes": "exact, to the byte",
     "rss_at_rest_bytes": "no data carried yet",

@@ -15,7 +15,7 @@ from tlsmem.plan import recordings
 from tlsmem.run.provenance import is_built
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, Cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.tables import table_command
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
@@ -71,7 +71,7 @@ class StackRow:
             return Missing(WITHOUT_TLS)
         if self.advice:
             return Missing(f"not recorded in use; {self.advice.sentence}")
-        return self.costs.figure(ROLE, cost) if self.costs else Missing("not recorded")
+        return self.costs.figure(ROLE, cost) if self.costs else Missing(NOT_RECORDED)
 
 
 def cost_column(cost: Cost) -> Column:

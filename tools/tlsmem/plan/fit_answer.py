@@ -15,8 +15,9 @@ from tlsmem.plan.case import (
     describe_tables,
     extrapolation_note,
 )
-from tlsmem.plan.memory_answer import NOT_RECORDED, describe_next, describe_states, memory_section
+from tlsmem.plan.memory_answer import describe_next, describe_states, memory_section
 from tlsmem.plan.screen import Answer, Line, Section
+from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
 

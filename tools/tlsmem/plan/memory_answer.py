@@ -18,9 +18,9 @@ from tlsmem.plan.case import (
 )
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.terms_table import handshake_cell
+from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
 
-NOT_RECORDED = "not recorded"
 WORST_CASE = (
     "Worst case: all active, and in a handshake or with a full record in flight at once (whichever needs more)."
 )

@@ -13,7 +13,7 @@ from tlsmem.schema.harness_output import Window
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, heap_of_role
 from tlsmem.stats.selection import Selection
@@ -64,7 +64,7 @@ class ChainRow:
         setting = self.suites.get(asked, {}).get(suite)
         series = setting and self.selection.series(self.stack, replace(setting, window=window), role)
         if not series or not series.records:
-            return Missing("not recorded")
+            return Missing(NOT_RECORDED)
         measured = any(one.status == "measured" for one in series.records)
         return series if measured else Missing(series.reason(series.records[0].meter))
 
@@ -136,7 +136,7 @@ class ChainRow:
         """The mean length of the intermediates of the longest chain of a client."""
         suite = Suite("mutual", LONGEST)
         if suite not in self.suites[self.configuration]:
-            return Missing("not recorded")
+            return Missing(NOT_RECORDED)
         sizes = chain_sizes(self.certs(suite), "client")[1:]
         return Fraction(sum(sizes), len(sizes))
 

@@ -12,7 +12,7 @@ from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recordin
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant, split_variant
 from tlsmem.schema.roles import Role
 from tlsmem.stats.live_heap import SessionHeap
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.rss_line import RssLine, fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
@@ -63,7 +63,7 @@ class ConfiguredStack:
         none; there is no command where the campaign has no such runs."""
         setting = self.series(configuration).setting
         if not has_setting(setting):
-            return Missing("not recorded")
+            return Missing(NOT_RECORDED)
         others = (replace(self, stack=stack) for stack in self.selection.stacks)
         lacking = tuple(one.stack for one in others if not one.series(configuration).records)
         return Missing(f"not recorded; {advise(lacking, setting.suite)[self.stack].sentence}")

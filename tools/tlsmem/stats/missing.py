@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+NOT_RECORDED = "not recorded"
+
 
 @dataclass(frozen=True)
 class Missing:

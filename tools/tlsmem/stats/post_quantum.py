@@ -12,7 +12,7 @@ from tlsmem.config import definitions
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES, Role
 from tlsmem.stats.chains import Amount, difference, exact
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import heap_of_role
 from tlsmem.stats.selection import Selection
@@ -49,7 +49,7 @@ class CostRow:
         setting = self.settings.get(choice)
         series = setting and self.selection.series(self.stack, setting, self.role)
         if not series or not series.records:
-            return Missing("not recorded")
+            return Missing(NOT_RECORDED)
         measured = any(one.status == "measured" for one in series.records)
         return series if measured else Missing(series.reason(series.records[0].meter))
 
@@ -92,7 +92,7 @@ class CostRow:
         if isinstance(self.runs, Missing):
             return self.runs
         found = {one.negotiated.retried for one in self.runs.records if one.negotiated}
-        return found.pop() is True if len(found) == 1 else Missing("not recorded")
+        return found.pop() is True if len(found) == 1 else Missing(NOT_RECORDED)
 
 
 def deepest(run: Record, role: Role) -> Amount:

@@ -11,7 +11,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.comparability import sort_by_start
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 
 REST, IN_USE, CLOSED = "established", "blocked", "closed"  # phases
 ROLES: tuple[Role, ...] = ("server", "client")
@@ -49,7 +49,7 @@ class Sessions:
     def refusal(self) -> str | None:
         """Why there are no figures; None where there are."""
         runs = [*self.runs.values(), *self.sites]
-        return None if any(run.status == "measured" for run in runs) else runs[0].reason if runs else "not recorded"
+        return None if any(run.status == "measured" for run in runs) else runs[0].reason if runs else NOT_RECORDED
 
     @property
     def pair(self) -> tuple[Record, Record] | Missing:

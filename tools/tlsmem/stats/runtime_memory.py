@@ -12,7 +12,7 @@ from tlsmem.stats.series import Series
 HEAP, STACKS, RSS = "live_bytes", "stack_inuse_bytes", "rss_bytes"
 QUANTITIES = (HEAP, STACKS, RSS, COLLECTED_RSS)
 NOT_COLLECTED = Missing("no garbage collection was forced, so live bytes are not known")
-NOT_RECORDED = Missing("these runs are older than the figure: make mem FRESH=1")
+OLDER_RUNS = Missing("these runs are older than the figure: make mem FRESH=1")
 
 
 def runtime_statistics(phase: Phase) -> dict[str, int]:
@@ -29,7 +29,7 @@ def bytes_per_session(series: Series, phase: str, quantity: str) -> Fraction | M
     if len(ends) < len(runs):
         return Missing("the runs have no such phase")
     if quantity != RSS and not all(quantity in runtime_statistics(end) for end in ends):
-        return NOT_RECORDED if all(HEAP in runtime_statistics(end) for end in ends) else NOT_COLLECTED
+        return OLDER_RUNS if all(HEAP in runtime_statistics(end) for end in ends) else NOT_COLLECTED
     slope = slope_per_pair(runs, quantity_at_end(measure(quantity), phase))
     assert slope is not None  # why_no_line has seen to it
     return slope * series.share / 2

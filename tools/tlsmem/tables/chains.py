@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tlsmem.config.certificates import KINDS
 from tlsmem.run.validate import strip_suite
 from tlsmem.stats.chains import EACH, MUTUAL, SAME, USED, Amount, ChainRow, Configuration, find_chains, rank_chains
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.selection import Selection
 from tlsmem.tables.bucket_holder import find_bucket_holder
 from tlsmem.tables.phase_holder import Holder, holder_cell
@@ -75,7 +75,7 @@ def until(row: ChainRow) -> str | Missing:
 def per_der_byte(size: Amount, der: Amount) -> tuple[Fraction, Fraction] | Missing:
     """Return the size, and how many bytes it is for each byte of the encoding."""
     if isinstance(size, Missing) or isinstance(der, Missing):
-        return size if isinstance(size, Missing) else der if isinstance(der, Missing) else Missing("not recorded")
+        return size if isinstance(size, Missing) else der if isinstance(der, Missing) else Missing(NOT_RECORDED)
     return size, size / der
 
 
@@ -157,7 +157,7 @@ class KeyRow:
     def added(self, key: str) -> tuple[Fraction, Fraction] | Missing:
         """Return what a certificate of this kind adds, and for each byte of what is sent."""
         if key not in self.by_key:
-            return Missing("not recorded")
+            return Missing(NOT_RECORDED)
         row = self.by_key[key]
         return without_suite(per_der_byte(row.added(), Fraction(row.chain_bytes)))
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process, Window
 from tlsmem.schema.records import Record
+from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name
 from tlsmem.tables.table import Cell, Column, Table, text_cell
@@ -92,9 +93,6 @@ def allocator_as_used(record: Record) -> str:
     """Return the allocator with its version; the C library's where it is the system's."""
     version = record.allocator.version or (record.machine.libc if record.allocator.name == "system" else "")
     return f"{allocator_name(record)} {version}".strip()
-
-
-NOT_RECORDED = "not recorded"  # the path of machines in older schemas
 
 
 def describe_machine(record: Record) -> str:
