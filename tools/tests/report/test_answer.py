@@ -14,7 +14,6 @@ from tests.cli.test_report import read as read_runs
 from tests.support import synthetic, synthetic_timed
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded, with_full_records
 from tlsmem.cli import cost, measure
-from tlsmem.config import definitions, suite_title
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.report import answer_section, memory_pictures, ranking, timed_section
@@ -109,14 +108,6 @@ def test_every_command_of_the_chooser_is_one_that_can_be_run(in_use, capsys, mon
     for command in {*sizes, *(way.command for way in advice)} - {None}:
         script, *words = shlex.split(command)
         assert script == "tools/measure.py" and measure.parser().parse_args(words)
-
-
-def test_no_two_suites_have_one_label():
-    labels = [suite_title.full_suite_title(suite) for suite in definitions.suites()]
-    assert len(set(labels)) == len(labels)
-    assert suite_title.full_suite_title("tls13-rsa-aes256-mutual-ticket").endswith(
-        "RSA-2048, client certificates, 1 ticket, resumed"
-    )
 
 
 def unpack(packed: str) -> dict:

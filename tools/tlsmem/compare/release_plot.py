@@ -98,8 +98,7 @@ def in_order(walks: Sequence[ReleaseWalk]) -> list[str]:
 
 def panel_title(one: ReleaseWalk) -> str:
     """Return the role and the suite as people write it."""
-    suite = suite_title(one.suite) if one.suite in definitions.suites() else one.suite
-    return f"{one.role}: {suite}"
+    return f"{one.role}: {suite_title(one.suite)}"
 
 
 def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[Path]:

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.base import stdout
-from tlsmem.config import definitions
 from tlsmem.config.libraries import short_titles, stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
@@ -107,8 +106,7 @@ def describe_run(profile: Profile) -> str:
     run = profile.run
     if not run:
         return f"{profiler_name(profile.tool)}: {profile.file}"
-    known = definitions.suites()
-    return suite_title(run.suite) if run.suite in known else run.suite
+    return suite_title(run.suite)
 
 
 def run(given: argparse.Namespace) -> None:

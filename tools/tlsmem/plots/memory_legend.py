@@ -2,7 +2,6 @@
 
 from matplotlib.lines import Line2D
 
-from tlsmem.config import definitions
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import memory_panels
@@ -17,8 +16,7 @@ BEFORE = {"window": "window ", "cpu": "CPU "}  # values that do not say what the
 
 def heading(selection: Selection, setting: Setting, process: Process) -> str:
     """Return the suite as people write it, what else tells the setting from others, and whose process it is."""
-    known = definitions.suites()
-    parts = [suite_title(setting.suite) if setting.suite in known else setting.suite]
+    parts = [suite_title(setting.suite)]
     several = [field for field in SETTING_ASPECTS if selection.varies(field)]
     parts += [f"{BEFORE.get(field, '')}{getattr(setting, field)}" for field in several]
     parts += [f"{process}s' process"] if process != "both" else []

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config import definitions
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import in_use, plot_command
@@ -83,8 +82,7 @@ def figure(selection: Selection, role: Role) -> Figure:
     axes.spines["bottom"].set_visible(False)
     axes.grid(visible=False)
     axes.tick_params(axis="y", length=0)
-    suite = suite_title(setting.suite) if setting.suite in definitions.suites() else setting.suite
-    subtitle = f"Live heap of one more {role} session that is established. {suite}."
+    subtitle = f"Live heap of one more {role} session that is established. {suite_title(setting.suite)}."
     handles = [Line2D([], [], label="peak, in the handshake", **MARK)]
     add_frame(made, describe_range(rows, role), subtitle, describe_recording(selection), handles)
     return made

@@ -14,7 +14,7 @@ from tlsmem.config.libraries import libraries, library_key, library_title, sort_
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.releases import version
 from tlsmem.config.stack_names import newest_releases
-from tlsmem.config.suite_title import full_suite_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
 from tlsmem.plan import recordings as recorded
@@ -90,7 +90,7 @@ def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
     buckets = dict.fromkeys(name for row in rows for state in STATES for name, _ in row[state]["parts"])
     return {
         "stacks": [stack_choice(stack, stack in newest.values()) for stack in shown],
-        "suites": {suite: full_suite_title(suite) for suite in suites},
+        "suites": {suite: suite_title(suite) for suite in suites},
         "states": {key: {"name": name, "about": FOLLOWING[rss.key]} for key, (name, rss, _, _) in STATES.items()},
         "rows": rows,
         "unrecorded": unrecorded,
