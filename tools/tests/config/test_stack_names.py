@@ -7,7 +7,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import build_stacks
-from tlsmem.cli import build, compare_builds, list_stacks, measure, profile_heap
+from tlsmem.cli import build, compare_builds, compare_versions, list_stacks, measure, profile_heap
 from tlsmem.config import definitions, option_check, stack_names
 from tlsmem.stats.selection import choose_values
 
@@ -53,6 +53,11 @@ def test_stacks_are_built_by_every_name():
 def test_make_takes_every_name():
     option_check.check_goal("mem", {"STACKS": " ".join(NAMES)})
     option_check.check_goal("compare", {"A": "OpenSSL", "B": "openssl@3.4"})
+
+
+@pytest.mark.parametrize(("name", "library"), [("OpenSSL", "openssl"), ("Rustls+AWS-LC", "rustls+aws-lc"), ("x", "x")])
+def test_a_library_may_have_the_name_that_people_write(name, library):
+    assert compare_versions.parser().parse_args(["--library", name]).library == library
 
 
 def test_runs_of_a_recording_are_chosen_by_every_name():

@@ -13,7 +13,7 @@ from pathlib import Path
 from tlsmem.base.nearest import ask, suggest_beginning, suggest_nearest
 from tlsmem.config import releases
 from tlsmem.config.amounts import COUNTS, SIZES, write_digits
-from tlsmem.config.stack_names import resolve_names
+from tlsmem.config.stack_names import fold_name, resolve_names
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
 
 FEW = 8  # names that a sentence lists
@@ -312,6 +312,12 @@ class Build(Kind):
 @dataclass(frozen=True)
 class Library(Kind):
     """One with several releases."""
+
+    def normalise(self, value: str) -> str:
+        try:
+            return fold_name(value, releases.group_by_library(read_tables("stacks"), least=2))
+        except ValueError:
+            return value  # the check of the definitions says it
 
     def check(self, option: str, value: str) -> None:
         known = releases.group_by_library(read_tables("stacks"), least=2)
