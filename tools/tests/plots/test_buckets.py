@@ -12,7 +12,7 @@ from tests.support import forked_command
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import stack_title
-from tlsmem.plots import bucket_panel, buckets
+from tlsmem.plots import bucket_moments, bucket_panel, buckets
 from tlsmem.plots.picture import STYLE
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.sums import BucketSums
@@ -127,3 +127,14 @@ def test_what_cannot_be_drawn_is_one_sentence(tmp_path, arguments, named, snapsh
     assert refused.stderr == snapshot
     assert refused.stderr.startswith("plot_buckets: ") and refused.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_the_peak_of_a_pair_is_named_as_one_more_of_many(made, shown):
+    (axes,) = made.axes
+    assert "at the peak, one more of many" in [text.get_text() for text in axes.texts]
+    sums = BucketSums(shown[0])
+    sums.profile.of_one_pair = False
+    try:
+        assert "at the peak" in bucket_moments.find_phases(sums, "server")
+    finally:
+        sums.profile.of_one_pair = True

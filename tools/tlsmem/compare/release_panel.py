@@ -18,7 +18,7 @@ MARK: dict = {"color": INK, "marker": "|", "markersize": 10, "markeredgewidth": 
 
 def peak_key() -> Line2D:
     """Return the peak's place in the legend."""
-    return Line2D([], [], label="peak, in the handshake", **MARK)
+    return Line2D([], [], label="peak, one more of many, in the handshake", **MARK)
 
 
 def bytes_by_bucket(one: Release, stage: str) -> BucketSizes:

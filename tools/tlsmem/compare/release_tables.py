@@ -19,7 +19,7 @@ OF_THE_SLOPE = "no call stack of the recorded pair covers them"
 SAME = "no change"
 CAPTION = (
     "Live heap of one session of {}, in bytes, from heap runs, exact; in brackets the change from the release before. "
-    "Peak: the most at once, and the phase in which it occurs."
+    "Peak: what one more of many sessions adds to the peak of all, and the phase in which it adds most."
 )
 BY_BUCKET = (
     "Live heap of one session of {}, {}, in bytes, by what they are for (docs/explanation/buckets.md), from sites runs."

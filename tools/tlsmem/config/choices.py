@@ -40,7 +40,7 @@ METERS: dict[str, str] = {  # meter to its unit
 }
 
 # Walks along a library's releases
-RELEASE_STAGES = {"created": "created", "peak": "at the peak", "established": "established", "idle": "idle"}
+RELEASE_STAGES = {"created": "created", "peak": "peak, one more of many", "established": "established", "idle": "idle"}
 STAGE_PHASES = {"created": "sessions", "established": "established", "idle": "idle"}  # at whose end a stage is
 RELEASE_SUITES = ("tls13-rsa-aes256", "tls12-rsa-aes256")  # unless others are asked for
 RELEASE_TABLES = ("versions", "buckets", "changes")

@@ -7,6 +7,7 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 
 CREATED, PEAK, ESTABLISHED = "created", "at the peak", "established"
+ONE_MORE = f"{PEAK}, one more of many"  # a sites run has it as the end of the fullest phase
 USES = {"full reply": "in use, after 16 KiB each way", "reply": "in use, after 1 KiB each way"}  # by phase
 IDLE, FREED = "idle", "idle, after it was asked to free its buffers"
 
@@ -27,7 +28,7 @@ def find_phases(sums: BucketSums, role: Owner) -> dict[str, str | None]:
     """Return the phase or moment of the profile for each moment that it has."""
     phases = sums.phases()
     used = next((phase for phase in USES if phase in phases), "")
-    found = {CREATED: phases[0] if phases else None, PEAK: sums.fullest(role)}
+    found = {CREATED: phases[0] if phases else None, ONE_MORE if sums.profile.of_one_pair else PEAK: sums.fullest(role)}
     found |= {name: phase for name, phase in ((ESTABLISHED, ESTABLISHED), (FREED, IDLE)) if phase in phases}
     return found | ({USES[used]: used} if used else {})
 
@@ -48,7 +49,7 @@ def find_moments(several: Sequence[BucketSums], role: Owner) -> list[BucketMomen
             name,
             tuple(sizes_by_bucket(sums, role, found.get(name)) for sums, found in zip(several, phases, strict=True)),
         )
-        for name in (CREATED, PEAK, ESTABLISHED, *reversed(USES.values()), FREED)
+        for name in (CREATED, ONE_MORE, PEAK, ESTABLISHED, *reversed(USES.values()), FREED)
         if name in there
     ]
 

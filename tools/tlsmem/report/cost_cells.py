@@ -20,7 +20,7 @@ from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, value_cel
 PEAK, PEAK_PHASE = "peak", "peak_phase"
 STAGES = {
     "sessions": "created",
-    PEAK: "at the peak",
+    PEAK: "peak, one more of many",
     PEAK_PHASE: "peak in",
     "established": "established",
     "reply": "after 1 KiB each way",

@@ -18,9 +18,10 @@ from tlsmem.tables.table import Column, Table, text_cell
 
 CAPTIONS = {
     "heap": "Live heap per additional session of the role, in bytes (blocks); exact, from heap runs. A pair is a "
-    "client and a server, with all that the process holds for them.",
+    "client and a server, with all that the process holds for them. Peak: what one more of many sessions adds to the "
+    "peak of all.",
     "rss": "Resident bytes per additional session of the role: the slope of RSS over N, ± the wider half of its 95 % "
-    "interval over repeats. Peak: the highest RSS of the run.",
+    "interval over repeats. Peak: the slope of the highest RSS of the run.",
     "books": "Bytes per additional session of the role that the allocator itself reports as live, its rounding "
     "included: the slope over N, from RSS runs.",
 }

@@ -34,7 +34,8 @@ CAUSES: dict[Cause, str] = {
 }
 CAPTION = (
     "Live heap per additional session, in bytes (allocations): requested from the allocator and not yet freed. A pair "
-    "is a client and a server with everything that the process holds for them. "
+    "is a client and a server with everything that the process holds for them. Peak: what one more of many sessions "
+    "adds to the peak of all. "
 )
 
 
@@ -90,7 +91,7 @@ NAMES = (
 )
 COLUMNS = (
     Column("sessions", "created", value=lambda row: row.heap.live("sessions"), form=heap_cell),
-    Column("peak", "at the peak", value=lambda row: row.heap.peak, form=heap_cell),
+    Column("peak", "peak, one more of many", value=lambda row: row.heap.peak, form=heap_cell),
     Column("peak_phase", "peak in", left=True, value=lambda row: row.heap.peak_phase),
     Column("established", "established", value=lambda row: row.heap.live("established"), form=heap_cell),
     Column("reply", "after 1 KiB each way", value=lambda row: row.heap.live("reply"), form=heap_cell),

@@ -26,9 +26,10 @@ from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, with_note
 
 CAPTION = (
-    "Bytes that one more session of the role adds: live heap when created, at its peak in the handshake and when "
-    "established, from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over "
-    "repeats. C10K: peak RSS of a process with 10,000 sessions of the role; ≈ if it comes from the fit. Smallest first."
+    "Bytes that one more session of the role adds: live heap when created, to the peak of many in the handshake, and "
+    "when established, from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval "
+    "over repeats. C10K: peak RSS of a process with 10,000 sessions of the role; ≈ if it comes from the fit. "
+    "Smallest first."
 )
 ROUNDED_NOTE = "rounded: sessions are not all alike, see the table heap"
 OWNED = "of which {:,.0f} B are buffers that the caller owns, see the table buckets"
@@ -71,7 +72,7 @@ class StackRow(SeriesFigures):
 
     @cached_property
     def peak(self) -> LiveFigure | Missing:
-        """Live heap at its peak."""
+        """What one more of many sessions adds to the peak of live heap."""
         return self.heap.peak
 
     @cached_property
@@ -152,7 +153,7 @@ ROLE = Column("role", "role", left=True, value=lambda row: row.role)
 STACK = Column("stack", "stack", left=True, value=lambda row: row.stack)
 COLUMNS = (
     Column("created", "created", value=lambda row: row.created, form=live_cell),
-    Column("peak", "at the peak", value=lambda row: row.peak, form=live_cell),
+    Column("peak", "peak, one more of many", value=lambda row: row.peak, form=live_cell),
     Column("established", "established", value=lambda row: row.established_heap, form=established_cell),
     Column("rss_established", "RSS, established", value=lambda row: row.rss, form=rss_cell),
     Column("c10k", "C10K, MiB", value=lambda row: row.c10k, form=c10k_cell),
