@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot, rc_context
 
 from tests.support import planted, synthetic
-from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
+from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tests.support.pictured import overlaps
 from tlsmem.cli import cost
 from tlsmem.config.stack_names import newest_releases
@@ -17,7 +17,6 @@ from tlsmem.cost.screen import describe_sum
 from tlsmem.plan import recordings
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema import recording_files
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 
 
@@ -299,32 +298,49 @@ def test_parts_that_add_up_to_more_than_the_live_heap_say_why(live, more):
     assert (note is None) == (more is None) and (more or "") in (note or "")
 
 
-def used(momentary) -> Record:
-    """A sites run of sessions in use, with these bytes at their peaks in `client 1` alone; None: peaks without call
-    stacks."""
-    kind = {"suite": f"{SUITE}+tickets-library", "argv": ["memtest", "data=full"]}
-    run = planted.run("sites", 200, momentary=momentary, **kind)
-    phases = [one.model_copy(update={"phase": "blocked"}) if one.phase == "idle" else one for one in run.phases]
-    return run.model_copy(update={"phases": phases})
-
-
 def test_explain_has_the_peak_of_one_session_alone_by_parts_and_what_one_more_of_many_adds(
     tmp_path, capsys, monkeypatch, snapshot
 ):
-    recording = synthetic.write(tmp_path / "recording", [used(planted.MOMENTARY)])
-    found = find_costs.find_peak(OPENSSL, SUITE, "client", [recording])
-    assert (found.alone.phase, found.alone.alone) == ("client 1", 21_100)
-    assert (found.one_more.one_more.integer_part, found.one_more.one_more.remainder) == (14_100, 0)
-    assert sum(found.parts.values()) == found.alone.alone
+    recording = synthetic.write(tmp_path / "recording", [record_peaks(planted.MOMENTARY)])
+    found = find_costs.find_peaks(OPENSSL, SUITE, "client", [recording])
+    assert (found.alone, found.one_more.size) == (("client 1", 21_100), 14_100)
+    assert sum(found.parts.values()) == found.alone.size
     screen = printed(capsys, monkeypatch, recording, OPENSSL, "--explain", "--role", "client")
     assert screen.partition("A client session: the peak")[2].partition("What is recorded")[0] == snapshot
     assert max(map(len, screen.partition("A client session")[2].splitlines())) <= 80
 
 
 def test_explain_says_that_an_old_recording_has_no_call_stacks_at_peaks(tmp_path, capsys, monkeypatch):
-    recording = synthetic.write(tmp_path / "recording", [used(None)])
+    recording = synthetic.write(tmp_path / "recording", [record_peaks(None)])
     screen = printed(capsys, monkeypatch, recording, OPENSSL, "--explain", "--role", "client")
-    said = "at its peak, by parts: not recorded, since sites runs of schemas before 9 have no call stacks at peaks."
-    assert f"A client session {said}" in " ".join(screen.split())
-    assert "one session alone" not in screen
+    said = (
+        "One session alone: not recorded, since sites runs of schemas before 9 have no call stacks at peaks. To record"
+    )
+    words = " ".join(screen.split())
+    assert said in words and "one session alone not recorded one more of many at once 14,100 B in phase" in words
+    assert "what the peak of one session alone is for" not in screen
     assert screen.count("tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256\n") == 1
+
+
+@pytest.mark.parametrize(("momentary", "alone"), [(planted.MOMENTARY, "21,100"), (None, None)])
+def test_files_have_both_peaks_with_explain(tmp_path, capsys, monkeypatch, momentary, alone):
+    runs = [run.model_copy(update={"window": 100}) for run in recorded(OPENSSL, "+tickets-library")]
+    recording = synthetic.write(tmp_path / "recording", [record_peaks(momentary), *runs])
+    recordings.load_stack.cache_clear()
+    words = ["--explain", "--role", "client", "--format"]
+    [row] = json.loads(printed(capsys, monkeypatch, recording, OPENSSL, *words, "json"))["tables"][0]["rows"]
+    assert row["peak_one_more_of_many_bytes"] == 14_100
+    command = "to record it: tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256"
+    peak = row["peak_one_session_alone_bytes"]
+    assert peak == 21_100 if alone else command in peak["hole"]
+    page = printed(capsys, monkeypatch, recording, OPENSSL, *words, "markdown")
+    heads = "| Peak, one session alone, B | Peak, one more of many, B |" if alone else "| Peak, one more of many, B |"
+    assert heads in page and "14,100 |" in page
+    assert f" {alone} |" in page if alone else "No Peak, one session alone, B: not recorded, since" in page
+    assert alone or command in page
+    head, _ = printed(capsys, monkeypatch, recording, OPENSSL, *words, "csv").splitlines()[:2]
+    assert {"peak_one_session_alone_bytes", "peak_one_more_of_many_bytes"} <= set(head.split(","))
+
+
+def test_files_have_no_peaks_without_explain(recording, capsys, monkeypatch):
+    assert "peak" not in printed(capsys, monkeypatch, recording, OPENSSL, "--format", "csv").splitlines()[0]

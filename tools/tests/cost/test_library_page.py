@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.support import synthetic
-from tests.support.in_use import OPENSSL, RUSTLS, SUITE, recorded
+from tests.support import planted, synthetic
+from tests.support.in_use import OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries
 from tlsmem.cost.library_page import describe_library
@@ -43,13 +43,23 @@ def test_a_page_has_the_releases_in_order_and_the_option_with_its_effect(recordi
 
 def test_what_is_not_recorded_stands_there_with_its_command(recording):
     page = describe_library("openssl", SUITE, [recording])
-    assert (
-        f"Not recorded. To record it: `tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites {SUITE}`." in page
-    )
+    command = f"tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites {SUITE}"
+    assert f"Not recorded, nor are the peaks. To record it: `{command}`." in page
     page = describe_library("rustls", SUITE, [recording])
     command = f"tools/measure.py deployed-config --stacks rustls+aws-lc@0.23.46 --suites {SUITE}"
     assert f"To record it: `{command}`." in page
     assert "## Releases" not in page
+
+
+@pytest.mark.parametrize(("momentary", "alone"), [(planted.MOMENTARY, ["14,756", "client 1"]), (None, ["– ¹", "– ¹"])])
+def test_a_page_has_both_peaks(tmp_path, momentary, alone):
+    recording = synthetic.write(tmp_path / "recording", [record_peaks(momentary)])
+    recordings.load_stack.cache_clear()
+    page = describe_library("openssl", SUITE, [recording])
+    rows = [row for row in read_rows(page, "What the bytes are for") if row[0].startswith("one ")]
+    assert [row[0] for row in rows] == ["one session alone", "one more of many"]
+    assert rows[0][1:] == alone and rows[1][1].replace(",", "").isdigit()
+    assert momentary or "to record it: tools/measure.py in-use-sites --stacks openssl@3.5.5" in page
 
 
 def test_a_library_without_a_recording_is_refused_in_a_sentence(recording):

@@ -1,6 +1,6 @@
 """Recordings of stacks in use: runs with full records, by default and with low memory."""
 
-from tests.support import synthetic
+from tests.support import planted, synthetic
 from tlsmem.schema.records import Record
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
@@ -43,3 +43,12 @@ def added(heap):
         key: sum(getattr(one, key) for one in roles) for key in ("live_bytes", "live_blocks", "cumulative_blocks")
     }
     return heap.total.model_copy(update=summed | {"peak_bytes": max(heap.total.peak_bytes, summed["live_bytes"])})
+
+
+def record_peaks(momentary) -> Record:
+    """A sites run of sessions in use, with these bytes at their peaks in `client 1` alone; None: peaks without call
+    stacks."""
+    kind = {"suite": f"{SUITE}+tickets-library", "argv": ["memtest", "data=full"]}
+    run = planted.run("sites", 200, momentary=momentary, **kind)
+    phases = [one.model_copy(update={"phase": "blocked"}) if one.phase == "idle" else one for one in run.phases]
+    return run.model_copy(update={"phases": phases})

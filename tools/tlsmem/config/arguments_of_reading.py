@@ -158,7 +158,12 @@ READING_ARGUMENTS = (
     Option("stacks", "a library, or a stack of memtest/stacks.toml", nargs="*", commands=each("cost"), metavar="STACK"),
     Option("--suite", "the suite of the sessions", commands={"cost": USUAL_SUITE}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
-    Option("--explain", "show what all live heap in use is for", Flag(), commands=each("cost")),
+    Option(
+        "--explain",
+        "show what all live heap in use is for, and its peaks: of one session alone, and of one more of many",
+        Flag(),
+        commands=each("cost"),
+    ),
     Option(
         "--recorded",
         "list what is recorded instead: each suite of these stacks, or of all, with its states",

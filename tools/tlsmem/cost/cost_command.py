@@ -43,7 +43,8 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     if given.format or given.into:
         found = found or newest_costs(given.suite, among)
         for_pages = given.into or given.format == choices.MARKDOWN
-        table_command.deliver([(cost_table_for_pages if for_pages else cost_table)(found, roles)], given, parser)
+        make = cost_table_for_pages if for_pages else cost_table
+        table_command.deliver([make(found, roles, among if given.explain else ())], given, parser)
         return
     screens = [describe_stack(costs, roles, among, given.explain, given.suite, given.recording) for costs in found]
     show(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)]))

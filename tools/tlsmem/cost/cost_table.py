@@ -2,11 +2,12 @@
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.find_costs import StackCosts, find_other_states
+from tlsmem.cost.find_costs import Peak, StackCosts, find_other_states, find_peaks
 from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
@@ -16,6 +17,11 @@ from tlsmem.stats.missing import Missing
 from tlsmem.tables.table import Cell, Column, Table
 
 USUAL_STATE = "in use, 100 handshakes at a time, a process per role"
+ALONE, ONE_MORE = "peak_one_session_alone_bytes", "peak_one_more_of_many_bytes"
+PEAK_WORDS = (
+    "Peak: the highest live heap, from the handshake on. One session alone: the most that it holds at a time. One more "
+    "of many: what one more session adds to the peak of all."
+)
 CONFIGURATIONS: tuple[Configuration, ...] = ("default", "low memory")
 
 
@@ -46,6 +52,21 @@ def bytes_cell(figure: float) -> Cell:
     return Cell(f"{figure:,.0f}", round(figure, 1))
 
 
+def peak_columns(among: Sequence[Path]) -> tuple[Column, Column]:
+    """Return the columns of both peaks of live heap, from these recordings."""
+
+    def value(row: CostRow, field: str) -> Peak | Missing:
+        if row.costs.state and not row.costs.state.is_in_use:
+            return Missing("not recorded in use")
+        found = find_peaks(row.costs.stack, row.costs.suite, row.role, among, row.configuration)
+        return getattr(found, field)
+
+    def column(key: str, name: str, field: str) -> Column:
+        return Column(key, f"{name}, B", value=lambda row: value(row, field), form=lambda peak: bytes_cell(peak.size))
+
+    return column(ALONE, "Peak, one session alone", "alone"), column(ONE_MORE, "Peak, one more of many", "one_more")
+
+
 def recording_name(row: CostRow) -> str:
     """Return the recording as people name it."""
     return recordings.display_name(row.costs.recording) if row.costs.recording else ""
@@ -67,15 +88,20 @@ COLUMNS = (
 )
 
 
-def cost_table(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
+def cost_table(found: Sequence[StackCosts], roles: Sequence[Role], among: Sequence[Path] = ()) -> Table:
     """Return a row for each stack, role and configuration; none for low memory where the library has no way to it.
 
-    Where states are others than servers run stacks in, the live heap at rest is a column too."""
+    With recordings in `among`, both peaks are columns, from these. Where states are others than servers run stacks in,
+    the live heap at rest is a column too."""
     made = Table("cost", "What one session costs", VOCABULARY, [*COLUMNS])
     made.headed = 4
     rows = [row for costs in found for row in cost_rows(costs, roles)]
     if any(row.costs.state and not row.costs.state.is_as_deployed for row in rows):
         made.columns.insert(made.columns.index(cost_column(LIVE_IN_USE)) + 1, cost_column(LIVE_AT_REST))
+    if among:
+        after = made.columns.index(cost_column(COSTS[-1])) + 1
+        made.columns[after:after] = peak_columns(among)
+        made.caption += f" {PEAK_WORDS}"
     made.add_rows(rows)
     return made
 
@@ -88,9 +114,9 @@ def cost_rows(costs: StackCosts, roles: Sequence[Role]) -> list[CostRow]:
     return [CostRow(one.costs, role, one.configuration) for one in others for role in roles]
 
 
-def cost_table_for_pages(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
+def cost_table_for_pages(found: Sequence[StackCosts], roles: Sequence[Role], among: Sequence[Path] = ()) -> Table:
     """Return the same table for people: what all rows have in common stands in its caption."""
-    made = cost_table(found, roles)
+    made = cost_table(found, roles, among)
     suites, names = ({getattr(one, field) for one in found} for field in ("suite", "recording"))
     common = [suite_title(suite) for suite in suites if len(suites) == 1]
     common += [f"{role} sessions" for role in roles if len(roles) == 1]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.config import choices
+from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import RecordedState, RecordedSuite, find_recorded
@@ -15,7 +16,7 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
-from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack
+from tlsmem.stats.configured_stack import AT_REST, CONFIGURATIONS, IN_USE, Configuration, ConfiguredStack
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
 from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.session_cost import SessionPeak, session_peaks
@@ -159,29 +160,62 @@ def find_parts_at_rest(stack: str, suite: str, role: Role, among: Sequence[Path]
     return sum_parts(stack, role, AT_REST, among, lambda run: run.suite == suite and not has_full_records(run))
 
 
-class PeakParts(NamedTuple):
-    """The largest peak of live heap of one session alone, with its bytes by bucket, and the most that one more of many
-    adds, which may be in another phase."""
+class Peak(NamedTuple):
+    """A peak of the live heap of a session above `contexts`, in bytes, and its phase."""
 
-    alone: SessionPeak
-    one_more: SessionPeak
+    phase: str
+    size: float
+
+
+class Peaks(NamedTuple):
+    """Peaks of a session that was used: of one session alone, with its bytes by bucket, and the most that one more of
+    many adds, which may be in another phase."""
+
+    alone: Peak | Missing
+    one_more: Peak | Missing
     parts: dict[str, float]
 
 
-def find_peak(stack: str, suite: str, role: Role, among: Sequence[Path]) -> PeakParts | Missing:
-    """Return the peak of a session that was used, as find_parts has its end; Missing where no call stacks at peaks are
-    recorded."""
-    variant, why = name_variant(suite, tickets=LIBRARY), "not recorded"
+def find_peaks(
+    stack: str, suite: str, role: Role, among: Sequence[Path], configuration: Configuration = "default"
+) -> Peaks:
+    """Return the peaks of the first run in use that has call stacks at peaks; else of the first with call stacks, whose
+    fullest phase is what one more of many adds."""
+    variant = name_variant(suite, *CONFIGURATIONS[configuration])
+    older: Peaks | None = None
     for path in among:
         for run in recordings.load_stack(path, stack):
             if not (is_measured_sites_run(run) and run.suite == variant and has_full_records(run)):
                 continue
             if peaks := [one for one in session_peaks(run, role) if one.one_more]:
-                alone = max(peaks, key=lambda peak: peak.alone)
-                one_more = max(peaks, key=lambda peak: peak.one_more.amount if peak.one_more else 0)
-                return PeakParts(alone, one_more, sum_buckets(run, f"{PEAK_OF}{alone.phase}", role))
-            why = "not recorded, since sites runs of schemas before 9 have no call stacks at peaks"
-    return Missing(why)
+                return read_peaks(run, role, peaks)
+            older = older or read_fullest_phase(run, role, stack, suite)
+    why = Missing(f"not recorded; {advise_parts(stack, suite).sentence}")
+    return older or Peaks(why, why, {})
+
+
+def read_peaks(run: Record, role: Role, peaks: Sequence[SessionPeak]) -> Peaks:
+    """Return the largest of the peaks of a run that has call stacks at them."""
+    alone = max(peaks, key=lambda peak: peak.alone)
+    more = {peak.phase: peak.one_more.integer_part for peak in peaks if peak.one_more}
+    fullest = max(more, key=more.__getitem__)
+    parts = sum_buckets(run, f"{PEAK_OF}{alone.phase}", role)
+    return Peaks(Peak(alone.phase, alone.alone), Peak(fullest, more[fullest]), parts)
+
+
+def read_fullest_phase(run: Record, role: Role, stack: str, suite: str) -> Peaks | None:
+    """Return what a run of a schema before 9 has; None where it has no session of the role."""
+    sums = BucketSums(sites_reader.profile_from_record(run))
+    if role not in sums.roles() or not (phase := sums.fullest(role)):
+        return None
+    size = sums.live_total(phase, role).bytes / sums.sessions
+    why = "not recorded, since sites runs of schemas before 9 have no call stacks at peaks"
+    return Peaks(Missing(f"{why}; {advise_parts(stack, suite).sentence}"), Peak(phase, size), {})
+
+
+def advise_parts(stack: str, suite: str) -> Advice:
+    """Return how the call stacks of a session in use are recorded."""
+    return advise_recording("in-use-sites", stack, suite, meter="sites")
 
 
 def sum_parts(

@@ -10,11 +10,19 @@ from tlsmem.config.libraries import Library, libraries, stack_title
 from tlsmem.config.recording_command import Advice
 from tlsmem.config.releases import group_by_library
 from tlsmem.config.stack_names import newest_releases
-from tlsmem.cost.cost_table import CostRow, cost_column, cost_table
-from tlsmem.cost.find_costs import StackCosts, find_chosen_costs, find_costs, find_parts, find_parts_at_rest
+from tlsmem.cost.cost_table import PEAK_WORDS, CostRow, cost_column, cost_table
+from tlsmem.cost.find_costs import (
+    Peaks,
+    StackCosts,
+    advise_parts,
+    find_chosen_costs,
+    find_costs,
+    find_parts,
+    find_parts_at_rest,
+    find_peaks,
+)
 from tlsmem.cost.screen import (
     LARGEST_PARTS,
-    advise_parts,
     describe_rss_runs,
     describe_sum,
     find_other_builds,
@@ -27,7 +35,7 @@ from tlsmem.schema.roles import ROLES, Role
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_IN_USE, Cost
 from tlsmem.tables import render
 from tlsmem.tables.settings import dates
-from tlsmem.tables.table import Column, Table, integer_cell, percent
+from tlsmem.tables.table import Column, Table, integer_cell, percent, text_cell
 
 SERVER: Role = "server"
 
@@ -97,7 +105,7 @@ def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) ->
     parts = next(recorded_parts(releases, suite, among), None)
     yield "## What the bytes are for"
     if not parts:
-        yield f"Not recorded. {advice_sentence(advise_parts(releases[-1], suite))}"
+        yield f"Not recorded, nor are the peaks. {advice_sentence(advise_parts(releases[-1], suite))}"
         return
     total = sum(parts.sizes.values())
     made = Table("parts", f"What a server session of {stack_title(parts.stack)} holds {parts.state}, live heap", "", [])
@@ -112,6 +120,19 @@ def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) ->
     if parts.state == "in use" and (note := describe_sum(parts.sizes, live)):
         yield note
     yield "[Buckets](../../explanation/buckets.md) says what each part is."
+    yield format_table(peak_table(parts.stack, find_peaks(parts.stack, suite, SERVER, among)))
+
+
+def peak_table(stack: str, peaks: Peaks) -> Table:
+    """Return both peaks of a server session's live heap, a row for each."""
+    made = Table("peaks", f"The peak of a server session's live heap, {stack_title(stack)}", PEAK_WORDS, [])
+    made.columns = [
+        Column("peak", "peak", left=True, value=lambda row: row[0]),
+        Column("bytes", "B", value=lambda row: row[1], form=lambda peak: integer_cell(round(peak.size))),
+        Column("phase", "in phase", left=True, value=lambda row: row[1], form=lambda peak: text_cell(peak.phase)),
+    ]
+    made.add_rows((("one session alone", peaks.alone), ("one more of many", peaks.one_more)))
+    return made
 
 
 def recorded_parts(releases: Sequence[str], suite: str, among: Sequence[Path]) -> Iterator[Parts]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.config.libraries import libraries, library_key, stack_title
-from tlsmem.config.recording_command import Advice, advise_recording
+from tlsmem.config.recording_command import Advice
 from tlsmem.config.releases import group_by_library, library_with_variant
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
@@ -17,11 +17,12 @@ from tlsmem.cost.find_costs import (
     EVERY_COST,
     SUITE,
     StackCosts,
+    advise_parts,
     find_costs,
     find_costs_or_like,
     find_other_states,
     find_parts,
-    find_peak,
+    find_peaks,
 )
 from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import describe_configuration
@@ -208,18 +209,20 @@ def part_lines(parts: dict[str, float], number: int) -> Text:
 
 
 def peak_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> Text:
-    """Return the peak of one session alone, by parts, and what one more of many adds; or how it is recorded."""
-    found = find_peak(costs.stack, costs.suite, role, among)
-    if isinstance(found, Missing):
-        text = f"A {role} session at its peak, by parts: {found.reason}. "
-        return Text(f"\n{textwrap.fill(text, 78)}\n").append_text(advice_lines(advise_parts(costs.stack, costs.suite)))
-    lines, one_more = Text(f"\nA {role} session: the peak of its live heap\n\n"), found.one_more.one_more
-    assert one_more
-    for name, size, peak in (
-        ("one session alone", found.alone.alone, found.alone),
-        ("one more of many at once", one_more.integer_part, found.one_more),
-    ):
-        lines.append(f"  {name:<34}{size:>11,} B   in phase {READABLE_NAMES.get(peak.phase, peak.phase)}\n")
+    """Return the peak of one session alone and what one more of many adds, and the parts of the first; or how it is
+    recorded."""
+    found = find_peaks(costs.stack, costs.suite, role, among)
+    lines = Text(f"\nA {role} session: the peak of its live heap\n\n")
+    for name, peak in (("one session alone", found.alone), ("one more of many at once", found.one_more)):
+        if isinstance(peak, Missing):
+            lines.append(f"  {name:<34}{NOT_RECORDED:>13}\n")
+        else:
+            phase = READABLE_NAMES.get(peak.phase, peak.phase)
+            lines.append(f"  {name:<34}{peak.size:>11,.0f} B   in phase {phase}\n")
+    if isinstance(found.alone, Missing):
+        why = f"One session alone: {found.alone.reason.partition('; ')[0]}. "
+        lines.append(f"\n{textwrap.fill(why, 78)}\n")
+        return lines.append_text(advice_lines(advise_parts(costs.stack, costs.suite)))
     lines.append(f"\nA {role} session: what the peak of one session alone is for\n\n")
     return lines.append_text(part_lines(found.parts, len(found.parts)))
 
@@ -323,8 +326,3 @@ def missing_sentence(costs: StackCosts, role: Role) -> str | None:
         return f"Missing: {'; '.join(sorted(reasons))}"
     advice = costs.recorded.advice
     return f"To record what is missing:\n  {advice.command}" if advice.command else f"Missing: {advice.sentence}"
-
-
-def advise_parts(stack: str, suite: str) -> Advice:
-    """Return how the call stacks of a session in use are recorded."""
-    return advise_recording("in-use-sites", stack, suite, meter="sites")
