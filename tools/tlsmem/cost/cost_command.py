@@ -31,7 +31,7 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     if given.page:
         deliver_page(given, parser, among)
         return
-    stacks = recordings.resolve_stacks(given.stacks, among)
+    stacks = recordings.resolve_stacks(given.stacks, among, given.suite)
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     if given.recorded:
         table_command.deliver([recorded_table(stacks, given.suite, among)], given, parser)

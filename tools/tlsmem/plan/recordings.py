@@ -11,6 +11,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config import stack_names
 from tlsmem.config.choices import PLAN_SUITE
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.config.toml_tables import read_tables
@@ -34,10 +35,14 @@ def find_recordings(named: Sequence[Path] | None) -> list[Path]:
     """Recordings, the newest first; those that were named in their order. Raises ValueError when there is none."""
     if named:
         return [find_named(one) for one in named]
-    found = sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
-    if not found:
+    if not (found := committed_recordings()):
         raise ValueError("data: no committed recording; name yours in data/local with --recording")
     return found
+
+
+def committed_recordings() -> list[Path]:
+    """Return the recordings in data/, the newest first."""
+    return sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
 
 
 def find_live_recordings() -> list[Path]:
@@ -88,22 +93,25 @@ def describe_unknown(stack: str, among: Sequence[Path]) -> str:
     return f"no runs of {stack} in {where}{suggest_nearest(stack, there)}"
 
 
-def resolve_stacks(names: Iterable[str], among: Sequence[Path]) -> list[str]:
+def resolve_stacks(names: Iterable[str], among: Sequence[Path], suite: str | None) -> list[str]:
     """Return the stacks of these names, each once; stderr has which release an abbreviated version stands for."""
-    found = {name: resolve_stack(name, among) for name in names}
+    found = {name: resolve_stack(name, among, suite) for name in names}
     for name, stack in found.items():
         if version(name) and version(name) != version(stack):
             print(f"{name}: using {stack}, its newest recorded release", file=sys.stderr)
     return list(dict.fromkeys(found.values()))
 
 
-def resolve_stack(name: str, among: Sequence[Path]) -> str:
+def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) -> str:
     """Return the recorded stack of this name, which may be a library or a release series, as `match_stack` takes them.
 
-    Raises ValueError with a sentence when nothing is recorded of the name."""
+    Raises ValueError with a sentence when nothing is recorded of the name: how it is recorded in the suite, or the
+    nearest names."""
     there = list(dict.fromkeys(stack for path in among for stack in stacks(path)))
     if found := stack_names.match_stack(name, there):
         return found
+    if defined := stack_names.match_stack(name, read_tables("stacks")):
+        raise ValueError(describe_unrecorded(defined, among, suite))
     releases, newest = group_by_library(there), stack_names.newest_releases(there)
     known = list(dict.fromkeys([*newest, *releases, *there]))
     name = stack_names.fold_name(name, known)
@@ -112,8 +120,16 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
     is_release = (library in releases or library in newest) and version(name)
     near = suggest_nearest(name, known if is_release else near_libraries or known)
     near = near or f"; there are: {', '.join(newest)}"
-    kind = "no recording has the stack" if is_release or name in read_tables("stacks") else "unknown library or stack:"
+    kind = "no recording has the stack" if is_release else "unknown library or stack:"
     raise ValueError(f"{kind} {name or repr(name)}{near}")
+
+
+def describe_unrecorded(stack: str, among: Sequence[Path], suite: str | None) -> str:
+    """A sentence: that other recordings have a stack that these do not have, or how it is recorded in the suite."""
+    if any(stack in stacks(path) for path in committed_recordings()):
+        where = ", ".join(map(display_name, among))
+        return f"no runs of {stack} in {where}; others in data/ have some: leave --recording out"
+    return f"no recording has the stack {stack}; {advise_recording(AS_DEPLOYED, stack, suite).sentence}"
 
 
 def find_suites(stack: str, among: Sequence[Path]) -> list[str]:

@@ -26,7 +26,7 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     """Return the requested stacks, else the usual ones that the server runs on."""
     if given.stack:
         among = recordings.find_recordings(given.recording)
-        return recordings.resolve_stacks(given.stack, among)
+        return recordings.resolve_stacks(given.stack, among, given.suite)
     usual = find_model.choose_stacks(None)
     if given.server is None:
         return usual
