@@ -46,6 +46,16 @@ def test_what_is_not_known_of_a_stage_is_said_in_its_picture(tmp_path):
     assert texts[1].startswith("not known: no heap runs at two N") and texts[2] == "120,000"
 
 
+def test_no_section_is_made_after_the_last_that_is_needed(tmp_path):
+    waterfall = waterfall_section.section(read(tmp_path, [*rss_runs(), *heap_runs()]))
+
+    def sections():
+        yield waterfall
+        raise AssertionError("another section is made")
+
+    assert [table.name for table in files.tables(sections(), ["waterfall"])] == ["waterfall"]
+
+
 def test_pictures_of_scripts_are_files_under_their_sections_names(tmp_path):
     """Of each recording its own."""
     books = read(tmp_path / "books", *[[*rss_runs(), *heap_runs()]] * 2)

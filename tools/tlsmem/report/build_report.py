@@ -4,7 +4,8 @@ import argparse
 import shlex
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from tlsmem.base import stdout
@@ -69,8 +70,13 @@ FOLDERS = (DIRECTORY, FILES)  # formats that write into a directory
 def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> list[Section]:
     """Return the sections in the order of the page. Costs are looked up in `among`, by default in what was read."""
     with without_collection():  # what is read meanwhile is many small objects, and few of them are garbage
-        made = [answer_section.section(read, among), *(maker.section(read) for maker in MAKERS)]
-    return [section for section in made if section]
+        return list(make_sections(read, among))
+
+
+def make_sections(read: Sequence[Recording], among: Sequence[Path] | None) -> Iterator[Section]:
+    """Yield them one by one: who wants few tables need not wait for all."""
+    makers = [partial(answer_section.section, read, among), *(partial(maker.section, read) for maker in MAKERS)]
+    yield from (section for make in makers if (section := make()))
 
 
 def run(given: argparse.Namespace) -> None:
@@ -81,6 +87,11 @@ def run(given: argparse.Namespace) -> None:
     loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
     among = None if named else find_committed()
+    if given.format in FILE_FORMATS:
+        with without_collection():
+            found = files.tables(make_sections(read, among), given.table)
+        profile_output.write_text(render.format_tables(found, given.format), str(output))
+        return
     made = sections(read, among)
     committed = map(recordings.path_from_root, find_committed() or ())  # predictions are of these, whatever is named
     source = recordings.digest(dict.fromkeys([*loaded, *committed]))
@@ -95,14 +106,12 @@ def run(given: argparse.Namespace) -> None:
                 return
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
             print(*files.write(made, output), sep="\n")
-    elif given.format == HTML:
+    else:
         output.parent.mkdir(parents=True, exist_ok=True)
         profile_output.write_text(
             page.page(TITLE, SENTENCE, made, source, find_directory(output, loaded if named else ())), str(output)
         )
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
-    else:
-        profile_output.write_text(render.format_tables(files.tables(made, given.table), given.format), str(output))
 
 
 def find_directory(output: Path, named: Iterable[str]) -> page.Directory:

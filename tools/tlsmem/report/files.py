@@ -1,6 +1,6 @@
 """Tables and pictures of a report as files: Markdown and CSV of each table, PNG and SVG of each picture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -51,9 +51,14 @@ def write_pictures(sections: Sequence[Section], directory: Path, names: Sequence
         yield from write_picture(there[name], directory)
 
 
-def tables(sections: Sequence[Section], names: Sequence[str] | None) -> list[Table]:
-    """Of these names, or all. Raises ValueError with a sentence for a name that there is not."""
-    there = {shown.table.name: shown.table for section in sections for shown in section.tables}
+def tables(sections: Iterable[Section], names: Sequence[str] | None) -> list[Table]:
+    """Of these names, or all; no section is made after the last that is needed. Raises ValueError with a sentence for a
+    name that there is not."""
+    there: dict[str, Table] = {}
+    for section in sections:
+        there |= {shown.table.name: shown.table for shown in section.tables}
+        if names and there.keys() >= set(names):
+            break
     for name in names or ():
         if name not in there:
             raise ValueError(f"no table {name} in this report; there are: {', '.join(there)}")
