@@ -88,7 +88,7 @@ def recording_table(recordings: Sequence[Recording]) -> Table:
         "recordings",
         "Recordings",
         "Number of runs by result. Campaigns: those of memtest/campaigns.toml of which the recording has more than "
-        "half the runs; `tools/measure.py NAME` repeats one.",
+        "half the runs; `tools/measure.py CAMPAIGN` repeats one.",
         headings | {state: state for state in STATES},
         ("stacks", "suites", *STATES),
     )

@@ -138,7 +138,7 @@ function details(host, entry, state, other, close) {
   const drawn = !unflamed && found.some((one) => one.bytes);
   if (unflamed) host.append(html("p", {}, unflamed));
   else if (drawn) host.append(flameTools(phase, other, count, redraw, state.role, single), line, figureHost);
-  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. tools/report.py --format files writes a page with all of them; the command below shows these."));
+  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. To write a page with all of them: tools/report.py --format files; the command below shows these."));
   const width = `The width of a function is what it and all that it called hold at ${single ? "this peak" : "the end of the phase"}, in one session whose every call stack was kept.`;
   host.append(html("p", { class: "phases-reading" }, `${width} ${peaksSaid(entry, state.role)}`));
   host.append(bucketTable(entry, state.role, state.at, found, single));
