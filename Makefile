@@ -193,8 +193,10 @@ check-gate: names packages-mem setup core stacks-mem ## budgets let through what
 	@.venv/bin/python tools/dev/check_gate.py
 
 .PHONY: check-answers
-check-answers: names setup ## tools/cost.py and a report answer for every stack and suite with figures of that suite: two minutes
-	@.venv/bin/python tools/dev/check_answers.py
+check-answers: names setup ## tools/cost.py and a report answer for every stack and suite with figures of that suite, and each command of the report runs: three minutes
+	@.venv/bin/python tools/report.py --out build/report.html
+	@.venv/bin/python tools/dev/check_answers.py build/report.html
+	@.venv/bin/python tools/dev/check_commands.py build/report.html
 
 .PHONY: check-patches
 check-patches: names packages-compare setup core ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour

@@ -56,6 +56,13 @@ class Printed(NamedTuple):
     text: str
     in_prose: bool = False  # where it may be shortened to what the sentence is about
 
+    def words(self) -> list[str]:
+        """Return its words, with something that is here for each that stands for something of the reader's."""
+        text = self.text
+        for placeholder, example in EXAMPLES.items():
+            text = re.sub(placeholder, example, text)
+        return [word for word in shlex.split(text) if "..." not in word and "…" not in word]
+
 
 class Stopped(BaseException):
     """A command has checked its arguments."""
@@ -100,10 +107,7 @@ def quote(word: str) -> str:
 
 def find_refusal(printed: Printed) -> str | None:
     """Return why the command does not run as it is printed, in a sentence; None where nothing is wrong."""
-    text = printed.text
-    for placeholder, example in EXAMPLES.items():
-        text = re.sub(placeholder, example, text)
-    words = [word for word in shlex.split(text) if "..." not in word and "…" not in word]
+    words = printed.words()
     refusal = check_make(words[1:]) if words[0] == "make" else check_script(words)
     return None if refusal and printed.in_prose and MENTION.search(refusal) else refusal
 
@@ -126,12 +130,12 @@ def check_arguments(words: Sequence[str]) -> str | None:
     with contextlib.ExitStack() as around:
         for patch in stops(words[0], found):
             around.enter_context(patch)
-        refusal = run_script(words)
+        refusal, _ = run_script(words)
     return refusal or next(unknown_names(found[-1]) if found else iter(()), None)
 
 
-def run_script(words: Sequence[str]) -> str | None:
-    """Run the script in this process; return the last line of what it says if its status is not 0."""
+def run_script(words: Sequence[str]) -> tuple[str | None, str]:
+    """Run the script in this process; return the last line of what it says if its status is not 0, and its stdout."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as around:
         around.enter_context(mock.patch.object(sys, "argv", [str(ROOT / words[0]), *words[1:]]))
@@ -143,11 +147,11 @@ def run_script(words: Sequence[str]) -> str | None:
         try:
             runpy.run_path(sys.argv[0], run_name="__main__")
         except Stopped:
-            return None
+            pass
         except SystemExit as ended:
             said = ended.code if isinstance(ended.code, str) else err.getvalue() or f"exit status {ended.code}"
-            return said.strip().rpartition("\n")[2] if ended.code else None
-    return None
+            return said.strip().rpartition("\n")[2] if ended.code else None, out.getvalue()
+    return None, out.getvalue()
 
 
 def stops(script: str, parsed: list[argparse.Namespace]) -> Iterator[contextlib.AbstractContextManager]:
