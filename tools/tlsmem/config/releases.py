@@ -39,6 +39,11 @@ def group_by_library(stacks: Iterable[str], least: int = 1) -> dict[str, list[st
     }
 
 
+def newest_of_each_build(stacks: Iterable[str]) -> set[str]:
+    """Return the newest release of each build of a library; no pre-release, and no library of the system."""
+    return {several[-1] for several in group_by_library(stack for stack in stacks if "-dev" not in stack).values()}
+
+
 def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | None = None) -> list[str]:
     """A library's stacks, in order of release. Raises ValueError with a sentence where there are none, or fewer than
     two."""

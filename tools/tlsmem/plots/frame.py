@@ -2,6 +2,7 @@
 
 All texts begin at the left edge and are in parts of the picture's font size: pages and slides have the same frame."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import matplotlib
@@ -27,10 +28,10 @@ def points(times: float) -> float:
 
 
 def wrap_text(made: Figure, text: Text) -> int:
-    """Break the text where it would leave the picture; return how many lines it has."""
+    """Break the text where it would leave the picture, but not before a version; return how many lines it has."""
     room = FILLED * made.bbox.width * (1 - 2 * text.get_position()[0])
     lines: list[str] = []
-    for word in text.get_text().split():
+    for word in re.split(r"[ \n]+(?!\d+\.\d)", text.get_text().strip()):
         text.set_text(f"{lines[-1]} {word}" if lines else word)
         if lines and text.get_window_extent().width <= room:
             lines[-1] = text.get_text()

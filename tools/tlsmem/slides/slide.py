@@ -1,5 +1,6 @@
 """How a slide looks: 16:9, in letters that the last row reads."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -7,9 +8,17 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tlsmem.plan import recordings
+from tlsmem.plots.left_out import NOT_RECORDED, describe_left_out
 from tlsmem.plots.picture import STYLE, save
 
-STYLE = STYLE | {"figure.dpi": 150, "font.size": 16, "xtick.labelsize": 14, "lines.linewidth": 3}
+STYLE = STYLE | {
+    "figure.dpi": 150,
+    "font.size": 16,
+    "xtick.labelsize": 14,
+    "lines.linewidth": 3,
+    "hatch.linewidth": 1.3,
+}
 INCHES, PIXELS = (12.8, 7.2), 1920
 SUITE = "tls13-rsa-aes256"
 
@@ -19,6 +28,16 @@ def create_slide(*widths: float) -> tuple[Figure, list[Axes]]:
     shape: dict = {"layout": "constrained", "squeeze": False, "width_ratios": widths or (1,)}
     made, grid = pyplot.subplots(1, len(widths) or 1, figsize=INCHES, **shape)
     return made, list(grid.flat)
+
+
+def describe_absent(
+    among: Sequence[Path],
+    drawn: Iterable[str],
+    reasons: Mapping[str, str] | None = None,
+    otherwise: str = NOT_RECORDED,
+) -> str:
+    """Return which libraries any of the recordings has and the slide does not, and why: see `describe_left_out`."""
+    return describe_left_out((stack for path in among for stack in recordings.stacks(path)), drawn, reasons, otherwise)
 
 
 def save_slide(made: Figure, output: Path) -> list[Path]:
