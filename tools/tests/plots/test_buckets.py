@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from matplotlib import pyplot, rc_context
 
 from tests.support import forked_command
+from tests.support.colour_vision import LEAST, difference, find_alike
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import stack_title
@@ -66,8 +67,9 @@ def test_servers_are_drawn_unless_others_are_asked_for(shown, made):
     assert "server session" in title_of(made) and "client session" in title_of(client)
 
 
-def test_no_text_lies_over_another_and_all_are_legible(made):
+def test_no_text_lies_over_another_and_everybody_reads_all(made):
     made.canvas.draw()
+    assert find_alike(made) == []
     assert overlaps(made) == []
     assert smallest_text(made) >= LEGIBLE
 
@@ -78,19 +80,9 @@ def test_every_bucket_has_a_look_of_its_own():
     assert len({(look.colour, look.hatch) for look in looks.values()}) == len(looks)
 
 
-def test_neighbours_differ_in_grey():
-    def luminance(colour: str) -> float:
-        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-        return 0.299 * red + 0.587 * green + 0.114 * blue
-
-    kept = [
-        look
-        for look in bucket_panel.BUCKET_STYLES
-        if look.bucket not in ("context", "transport", "session and tickets")
-    ]
-    for below, above in pairwise(kept):
-        apart = abs(luminance(below.colour) - luminance(above.colour))
-        assert apart > 0.1 or bool(below.hatch) != bool(above.hatch), (below.short, above.short)
+def test_any_two_are_told_apart_by_everybody():
+    for one, other in combinations(bucket_panel.BUCKET_STYLES, 2):
+        assert one.hatch != other.hatch or difference(one.colour, other.colour) > LEAST, (one.short, other.short)
 
 
 def plot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ def shown(made: Figure) -> list[Text]:
     unseen = set()
     for axes in made.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            low, high = axis.get_view_interval()
+            low, high = sorted(axis.get_view_interval())  # rows are counted from above
             outside = (tick for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high)
             unseen |= {label for tick in outside for label in (tick.label1, tick.label2)}
     return [text for text in texts if text not in unseen]

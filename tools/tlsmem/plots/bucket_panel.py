@@ -20,7 +20,7 @@ def text_on(colour: str) -> str:
 
 
 class BucketStyle(NamedTuple):
-    """Of a bucket. Colours are Okabe and Ito's; in grey, adjacent ones differ in luminance, and some are hatched."""
+    """Of a bucket. Colours are Okabe and Ito's, and one is Tol's; hatches tell those apart that are alike in grey."""
 
     bucket: str
     short: str
@@ -31,11 +31,11 @@ class BucketStyle(NamedTuple):
 BUCKET_STYLES = (  # from below: what stays longest first
     BucketStyle("connection structure", "connection", "#0072B2"),
     BucketStyle("peer certificates", "certs", "#F0E442"),
-    BucketStyle("keys and cipher contexts", "keys", "#D55E00"),
-    BucketStyle("session and tickets", "session", "#DDDDDD"),
-    BucketStyle("context", "context", "#777777"),
-    BucketStyle("transport", "transport", "#BBBBBB"),
-    BucketStyle("caller's buffers", "caller's", "#CC79A7"),
+    BucketStyle("keys and cipher contexts", "keys", "#D55E00", "---"),
+    BucketStyle("session and tickets", "session", "#882255"),
+    BucketStyle("context", "context", "#777777", "++"),
+    BucketStyle("transport", "transport", "#BBBBBB", ".."),
+    BucketStyle("caller's buffers", "caller's", "#CC79A7", ".."),
     BucketStyle("record buffers, read", "read", "#56B4E9", "//"),
     BucketStyle("record buffers, write", "write", "#009E73", "\\\\"),
     BucketStyle("handshake messages and transcript", "handshake", "#E69F00"),
@@ -77,11 +77,11 @@ def fill(style: BucketStyle) -> dict:
 
 
 def draw_parts(axes: Axes, row: float, parts: Sequence[tuple[BucketStyle, float]], widest: float) -> None:
-    """Draw a bar from parts in bytes, with a figure in each that has room for it."""
-    start = 0.0
+    """Draw a bar from parts in bytes, with a figure in each of several that has room for it."""
+    start, total = 0.0, sum(size for _, size in parts)
     for style, size in parts:
         axes.barh(row, size, left=start, height=THICK, zorder=2, **fill(style))
-        if size > ROOM * widest:
+        if ROOM * widest < size < total:
             halo = [Halo(style.colour)] if style.hatch else []
             words: dict = {"ha": "center", "va": "center", "fontsize": points(0.85), "color": text_on(style.colour)}
             axes.text(start + size / 2, row, f"{size:,.0f} B", zorder=3, path_effects=halo, **words)
