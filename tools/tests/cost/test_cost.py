@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot, rc_context
 
 from tests.support import planted, synthetic
+from tests.support.colour_vision import find_alike
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tests.support.pictured import overlaps
 from tlsmem.cli import cost
@@ -149,7 +150,7 @@ def test_a_picture_of_two_builds_of_a_library_names_the_build_in_its_title():
     among = recordings.find_recordings(None)
     groups = cost_picture.find_groups(["wolfssl@5.9.4", "wolfssl+server@5.9.4"], SUITE, "server", among)
     title = cost_picture.describe_range(groups, "server")
-    assert "in wolfSSL (default build)" in title and title.count("in wolfSSL") == 2
+    assert title.endswith("in wolfSSL 5.9.4 (server)") and "in wolfSSL 5.9.4 (default build)," in title
 
 
 def test_a_variant_of_a_suite_is_refused_with_the_suite_itself(recording, capsys, monkeypatch):
@@ -253,15 +254,26 @@ def test_a_picture_has_the_three_costs_of_each_library_the_least_rss_first(recor
     groups = cost_picture.find_groups((), SUITE, "server", [recording])
     assert [group.costs.stack for group in groups] == [RUSTLS, OPENSSL]
     with rc_context(STYLE | {"font.size": 10}):
-        made = cost_picture.figure(groups, SUITE, "server")
+        made = cost_picture.figure(
+            groups, SUITE, "server", cost_picture.describe_records_of_groups(groups, [recording])
+        )
         made.draw_without_rendering()
-        assert overlaps(made) == []
+        assert overlaps(made) == [] == find_alike(made)
     rustls, openssl = ([bar.get_width() for bar in made.axes[0].patches[at : at + 3]] for at in (0, 3))
     assert rustls[0] == 6_400 and openssl[0] == 53_000
     assert rustls == [*groups[0].sizes.values()] and openssl == [*groups[1].sizes.values()]
-    title = f"A server session in use takes {rustls[2]:,.0f} B of RSS in rustls, {openssl[2]:,.0f} B in OpenSSL"
-    assert made.texts[0].get_text().replace("\n", " ") == title
+    title = f"A server session in use takes {rustls[2]:,.0f} B of RSS in rustls 0.23.46 (aws-lc), "
+    assert made.texts[0].get_text().replace("\n", " ") == f"{title}{openssl[2]:,.0f} B in OpenSSL 3.5.5"
     pyplot.close(made)
+
+
+def test_a_picture_names_the_libraries_that_it_is_without(tmp_path):
+    runs = [run.model_copy(update={"window": 100}) for run in recorded(RUSTLS, "+tickets-library")]
+    path = synthetic.write(tmp_path / "recording", [*runs, *synthetic.campaign([BORING], [SUITE], roles="split")])
+    recordings.load_stack.cache_clear()
+    groups = cost_picture.find_groups((), None, "server", [path])
+    assert cost_picture.describe_records_of_groups(groups, [path]).startswith("Not drawn: BoringSSL (not recorded). ")
+    assert not cost_picture.describe_records_of_groups(groups, []).startswith("Not drawn")
 
 
 def test_a_library_without_the_suite_is_shown_in_the_one_it_has(tmp_path):

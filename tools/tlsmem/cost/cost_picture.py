@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import library_name, short_titles, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_any
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
@@ -19,6 +19,7 @@ from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING
 from tlsmem.plan import recordings
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.left_out import describe_left_out
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
@@ -33,11 +34,6 @@ class Group(NamedTuple):
 
     costs: StackCosts
     sizes: dict[Cost, float]  # what is recorded
-
-    @property
-    def library(self) -> str:
-        """The library's name without a release, with its build where that is not the usual one."""
-        return library_name(self.costs.stack)
 
     def title(self, suite: str) -> str:
         """The stack as people write it, and in what its suite differs from that of the picture."""
@@ -73,12 +69,17 @@ def describe_missing(costs: StackCosts) -> str:
 
 def describe_range(groups: Sequence[Group], role: Role) -> str:
     """Return the finding: the cheapest and the dearest session."""
-    sizes = [f"{group.sizes[RSS_IN_USE]:,.0f} B" for group in groups]
-    ends = [groups[at].costs.stack for at in (0, -1)]
-    names = short_titles(dict.fromkeys(ends))
-    least, most = (names[stack] for stack in ends)
-    title = f"A {role} session in use takes {sizes[0]} of RSS in {least}"
-    return f"{title}, {sizes[-1]} in {most}" if len(groups) > 1 else title
+    least, *_, most = (f"{group.sizes[RSS_IN_USE]:,.0f} B" for group in (*groups[:1], *groups))
+    names = [stack_title(groups[at].costs.stack) for at in (0, -1)]
+    title = f"A {role} session in use takes {least} of RSS in {names[0]}"
+    return f"{title}, {most} in {names[1]}" if len(groups) > 1 else title
+
+
+def describe_records_of_groups(groups: Sequence[Group], among: Sequence[Path]) -> str:
+    """Return the libraries that these recordings have and no group is of, the machines, and the days."""
+    there = (stack for path in among for stack in recordings.stacks(path))
+    left_out = describe_left_out(there, (group.costs.stack for group in groups))
+    return left_out + describe_records(run for group in groups for run in group.costs.records)
 
 
 def draw_bars(axes: Axes, groups: Sequence[Group]) -> None:
@@ -99,16 +100,15 @@ def draw_bars(axes: Axes, groups: Sequence[Group]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def figure(groups: Sequence[Group], suite: str, role: Role) -> Figure:
+def figure(groups: Sequence[Group], suite: str, role: Role, caption: str) -> Figure:
     """Draw the three costs of each group."""
-    size = (PAGE_INCHES, 1.35 + GROUP_INCHES * len(groups))
+    size = (PAGE_INCHES, 1.7 + GROUP_INCHES * len(groups))
     made, axes = pyplot.subplots(figsize=size, layout="constrained")
     draw_bars(axes, groups)
     axes.set_yticks(range(len(groups)), [group.title(suite) for group in groups])
     handles = [Patch(facecolor=cost.colour, label=f"{cost.name} ({FOLLOWING[cost.key]})") for cost in COSTS]
-    runs = [run for group in groups for run in group.costs.records]
     subtitle = f"{suite_title(suite)}; the library's defaults. In use: after 16 KiB each way."
-    add_frame(made, describe_range(groups, role), subtitle, describe_records(runs), handles)
+    add_frame(made, describe_range(groups, role), subtitle, caption, handles)
     return made
 
 
@@ -117,4 +117,6 @@ def save_picture(
 ) -> list[Path]:
     """Draw the picture and return the files written. Raises ValueError or OSError with a sentence."""
     with matplotlib.rc_context(STYLE):
-        return save(figure(find_groups(stacks, named, role, among), named or SUITE, role), output)
+        groups = find_groups(stacks, named, role, among)
+        caption = describe_records_of_groups(groups, () if stacks else among)
+        return save(figure(groups, named or SUITE, role, caption), output)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.cost_picture import find_groups
-from tlsmem.plots.frame import add_frame, describe_records, points
+from tlsmem.cost.cost_picture import describe_records_of_groups, find_groups
+from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import SUITE, create_slide
@@ -19,7 +20,7 @@ COLUMN = 1.38  # of the longest bar: where the figures of many sessions end
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw RSS in use as bars, in the colours of the libraries."""
-    groups = find_groups((), SUITE, "server", among)
+    groups = find_groups((), None, "server", among)
     sizes = [group.sizes[RSS_IN_USE] for group in groups]
     made, (axes,) = create_slide()
     for at, (group, size) in enumerate(zip(groups, sizes, strict=True)):
@@ -30,8 +31,11 @@ def draw(among: Sequence[Path]) -> Figure:
     list_rows(axes, [group.title(SUITE).replace("\n", ", ") for group in groups])
     axes.set_ylim(len(groups) - 0.4, -1.1)
     axes.set_xlim(0, COLUMN * sizes[-1])
-    ends = [f"{MANY * group.sizes[RSS_IN_USE] / GIB:.1f} GiB ({group.library})" for group in (groups[0], groups[-1])]
-    title = f"{MANY:,} TLS sessions take {' to '.join(ends)}"
-    subtitle = f"RSS of server sessions in use. {suite_title(SUITE)}; library defaults."
-    add_frame(made, title, subtitle, describe_records(run for group in groups for run in group.costs.records))
+    ends = [
+        f"{MANY * sizes[at] / GIB:.1f} GiB in {stack_title(groups[at].costs.stack)}"
+        for at in dict.fromkeys((0, len(groups) - 1))
+    ]
+    title = f"{MANY:,} TLS sessions take {', '.join(ends)}"
+    subtitle = f"RSS of server sessions in use. {suite_title(SUITE)} unless named; library defaults."
+    add_frame(made, title, subtitle, describe_records_of_groups(groups, among))
     return made

@@ -6,14 +6,16 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.cost_picture import Group, find_groups
-from tlsmem.plots.frame import add_frame, describe_records, points
+from tlsmem.cost.cost_picture import Group, describe_records_of_groups, find_groups
+from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.rows import list_rows
 from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.costs import LIVE_IN_USE, RSS_IN_USE
 
 CLOSE = 0.05  # RSS above live heap
+MARKERS = {LIVE_IN_USE: "o", RSS_IN_USE: "D"}
 
 
 def share_above(group: Group) -> float:
@@ -23,15 +25,15 @@ def share_above(group: Group) -> float:
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw both costs of each library as dots, and what RSS is above live heap."""
-    groups = find_groups((), SUITE, "server", among)
+    groups = find_groups((), None, "server", among)
     groups.sort(key=share_above)
     made, (axes,) = create_slide()
     longest = max(max(group.sizes.values()) for group in groups)
     for at, group in enumerate(groups):
         live, rss = group.sizes[LIVE_IN_USE], group.sizes[RSS_IN_USE]
         axes.plot([live, rss], [at, at], color="#777777", linewidth=2, zorder=1)
-        for cost in (RSS_IN_USE, LIVE_IN_USE):
-            axes.plot([group.sizes[cost]], [at], "o", color=cost.colour, markersize=13, zorder=2)
+        for cost in reversed(MARKERS):
+            axes.plot([group.sizes[cost]], [at], MARKERS[cost], color=cost.colour, markersize=13, zorder=2)
         share = share_above(group)
         text: dict = {"ha": "right", "va": "center", "weight": "bold" if share > CLOSE else "normal"}
         axes.text(1.22 * longest, at, f"{share:+.0%}", **text)
@@ -44,13 +46,13 @@ def draw(among: Sequence[Path]) -> Figure:
     axes.set_xlim(0, 1.23 * longest)
     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= 1.05 * longest])
     axes.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f} B")
-    near = f"{sum(share_above(group) <= CLOSE for group in groups)} of {len(groups)} libraries"
-    title = f"Live heap is within {CLOSE:.0%} of RSS in {near}; "
-    title += f"{groups[-1].library}: {share_above(groups[-1]):+.0%}"
-    subtitle = f"A server session in use. {suite_title(SUITE)}; library defaults."
+    near, farthest = sum(share_above(group) <= CLOSE for group in groups), groups[-1]
+    title = f"RSS is within {CLOSE:.0%} of live heap in {near} of {len(groups)} libraries, "
+    title += f"{share_above(farthest):.0%} above it in {stack_title(farthest.costs.stack)}"
+    subtitle = f"A server session in use. {suite_title(SUITE)} unless named; library defaults."
     dots = [
-        Line2D([], [], marker="o", markersize=11, linestyle="none", color=cost.colour, label=cost.name)
-        for cost in (LIVE_IN_USE, RSS_IN_USE)
+        Line2D([], [], marker=marker, markersize=11, linestyle="none", color=cost.colour, label=cost.name)
+        for cost, marker in MARKERS.items()
     ]
-    add_frame(made, title, subtitle, describe_records(run for group in groups for run in group.costs.records), dots)
+    add_frame(made, title, subtitle, describe_records_of_groups(groups, among), dots)
     return made

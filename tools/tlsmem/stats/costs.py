@@ -49,7 +49,7 @@ def rss_bytes(phase: str) -> Callable[[ConfiguredStack, Configuration], float | 
 
 
 LIVE_IN_USE = Cost("live_heap_in_use_bytes", "Live heap in use", "#0b5fa5", live_bytes(IN_USE))
-RSS_AT_REST = Cost("rss_at_rest_bytes", "RSS at rest", "#9aa5b1", rss_bytes(AT_REST))
+RSS_AT_REST = Cost("rss_at_rest_bytes", "RSS at rest", "#c3cad3", rss_bytes(AT_REST))
 RSS_IN_USE = Cost("rss_in_use_bytes", "RSS in use", "#e07b00", rss_bytes(IN_USE))
 COSTS = (LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE)
 # Beside the three, where that is what is recorded.
