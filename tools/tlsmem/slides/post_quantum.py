@@ -9,15 +9,16 @@ from matplotlib.figure import Figure
 
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, library_name, stack_title
-from tlsmem.config.releases import group_by_library, version
+from tlsmem.config.releases import group_by_library, newest_of_each_build, version
 from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.plots.timed.ratio_dots import draw_dot
 from tlsmem.schema.records import Record
-from tlsmem.slides.slide import SUITE, create_slide
+from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats import timed_selection
 from tlsmem.stats.configured_stack import AT_REST
 from tlsmem.stats.missing import Missing
@@ -98,8 +99,8 @@ class Rates(NamedTuple):
 def find_rates(among: Sequence[Path]) -> list[Rates]:
     """Return the newest release of each library in the first recording with timed handshakes of both."""
     for recording in among:
-        stacks = [several[-1] for several in group_by_library(recordings.stacks(recording)).values()]
-        found = [rates for stack in stacks if (rates := stack_rates(stack, recording))]
+        stacks = newest_of_each_build(recordings.stacks(recording))
+        found = [rates for stack in sorted(stacks) if (rates := stack_rates(stack, recording))]
         newest = {library_key(rates.stack): rates for rates in found}
         if newest:
             return sorted(newest.values(), key=lambda rates: rates.ratios["client"].value)
@@ -131,7 +132,7 @@ def draw_memory(axes: Axes, found: Sequence[Kept]) -> None:
         axes.barh(at, kept.more, height=0.62, color=library_colour(kept.stack), zorder=2)
         write_beside(axes, kept.more, at, f"+{kept.more:,.0f} B" if kept.more else "0 B", bold=True)
     list_rows(axes, [stack_title(kept.stack) for kept in found])
-    axes.set_xlim(0, 1.4 * most)
+    axes.set_xlim(0, 1.55 * most)
     axes.set_title("kept by a server session", fontsize=points(1), weight="bold", loc="left")
 
 
@@ -147,38 +148,38 @@ def draw_rates(axes: Axes, found: Sequence[Rates]) -> None:
     axes.xaxis.set_visible(True)
     axes.spines["bottom"].set_visible(True)
     axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    axes.set_title("handshakes/s that remain", fontsize=points(1), weight="bold", loc="left")
+    axes.set_title("handshakes/s that remain", fontsize=points(1), weight="bold", loc="right")
     ratios = [ratio for rates, role in rows for ratio in [rates.ratios[role]]]
     lowest = 0.95 * min(ratio.interval.low if ratio.interval else ratio.value for ratio in ratios)
-    axes.set_xlim(lowest, 1.12)
-    axes.set_xticks([tick for tick in axes.get_xticks() if lowest <= tick <= 1.001])
+    axes.set_xlim(lowest, 1 + 0.4 * (1 - lowest))
+    axes.set_xticks([tick / 5 for tick in range(6) if lowest <= tick / 5])
 
 
-def describe_releases(kept: Sequence[Kept], rates: Sequence[Rates]) -> str:
-    """Return the caption: the days, and each library whose memory and rates are of different releases."""
-    timed = {library_key(one.stack): one.stack for one in rates}
-    others = [(one.stack, timed.get(library_key(one.stack), one.stack)) for one in kept]
-    parts = [
-        f"memory of {stack_title(ours)}, rates of {stack_title(theirs)}" for ours, theirs in others if ours != theirs
-    ]
+def describe_origins(kept: Sequence[Kept], rates: Sequence[Rates], among: Sequence[Path]) -> str:
+    """Return the caption: which libraries have no bar or no dots and why, and the days."""
+    refusals = find_refusals(run for path in among for run in recordings.load_runs(path) if run.suite == POST_QUANTUM)
+    absent = describe_absent(among, (one.stack for one in kept), refusals)
+    timed = f"Timed: {', '.join(library_name(one.stack) for one in rates)} only. "
     runs = [run for records in (*(one.records for one in kept), *(one.records for one in rates)) for run in records]
-    releases = f"Two releases: {'; '.join(parts)}. " if parts else ""
-    return f"{releases}{runs[0].machine.cpu}, {runs[0].machine.cpus} CPUs. Recorded {dates(runs)}."
+    return f"{absent}{timed}{runs[0].machine.cpu}, {runs[0].machine.cpus} CPUs. Recorded {dates(runs)}."
+
+
+def describe_finding(most: Kept, slowest: Rates) -> str:
+    """Return the title: the memory of the session that grows most, and the rate of the clients that slow down most."""
+    group = definitions.suites()[POST_QUANTUM].group
+    share = slowest.ratios["client"].value
+    clients = "its clients" if slowest.stack == most.stack else f"{stack_title(slowest.stack)} clients"
+    keep = f"sessions of {stack_title(most.stack)} keep {most.more:,.0f} B more"
+    return f"{group}: {keep}, {clients} do {share:.0%} as many handshakes"
 
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw memory on the left and rates on the right."""
     kept, rates = find_memory(among), find_rates(among)
-    made, (left, right) = create_slide(1.15, 1)
+    made, (left, right) = create_slide(1, 1)
     draw_memory(left, kept)
     draw_rates(right, rates)
-    most, least = kept[-1], rates[0]
-    slower = 1 - least.ratios["client"].value
-    same = library_name(most.stack) == library_name(least.stack)
-    clients = version(least.stack) if same else f"{library_name(least.stack)} {version(least.stack)}"
-    ours = f"{library_name(most.stack)} {version(most.stack)}"
-    title = f"Post-quantum: {most.more:+,.0f} B in {ours}; {clients} clients slow by {slower:.0%}"
     groups = [definitions.suites()[suite].group for suite in (POST_QUANTUM, CLASSIC)]
-    subtitle = f"{groups[0]} against {groups[1]}, TLS 1.3. Memory: live heap, exact. Rates: 95% intervals."
-    add_frame(made, title, subtitle, describe_releases(kept, rates))
+    subtitle = f"{groups[0]} compared with {groups[1]}, TLS 1.3. Memory: live heap, exact. Rates: 95% intervals."
+    add_frame(made, describe_finding(kept[-1], rates[0]), subtitle, describe_origins(kept, rates, among))
     return made

@@ -7,19 +7,20 @@ import numpy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.option_parser import make_parser
 from tlsmem.plan import answer, recordings
 from tlsmem.plan.request import requested_case
 from tlsmem.plan.storm_answer import StormResult
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import INK, add_frame, points
 from tlsmem.plots.line_labels import HALO
-from tlsmem.plots.stack_colours import library_colour
-from tlsmem.slides.slide import SUITE, create_slide
+from tlsmem.plots.memory_panels import marker_styles
+from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.comparability import machine_identity
 
 CLIENTS, WITHIN_S = 100_000, 10
-STACKS = ("openssl@3.5.5", "boringssl@5.4.0", "rustls+aws-lc@0.23.46")  # whose handshakes were timed
+STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0")
+NOT_TIMED = "handshakes not timed in the same recording"
 GIB, POINTS = 2**30, 400
 AFTER = 1.12  # of the time until all are back: what is seen
 
@@ -32,21 +33,21 @@ def simulate_storm(stack: str, among: Sequence[Path]) -> StormResult:
     return answer.run_storm(given, requested_case(given, stack), given.clients)
 
 
-def library_name(storm: StormResult) -> str:
-    """Return the name of the library whose storm it is."""
-    return libraries()[library_key(storm.case.model.stack)].name
+def describe_storm(storm: StormResult) -> str:
+    """Return what a stack needs: `5.7 GiB and 19 s with OpenSSL 3.5.5`."""
+    return f"{storm.memory.peak[1] / GIB:.1f} GiB and {storm.end_s:.0f} s with {stack_title(storm.case.model.stack)}"
 
 
 def draw_storm(axes: Axes, storm: StormResult, times: numpy.ndarray, below: bool) -> None:
     """Draw memory over time, and mark when all clients are back; the text is above or below the line."""
     stack = storm.case.model.stack
-    colour = library_colour(stack)
-    axes.plot(times, storm.memory.bytes_at(times) / GIB, color=colour, zorder=3)
+    style = marker_styles(STACKS)[stack]
+    axes.plot(times, storm.memory.bytes_at(times) / GIB, color=style.colour, zorder=3)
     end = storm.end_s
     level = float(storm.memory.bytes_at(numpy.array([end]))[0]) / GIB
-    axes.plot([end], [level], "o", color=colour, markersize=11, zorder=4)
+    axes.plot([end], [level], style.marker, color=style.colour, markersize=11, zorder=4)
     text = f"{stack_title(stack)}: {storm.memory.peak[1] / GIB:.1f} GiB, all back after {end:.0f} s"
-    words: dict = {"va": "top" if below else "bottom", "color": colour, "weight": "bold", "path_effects": HALO}
+    words: dict = {"va": "top" if below else "bottom", "color": INK, "weight": "bold", "path_effects": HALO}
     axes.annotate(
         text, (WITHIN_S, level), (points(0.6), points(-1 if below else 0.7)), textcoords="offset points", **words
     )
@@ -76,12 +77,11 @@ def draw(among: Sequence[Path]) -> Figure:
     axes.set(xlim=(0, times[-1]), ylim=(0, 1.2 * highest), xlabel="seconds", ylabel="process and kernel, GiB")
     axes.axvspan(0, WITHIN_S, color="#eeeeee", zorder=0, linewidth=0)
     axes.text(0.2, 1.19 * highest, "clients arrive", va="top", color="#555555", fontsize=points(0.9))
-    most, slowest = max(storms, key=lambda one: one.memory.peak[1]), max(storms, key=lambda one: one.end_s)
     cores = storms[0].rate.cores
-    title = f"A reconnect storm takes {highest:.1f} GiB with {library_name(most)}, "
-    title += f"{slowest.end_s:.0f} s with {library_name(slowest)}"
+    title = f"Reconnect storm: {', '.join(map(describe_storm, storms))}"
     subtitle = (
         f"{CLIENTS:,} clients reconnect within {WITHIN_S} s; {cores} cores. Simulated from recorded memory and rates."
     )
-    add_frame(made, title, subtitle, describe_origins(storms))
+    absent = describe_absent(among, STACKS, otherwise=NOT_TIMED)
+    add_frame(made, title, subtitle, absent + describe_origins(storms))
     return made

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.recording_command import AS_DEPLOYED, recording_command
 from tlsmem.config.releases import group_by_library, version
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import recordings
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
@@ -56,11 +57,11 @@ def find_releases(among: Sequence[Path]) -> list[Release]:
     return found
 
 
-def draw_line(axes: Axes, sizes: Sequence[float], colour: str, name: str) -> None:
+def draw_line(axes: Axes, sizes: Sequence[float], style: str, colour: str, name: str) -> None:
     """Draw a line, with its name and its last figure at the end."""
-    axes.plot(range(len(sizes)), sizes, "o-", color=colour, markersize=9, zorder=3)
-    style: dict = {"textcoords": "offset points", "va": "center", "color": INK, "weight": "bold"}
-    axes.annotate(f"{name}\n{sizes[-1]:,.0f} B", (len(sizes) - 1, sizes[-1]), (14, 0), annotation_clip=False, **style)
+    axes.plot(range(len(sizes)), sizes, style, color=colour, markersize=9, zorder=3)
+    words: dict = {"textcoords": "offset points", "va": "center", "color": INK, "weight": "bold"}
+    axes.annotate(f"{name}\n{sizes[-1]:,.0f} B", (len(sizes) - 1, sizes[-1]), (14, 0), annotation_clip=False, **words)
 
 
 def write_size(axes: Axes, at: int, size: float, aside: tuple[float, float], align: str) -> None:
@@ -75,8 +76,8 @@ def draw(among: Sequence[Path]) -> Figure:
     first, second = stacks.index(BEFORE), stacks.index(AFTER)
     made, (axes,) = create_slide()
     hue = library_colour(BEFORE)
-    draw_line(axes, [one.used for one in found], hue, "in use")
-    draw_line(axes, [one.unused for one in found], lighten(hue, PALE), "before the\nfirst write")
+    draw_line(axes, [one.used for one in found], "o-", hue, "in use")
+    draw_line(axes, [one.unused for one in found], "s--", lighten(hue, PALE), "before the\nfirst write")
     write_size(axes, first, found[first].used, (-4, 18), "right")
     write_size(axes, second, found[second].used, (-8, 20), "left")
     write_size(axes, second, found[second].unused, (-8, -20), "left")
@@ -90,7 +91,8 @@ def draw(among: Sequence[Path]) -> Figure:
     axes.grid(axis="x", visible=False)
     saved = found[first].unused - found[second].unused
     added = found[second].used - found[first].used
-    title = f"OpenSSL 3.2: {saved:,.0f} B less until the first write, {added:,.0f} B more after it"
-    subtitle = "A TLS 1.3 server session. With OpenSSL's default tickets the first write is in the handshake."
+    older, newer = version(BEFORE), version(AFTER)
+    title = f"OpenSSL {newer}: {saved:,.0f} B less than {older} until the first write, {added:,.0f} B more after it"
+    subtitle = f"A server session; {suite_title(SUITE)}. With default tickets the first write is in the handshake."
     add_frame(made, title, subtitle, describe_records(run for one in found for run in one.records))
     return made
