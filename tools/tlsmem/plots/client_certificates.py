@@ -6,21 +6,19 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from tlsmem.config.certificates import KINDS
 from tlsmem.config.libraries import stack_title
-from tlsmem.config.releases import group_by_library
+from tlsmem.config.releases import newest_of_each_build
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.schema.records import Record
 from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite
 from tlsmem.stats.series import Series
 
 KEY = KINDS["rsa-2048"]
-ALONE_COLOUR = "#c4c4c4"
 NEWEST_PROTOCOL = "TLSv1.3"
 
 
@@ -62,8 +60,7 @@ def find_costs(rows: Iterable[ChainRow]) -> list[Cost]:
             continue
         if place not in found or is_newest:
             found[place] = Cost(row, float(alone), float(added))
-    releases = group_by_library(stack for stack, _ in found if "-dev" not in stack)
-    shown = {several[-1] for several in releases.values()}
+    shown = newest_of_each_build(stack for stack, _ in found)
     costs = [cost for (stack, _), cost in found.items() if stack in shown]
     return sorted(costs, key=lambda cost: (-cost.added, -cost.alone))
 
@@ -82,10 +79,9 @@ def describe_finding(costs: Sequence[Cost]) -> str:
 
 
 def draw_bars(axes: Axes, costs: Sequence[Cost]) -> None:
-    """Draw the session in grey and its client's chain in the library's colour."""
+    """Draw the session, and its client's chain in the library's colour."""
     for at, cost in enumerate(costs):
-        axes.barh(at, cost.alone, height=0.68, color=ALONE_COLOUR, zorder=2)
-        axes.barh(at, cost.added, left=cost.alone, height=0.68, color=library_colour(cost.row.stack), zorder=2)
+        draw_added(axes, at, cost.alone, cost.added, library_colour(cost.row.stack))
         text = f"+{cost.added:,.0f} B" if cost.added >= 1 else "+0"
         text += f" ({cost.growth - 1:+.0%})" if cost.growth >= 1.01 else ""
         write_beside(axes, cost.alone + cost.added, at, text, bold=cost.growth >= 2)
@@ -93,25 +89,21 @@ def draw_bars(axes: Axes, costs: Sequence[Cost]) -> None:
     axes.set_xlim(0, 1.3 * max(cost.alone + cost.added for cost in costs))
 
 
-def draw(made: Figure, axes: Axes, rows: Iterable[ChainRow]) -> None:
-    """Draw the picture into a figure with one panel. Raises ValueError where no server was measured with clients'
-    certificates and without."""
+def draw(made: Figure, axes: Axes, rows: Iterable[ChainRow], left_out: str = "") -> None:
+    """Draw the picture into a figure with one panel; `left_out` begins its caption. Raises ValueError where no server
+    was measured with clients' certificates and without."""
     costs = find_costs(rows)
     if not costs:
         raise ValueError("no server was measured with client certificates and without (tools/measure.py chains)")
     draw_bars(axes, costs)
-    legend = [
-        Patch(color=ALONE_COLOUR, label="server authenticated alone"),
-        Patch(color="#777777", label="client's certificate, until the session is closed"),
-    ]
+    legend = list_added("server authenticated alone", "client's certificate, until the session is closed")
     subtitle = (
         "Live heap of an established server session whose client sends an RSA-2048 certificate and one intermediate."
     )
     runs = [run for cost in costs for suite in (ALONE, MUTUAL) for run in runs_of(cost.row, suite)]
     sent = ", ".join(dict.fromkeys(f"{cost.row.chain_bytes:,} B" for cost in costs))
-    add_frame(
-        made, describe_finding(costs), subtitle, f"Each client sends {sent} of DER. {describe_records(runs)}", legend
-    )
+    caption = f"{left_out}Each client sends {sent} of DER. {describe_records(runs)}"
+    add_frame(made, describe_finding(costs), subtitle, caption, legend)
 
 
 def runs_of(row: ChainRow, suite: Suite) -> list[Record]:

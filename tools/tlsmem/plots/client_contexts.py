@@ -5,18 +5,16 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import library_name, prefer_headline_builds, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import version
 from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.contexts import ROOTS, Contexts
 from tlsmem.stats.missing import Missing
 
 BUNDLE = ROOTS[1]
-ALONE = "#c4c4c4"
 MIB = 2**20
 
 
@@ -42,14 +40,11 @@ def find_bundles(found: Iterable[Contexts]) -> list[Bundle]:
 
 def describe_finding(rows: Sequence[Bundle]) -> str:
     """Return the title: what the largest and the smallest hold."""
-    shown = prefer_headline_builds(rows, lambda row: row.contexts.stack)
-    most, least = shown[0], shown[-1]
-    if len(shown) == 1:
+    most, least = rows[0], rows[-1]
+    if len(rows) == 1:
         return f"{BUNDLE} CAs make a client context of {title_of(most)} {most.bundle / most.alone:,.0f} times as large"
-    names = [library_name(one.contexts.stack) for one in (most, least)]
-    first, last = names if names[0] != names[1] else map(title_of, (most, least))
-    sizes = [format_size(one.bundle) for one in (most, least)]
-    return f"{BUNDLE} CAs in a client context: {sizes[0]} in {first}, {sizes[1]} in {last}"
+    ends = [f"{format_size(one.bundle)} in {title_of(one)}" for one in (most, least)]
+    return f"{BUNDLE} CAs in a client context: {', '.join(ends)}"
 
 
 def title_of(row: Bundle) -> str:
@@ -63,29 +58,25 @@ def format_size(size: float) -> str:
 
 
 def draw_bars(axes: Axes, rows: Sequence[Bundle]) -> None:
-    """Draw the context with one root in grey and what the other roots add in the library's colour."""
+    """Draw the context with one root, and what the other roots add in the library's colour."""
     for at, one in enumerate(rows):
-        colour = library_colour(one.contexts.stack)
-        axes.barh(at, one.alone, height=0.68, color=ALONE, zorder=2)
-        axes.barh(at, one.bundle - one.alone, left=one.alone, height=0.68, color=colour, zorder=2)
+        draw_added(axes, at, one.alone, one.bundle - one.alone, library_colour(one.contexts.stack))
         write_beside(axes, one.bundle, at, f"{one.bundle:,.0f} B ({one.bundle / one.alone:,.0f}×)", bold=at == 0)
     list_rows(axes, [title_of(one) for one in rows])
     axes.set_xlim(0, 1.3 * max(one.bundle for one in rows))
 
 
-def draw(made: Figure, axes: Axes, found: Sequence[Contexts]) -> None:
-    """Draw the picture into a figure with one panel. Raises ValueError where no stack has such contexts."""
+def draw(made: Figure, axes: Axes, found: Sequence[Contexts], left_out: str = "") -> None:
+    """Draw the picture into a figure with one panel; `left_out` begins its caption. Raises ValueError where no stack
+    has such contexts."""
     rows = find_bundles(found)
     if not rows:
         raise ValueError("no client context was measured with 1 and 150 CAs (tools/measure.py contexts)")
     draw_bars(axes, rows)
-    legend = [
-        Patch(color=ALONE, label="with 1 CA"),
-        Patch(color="#777777", label=f"{BUNDLE - 1} CAs more"),
-    ]
+    legend = list_added("with 1 CA", f"{BUNDLE - 1} CAs more")
     subtitle = (
         "Live heap of one more client context: what a program pays for each that it opens instead of sharing one."
     )
     runs = [run for one in rows for run in one.contexts.every_run if run.status == "measured"]
-    caption = f"In brackets: how many times a context with 1 CA. {describe_records(runs)}"
+    caption = f"{left_out}In brackets: how many times a context with 1 CA. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption, legend)

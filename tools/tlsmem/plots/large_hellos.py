@@ -6,7 +6,6 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tlsmem.config.libraries import library_name
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
@@ -59,9 +58,9 @@ def find_worst(hellos: Iterable[LargeHello]) -> list[Worst]:
 def describe_finding(rows: Sequence[Worst]) -> str:
     """Return the title: which library holds most for a byte, and which least, if any, that refuse none."""
     most, least = rows[0], min(rows, key=lambda row: (row.refused > 0, row.per_byte))
-    first = f"A byte of a ClientHello makes {library_name(most.hello.stall.stack)} hold {most.per_byte:,.1f}"
-    end = "none" if round(least.per_byte, 1) <= 0 else f"{least.per_byte:,.1f}"
-    return f"{first}, {library_name(least.hello.stall.stack)} {end}" if len(rows) > 1 else first
+    first = f"A byte of a ClientHello makes {name_row(most.hello.stall)} hold {most.per_byte:,.1f} B"
+    end = "none" if round(least.per_byte, 1) <= 0 else f"{least.per_byte:,.1f} B"
+    return f"{first}, {name_row(least.hello.stall)} {end}" if len(rows) > 1 else first
 
 
 def draw_bars(axes: Axes, rows: Sequence[Worst]) -> None:
@@ -75,13 +74,14 @@ def draw_bars(axes: Axes, rows: Sequence[Worst]) -> None:
     axes.set_xlim(0, 1.6 * max(1.0, *(row.per_byte for row in rows)))
 
 
-def draw(made: Figure, axes: Axes, hellos: Sequence[LargeHello]) -> None:
-    """Draw the picture into a figure with one panel. Raises ValueError where no stack took a large ClientHello."""
+def draw(made: Figure, axes: Axes, hellos: Sequence[LargeHello], left_out: str = "") -> None:
+    """Draw the picture into a figure with one panel; `left_out` begins its caption. Raises ValueError where no stack
+    took a large ClientHello."""
     rows = find_worst(hellos)
     if not rows:
         raise ValueError("no server was measured at a point hello-alpn, or another of a large hello")
     draw_bars(axes, rows)
     subtitle = "Live heap that a server session holds for each byte of a large ClientHello, of the worst kind."
     runs = [run for row in rows for run in row.hello.stall.runs.values()]
-    caption = f"Beyond a small ClientHello, until the session is closed. {describe_records(runs)}"
+    caption = f"{left_out}Beyond a small ClientHello, until the session is closed. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption)

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from tlsmem.plots.frame import INK, points
 
 SMALL = 0.9  # of the font size: figures
 ROW_INCHES = 0.26
 THICK = 0.76  # of a row: a bar
+BASE: dict = {"facecolor": "#c4c4c4", "edgecolor": "white", "linewidth": 0, "hatch": "//"}  # told from any colour
 
 
 def list_rows(axes: Axes, names: Sequence[str], above: float = 0.6) -> None:
@@ -31,3 +33,14 @@ def write_in_column(axes: Axes, end: float, row: float, text: str, bold: bool = 
     """Write a figure, or the heading above figures, in a column that ends there."""
     style: dict = {"va": "center", "ha": "right", "fontsize": points(SMALL), "color": INK}
     axes.text(end, row, text, weight="bold" if bold else "normal", **style)
+
+
+def draw_added(axes: Axes, row: float, base: float, added: float, colour: str) -> None:
+    """Draw a bar whose first part is hatched and whose second, what is added to it, has the colour of its library."""
+    axes.barh(row, base, height=0.68, zorder=2, **BASE)
+    axes.barh(row, added, left=base, height=0.68, color=colour, zorder=2)
+
+
+def list_added(base: str, added: str) -> list[Patch]:
+    """Return the legend of such bars."""
+    return [Patch(label=base, **BASE), Patch(color="#777777", label=f"in colour: {added}")]

@@ -6,18 +6,16 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.releases import version, version_key
 from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import Stall
 
 ANNOUNCED = "announced-hello"  # the points in the picture: their names begin so
-SILENT = "#c4c4c4"
 
 
 class Announced(NamedTuple):
@@ -79,10 +77,9 @@ def name_row(stall: Stall) -> str:
 
 
 def draw_bars(axes: Axes, rows: Sequence[Announced]) -> None:
-    """Draw the silent part in grey and what is pinned beyond it in the library's colour."""
+    """Draw what a silent peer holds, and what is pinned beyond it in the library's colour."""
     for at, one in enumerate(rows):
-        axes.barh(at, one.silent, height=0.68, color=SILENT, zorder=2)
-        axes.barh(at, one.pinned, left=one.silent, height=0.68, color=library_colour(one.stall.stack), zorder=2)
+        draw_added(axes, at, one.silent, one.pinned, library_colour(one.stall.stack))
         text = f"+{one.pinned:,.0f} B ({one.amplification:,.0f}×)" if one.pinned else "+0"
         text += ", by its runtime" if one.stall.runtime_run else ""
         write_beside(axes, one.silent + one.pinned, at, text, bold=one.amplification > 100)
@@ -90,14 +87,15 @@ def draw_bars(axes: Axes, rows: Sequence[Announced]) -> None:
     axes.set_xlim(0, 1.3 * max(one.silent + one.pinned for one in rows))
 
 
-def draw(made: Figure, axes: Axes, stalls: Sequence[Stall]) -> None:
-    """Draw the picture into a figure with one panel. Raises ValueError where no stack reached such a point."""
+def draw(made: Figure, axes: Axes, stalls: Sequence[Stall], left_out: str = "") -> None:
+    """Draw the picture into a figure with one panel; `left_out` begins its caption. Raises ValueError where no stack
+    reached such a point."""
     rows = find_worst(stalls)
     if not rows:
         raise ValueError("no server was measured at a point announced-hello (tools/measure.py stall)")
     draw_bars(axes, rows)
-    legend = [Patch(color=SILENT, label="connected, nothing sent"), Patch(color="#777777", label="pinned beyond that")]
+    legend = list_added("connected, nothing sent", "pinned beyond that")
     subtitle = "Live heap of a server session whose peer sent one record that announces the largest ClientHello taken."
     runs = [run for one in rows for run in one.stall.runs.values()]
-    caption = f"In brackets: bytes pinned for each byte received. {describe_records(runs)}"
+    caption = f"{left_out}In brackets: bytes pinned for each byte received. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption, legend)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.plots import client_certificates
-from tlsmem.slides.slide import create_slide
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.chains import ChainRow, rank_chains
 from tlsmem.stats.selection import select
 
@@ -23,6 +23,8 @@ def find_newest(among: Sequence[Path]) -> list[ChainRow]:
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw the newest release of each library in that recording."""
+    rows = find_newest(among)
+    absent = describe_absent(among, (cost.row.stack for cost in client_certificates.find_costs(rows)))
     made, (axes,) = create_slide()
-    client_certificates.draw(made, axes, find_newest(among))
+    client_certificates.draw(made, axes, rows, absent)
     return made

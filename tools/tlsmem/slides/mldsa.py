@@ -7,7 +7,9 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.plots import mldsa
-from tlsmem.slides.slide import create_slide
+from tlsmem.plots.left_out import find_refusals
+from tlsmem.slides.slide import create_slide, describe_absent
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.post_quantum import CostRow, find_certificate_rows
 from tlsmem.stats.selection import select
 
@@ -24,6 +26,15 @@ def find_newest(among: Sequence[Path]) -> list[CostRow]:
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw clients and servers beside each other."""
+    rows = find_newest(among)
+    drawn = [bar.row.stack for bar in mldsa.find_bars(rows, "client")]
+    suites = {
+        run.suite
+        for row in rows
+        if row.choice == mldsa.SHOWN and not isinstance(row.runs, Missing)
+        for run in row.runs.records
+    }
+    refusals = find_refusals(run for path in among for run in recordings.load_runs(path) if run.suite in suites)
     made, panels = create_slide(1, 1)
-    mldsa.draw(made, panels, find_newest(among))
+    mldsa.draw(made, panels, rows, describe_absent(among, drawn, refusals))
     return made

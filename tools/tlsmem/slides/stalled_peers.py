@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.plots import stalled_peers
-from tlsmem.slides.slide import SUITE, create_slide
+from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.stalls import Stall, find_stalls, newest_of_each_stack
 
 
@@ -29,6 +29,8 @@ def find_newest(among: Sequence[Path]) -> list[Stall]:
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw every stack."""
+    stalls = find_newest(among)
+    absent = describe_absent(among, (row.stall.stack for row in stalled_peers.find_worst(stalls)))
     made, (axes,) = create_slide()
-    stalled_peers.draw(made, axes, find_newest(among))
+    stalled_peers.draw(made, axes, stalls, absent)
     return made
