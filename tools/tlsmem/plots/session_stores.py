@@ -1,95 +1,105 @@
-"""A picture of servers that keep their sessions: live heap of each library's own store over sessions served."""
+"""A picture of servers that keep their sessions: live heap of each library's own store, with client certificates and
+without."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from tlsmem.config.libraries import library_name, stack_title
-from tlsmem.config.releases import group_by_library
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
-from tlsmem.plots.line_labels import HALO
+from tlsmem.config.libraries import libraries, stack_title
+from tlsmem.config.releases import newest_of_each_build
+from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.session_store import SessionStore, rank_stores
-from tlsmem.tables.resumption import APPLICATION_STORES, library
+from tlsmem.tables.resumption import APPLICATION_STORES, STATIC_STORES, library
 
-ROOM = 1.72  # of the horizontal axis, for the texts at the lines' ends
-APART = 0.052  # of the vertical axis: texts at least
-
-
-def select_lines(stores: Sequence[SessionStore], auth: str = "server") -> list[SessionStore]:
-    """Return one line for the newest release of each build of a library, the most live heap at the end first: TLS 1.3,
-    and TLS 1.2 where that is all. By default without client certificates."""
-    ranked = [one for one in rank_stores(stores) if one.auth == auth and "-dev" not in one.stack]
-    newest = {several[-1] for several in group_by_library(dict.fromkeys(one.stack for one in ranked)).values()}
-    newer = {one.stack for one in ranked if one.protocol == "TLSv1.3"}
-    return [one for one in ranked if one.stack in newest and (one.protocol == "TLSv1.3" or one.stack not in newer)]
+ROOM = 1.85  # of the longest bar, with the text beside it
 
 
-def describe_finding(lines: Sequence[SessionStore], mutual: Sequence[SessionStore] = ()) -> str:
-    """Return the title: how much the largest full store of a library's own holds, and the same with client
-    certificates, or the smallest; or one that is not full."""
-    full = [one for one in lines if not one.is_unbounded and library(one) not in APPLICATION_STORES]
-    if not full:
-        return f"No store is full after {lines[0].sessions[-1]:,} sessions"
-    most, least = full[0], full[-1]
-    said = f"A server's default session store: {describe_store(most)} in {library_name(most.stack)}"
-    for one in mutual:
-        if (one.stack, one.protocol) == (most.stack, most.protocol):
-            return f"{said}, {describe_store(one)} with client certificates"
-    return f"{said}, {describe_store(least)} in {library_name(least.stack)}" if least != most else said
+class StoreRow(NamedTuple):
+    """A stack's store in one version of TLS, after the last session, without client certificates and with them."""
+
+    alone: SessionStore
+    mutual: SessionStore | None
+
+    @property
+    def most_bytes(self) -> int:
+        """Live heap of the larger one."""
+        return max(store.live_bytes[-1] for store in (self.alone, self.mutual) if store)
+
+    @property
+    def title(self) -> str:
+        """The stack, and the version of TLS where that is not 1.3."""
+        protocol = self.alone.protocol.replace("TLSv", "TLS ")
+        return stack_title(self.alone.stack) + ("" if protocol == "TLS 1.3" else f", {protocol}")
+
+
+def find_rows(stores: Sequence[SessionStore]) -> list[StoreRow]:
+    """Return a row for the newest release of each build of a library in each version of TLS, the most live heap
+    first."""
+    ranked = rank_stores(stores)
+    newest = newest_of_each_build(one.stack for one in ranked)
+    mutual = {(one.stack, one.protocol): one for one in ranked if one.auth == "mutual"}
+    alone = [one for one in ranked if one.auth == "server" and one.stack in newest]
+    rows = [StoreRow(one, mutual.get((one.stack, one.protocol))) for one in alone]
+    return sorted(rows, key=lambda row: -row.most_bytes)
+
+
+def find_reasons(stores: Iterable[SessionStore]) -> dict[str, str]:
+    """Return why libraries have no row, by their keys: their entries are elsewhere."""
+    return {key: STATIC_STORES[key] for one in stores if (key := library(one)) in STATIC_STORES}
+
+
+def describe_finding(rows: Sequence[StoreRow]) -> str:
+    """Return the title: the largest store, without client certificates and with them."""
+    largest = max(rows, key=lambda row: row.alone.live_bytes[-1])
+    worst = max((row for row in rows if row.mutual), key=lambda row: row.most_bytes, default=largest)
+    said = f"A server's default session store: up to {describe_store(largest.alone)}"
+    said += f" ({largest.title})" if worst is not largest or not worst.mutual else ""
+    return f"{said}, with client certificates {describe_store(worst.mutual)} ({worst.title})" if worst.mutual else said
 
 
 def describe_store(store: SessionStore) -> str:
-    """Return `18.9 MiB`, or bytes in KiB where it is small."""
+    """Return `18.9 MiB`, or bytes below 1 MiB."""
     size = store.live_bytes[-1]
-    return f"{size / MIB:,.1f}\N{NO-BREAK SPACE}MiB" if size >= MIB else f"{size / 1024:,.0f}\N{NO-BREAK SPACE}KiB"
+    return f"{size / MIB:,.1f}\N{NO-BREAK SPACE}MiB" if size >= MIB else f"{size:,}\N{NO-BREAK SPACE}B"
 
 
-def describe_end(store: SessionStore) -> str:
-    """Return what stands at a line's end: whose store it is, where that is not the library's, and how many entries."""
-    name, most, each = stack_title(store.stack), store.most_entries, store.entry_bytes
-    size = "" if isinstance(each, Missing) else f" of {float(each):,.0f} B"
-    version = "" if store.protocol == "TLSv1.3" else f", {store.protocol.replace('TLSv', 'TLS ')}"
+def describe_entries(store: SessionStore) -> str:
+    """Return how many entries a store has at most, and whose it is where that is not the library's."""
+    most = store.most_entries
     if library(store) in APPLICATION_STORES:
-        return f"{name}{version}: application's{size.replace(' of', ',')} each"
-    many = "grows on" if store.is_unbounded else "" if isinstance(most, Missing) else f"{most:,} entries{size}"
-    return f"{name}{version}: {many or describe_store(store)}"
+        return "the application's, no limit"
+    return "no limit seen" if isinstance(most, Missing) else f"{most:,} entries"
 
 
-def draw_lines(axes: Axes, lines: Sequence[SessionStore]) -> None:
-    """Draw each store over the sessions that were served, and name it at its end."""
-    last = max(one.sessions[-1] for one in lines)
-    top = 1.08 * max(max(one.live_bytes) for one in lines) / MIB
-    axes.set(xlim=(0, ROOM * last), ylim=(0, top), xlabel="sessions served", ylabel="MiB")
-    free = APART * top / 2  # above the axis
-    for one in reversed(lines):
-        colour, heights = library_colour(one.stack), [size / MIB for size in one.live_bytes]
-        axes.plot(one.sessions, heights, color=colour, zorder=3)
-        bottom = max(heights[-1], free)
-        text = axes.text(last * 1.015, bottom, describe_end(one), va="center", color=INK, zorder=4)
-        text.set(fontsize=points(0.85), path_effects=HALO)
-        axes.plot([one.sessions[-1], last * 1.01], [heights[-1], bottom], color=colour, linewidth=1, zorder=2)
-        free = bottom + APART * top
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value <= last else ""))
+def describe_row(row: StoreRow) -> str:
+    """Return what stands beside a bar."""
+    sizes = [describe_store(store) for store in (row.alone, row.mutual) if store]
+    return f"{' → '.join(sizes)}, {describe_entries(row.alone)}"
 
 
-def draw(made: Figure, axes: Axes, stores: Sequence[SessionStore]) -> None:
-    """Draw the picture into a figure with one panel. Raises ValueError where no server keeps sessions."""
-    lines = select_lines(stores)
-    if not lines:
+def draw(made: Figure, axes: Axes, stores: Sequence[SessionStore], left_out: str = "") -> None:
+    """Draw the picture into a figure with one panel; `left_out` begins its caption. Raises ValueError where no server
+    keeps sessions."""
+    rows = find_rows(stores)
+    if not rows:
         raise ValueError("no server kept its sessions over waves (tools/measure.py resumption-stores)")
-    draw_lines(axes, lines)
-    pairs = lines[0].run.sessions // 2
-    subtitle = "Live heap that a server has gained when sessions are closed: what it keeps so that they can be resumed."
-    mutual = select_lines(stores, "mutual")
-    certificates = "With client certificates: P-256, with one intermediate; not drawn. " if mutual else ""
-    caption = (
-        f"Waves of {pairs:,} sessions; each library's own store, of its own size; in TLS 1.3 an entry for each ticket. "
-        f"{certificates}{describe_records([one.run for one in lines])}"
-    )
-    add_frame(made, describe_finding(lines, mutual), subtitle, caption)
+    for at, row in enumerate(rows):
+        base = row.alone.live_bytes[-1] / MIB
+        draw_added(axes, at, base, row.most_bytes / MIB - base, library_colour(row.alone.stack))
+        write_beside(axes, row.most_bytes / MIB, at, describe_row(row))
+    list_rows(axes, [row.title for row in rows])
+    axes.set_xlim(0, ROOM * max(row.most_bytes for row in rows) / MIB)
+    served = max(row.alone.sessions[-1] for row in rows)
+    subtitle = f"Live heap of what a server keeps of {served:,} closed sessions, so that they can be resumed."
+    both = dict.fromkeys(libraries()[library(row.alone)].name for row in rows if row.mutual)
+    mutual = f"Client certificates: P-256 with one intermediate; recorded of {', '.join(both)}. " if both else ""
+    own = "Each library's own store, of its own size. "
+    runs = [store.run for row in rows for store in row if store]
+    legend = list_added("without client certificates", "more with client certificates")
+    add_frame(made, describe_finding(rows), subtitle, f"{left_out}{own}{mutual}{describe_records(runs)}", legend)

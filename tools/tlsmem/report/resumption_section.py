@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plots import session_stores
 from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.selection import select
@@ -16,7 +17,7 @@ from tlsmem.stats.session_store import SessionStore, find_stores
 from tlsmem.tables.resumption import resumed_table, store_table, ticket_table
 from tlsmem.tables.table import Table
 
-PICTURE_INCHES = 5.2
+ABOVE_INCHES = 2.2  # for the frame of rows
 NAMES = ("resumption", "tickets", "resumed")  # of tables, as they are shown
 
 
@@ -53,17 +54,18 @@ def make_tables(recording: Recording) -> Iterator[Table]:
 
 
 def pictures(recording: Recording, stores: Sequence[SessionStore]) -> Iterator[Picture]:
-    """Yield live heap over sessions served, where a server keeps any."""
-    if session_stores.select_lines(stores):
-        says = "Live heap of a server's store over the sessions that it has served. The table has all."
+    """Yield live heap of stores, where a server keeps any."""
+    if rows := session_stores.find_rows(stores):
+        says = "Live heap of a server's store when it has served all sessions. The table has all."
         title = "What a server keeps of closed sessions"
         command = picture_command("session-stores", recording)
-        yield Picture("session-stores", title, says, command, partial(draw, stores))
+        yield Picture("session-stores", title, says, command, partial(draw, stores, len(rows)))
 
 
-def draw(stores: Sequence[SessionStore]) -> Figure:
+def draw(stores: Sequence[SessionStore], rows: int) -> Figure:
     """Draw the picture."""
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, PICTURE_INCHES), layout="constrained")
+    size = (PAGE_INCHES, ABOVE_INCHES + ROW_INCHES * rows)
+    made, axes = pyplot.subplots(figsize=size, layout="constrained")
     session_stores.draw(made, axes, stores)
     return made
 

@@ -1,4 +1,4 @@
-"""Slide 12: what a server keeps of sessions that are gone, over sessions served."""
+"""Slide 12: what a server keeps of sessions that are gone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.plots import session_stores
-from tlsmem.slides.slide import create_slide
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.churn import SCENARIO
 from tlsmem.stats.session_store import SessionStore, find_stores
 
@@ -17,13 +17,16 @@ def find_newest(among: Sequence[Path]) -> list[SessionStore]:
     for recording in among:
         runs = recordings.load_runs(recording)
         stores = find_stores(run for run in runs if run.scenario == SCENARIO)
-        if session_stores.select_lines(stores):
+        if session_stores.find_rows(stores):
             return stores
     raise ValueError("no recording has servers that keep their sessions (tools/measure.py resumption-stores)")
 
 
 def draw(among: Sequence[Path]) -> Figure:
-    """Draw every stack of that recording."""
+    """Draw the newest release of each build of a library in that recording."""
+    stores = find_newest(among)
+    drawn = (row.alone.stack for row in session_stores.find_rows(stores))
+    absent = describe_absent(among, drawn, session_stores.find_reasons(stores))
     made, (axes,) = create_slide()
-    session_stores.draw(made, axes, find_newest(among))
+    session_stores.draw(made, axes, stores, absent)
     return made
