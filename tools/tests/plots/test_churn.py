@@ -3,6 +3,7 @@
 import pytest
 from matplotlib import pyplot
 
+from tests.support.colour_vision import find_alike
 from tests.support.synthetic_churn import PAIRS, SESSION_BYTES, churn
 from tlsmem.plots import churn as picture
 from tlsmem.stats.churn import find_churn
@@ -31,14 +32,24 @@ def test_a_panel_has_a_line_for_each_allocator_and_one_for_live_heap(lines):
     heights = [line.get_ydata()[-1] for line in panels[0].lines]
     assert heights == [20, 29.5, PAIRS * SESSION_BYTES / MIB]
     assert len(panels[1].lines) == 2
+    texts = [text.get_text() for text in panels[0].texts]
+    assert texts[:3] == ["glibc 20.0", "tcmalloc 29.5", f"live heap {PAIRS * SESSION_BYTES / MIB:.1f}"]
+    pyplot.close(made)
+
+
+def test_panels_have_one_scale_however_little_a_stack_takes(lines):
+    small = [one for one in lines if one.stack != "openssl@3.5.5" and one.allocator == "system"]
+    made, panels = pyplot.subplots(1, 2, layout="constrained")
+    picture.draw(made, list(panels), [one for one in lines if one.stack == "openssl@3.5.5"] + small)
+    assert panels[0].get_ylim() == panels[1].get_ylim() and find_alike(made) == []
     pyplot.close(made)
 
 
 def test_the_title_names_the_smallest_allocator_and_what_the_largest_adds(lines):
     said = picture.describe_finding(lines)
     assert said == (
-        "RSS after 20 equal waves: OpenSSL is smallest on glibc (+48\N{NO-BREAK SPACE}% on tcmalloc), "
-        "rustls on glibc (+48\N{NO-BREAK SPACE}% on tcmalloc)"
+        "RSS after 20 equal waves: OpenSSL 3.5.5 is smallest on glibc (+48\N{NO-BREAK SPACE}% on tcmalloc), "
+        "rustls 0.23.46 (aws-lc) on glibc (+48\N{NO-BREAK SPACE}% on tcmalloc)"
     )
 
 

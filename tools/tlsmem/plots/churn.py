@@ -7,21 +7,24 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import GREY, INK, add_frame, describe_records, points
 from tlsmem.plots.line_labels import HALO
+from tlsmem.plots.memory_panels import MarkerStyle
+from tlsmem.plots.timed.curves import place_labels
 from tlsmem.stats.churn import Churn, skipped_waves
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import MIB
 
 ROLE, PATTERN = "server", "lifetimes"
 NAMES = {"system": "glibc"}
-COLOURS = {  # one arena of glibc differs too little from several to be seen
-    "system": "#b03a2e",
-    "jemalloc": "#7d3c98",
-    "mimalloc": "#1e8449",
-    "tcmalloc": "#2471a3",
+STYLES = {  # one arena of glibc differs too little from several to be seen
+    "system": MarkerStyle("#D55E00", "o"),
+    "jemalloc": MarkerStyle("#CC79A7", "D"),
+    "mimalloc": MarkerStyle("#009E73", "s"),
+    "tcmalloc": MarkerStyle("#0072B2", "^"),
 }
+MARKS, APART = 8, 0.05  # markers of a line; of the scale, from text to text
 LIVE = "live heap"
 
 
@@ -37,7 +40,7 @@ def select_lines(found: Sequence[Churn]) -> list[Churn]:
         for one in found
         if (one.role, one.pattern, dict(one.settings)["trim"], one.record.window) == (ROLE, PATTERN, "off", "all")
         and not isinstance(one.rss_after("open"), Missing)
-        and one.allocator in COLOURS
+        and one.allocator in STYLES
     ]
 
 
@@ -58,7 +61,7 @@ def compare_allocators(lines: Sequence[Churn]) -> str:
     least, most = min(lines, key=last_rss), max(lines, key=last_rss)
     more = 100 * (last_rss(most) / last_rss(least) - 1)
     return (
-        f"{library_name(least.stack)} {{}}on {name_allocator(least)} "
+        f"{stack_title(least.stack)} {{}}on {name_allocator(least)} "
         f"(+{more:.0f}\N{NO-BREAK SPACE}% on {name_allocator(most)})"
     )
 
@@ -72,25 +75,36 @@ def describe_finding(lines: Sequence[Churn]) -> str:
     return f"RSS after {dict(lines[0].settings)['waves']} equal waves: {words}"
 
 
-def draw_panel(axes: Axes, lines: Sequence[Churn]) -> None:
+def highest_rss(lines: Sequence[Churn]) -> float:
+    """Return the highest RSS of any line, in MiB."""
+    found = (values for one in lines if not isinstance(values := one.rss_after("open"), Missing))
+    return max(max(values) for values in found) / MIB
+
+
+def draw_panel(axes: Axes, lines: Sequence[Churn], top: float) -> None:
     """Draw one stack: RSS of each allocator when all sessions of a wave are open, and their live heap."""
-    highest, waves = 0.0, int(dict(lines[0].settings)["waves"])
-    for one in lines:
-        values = one.rss_after("open")
+    waves = int(dict(lines[0].settings)["waves"])
+    ends: list[tuple[float, str]] = []
+    for at, one in enumerate(lines):
+        values, style = one.rss_after("open"), STYLES[one.allocator]
         assert not isinstance(values, Missing)
         heights = [value / MIB for value in values]
-        axes.plot(range(1, waves + 1), heights, color=COLOURS[one.allocator], zorder=3)
-        highest = max(highest, *heights)
+        marks = range(at * waves // (MARKS * len(lines)), waves, max(1, waves // MARKS))
+        dots: dict = {"marker": style.marker, "markevery": list(marks), "markersize": points(0.5)}
+        axes.plot(range(1, waves + 1), heights, color=style.colour, zorder=3, **dots)
+        ends.append((heights[-1], name_allocator(one)))
     live = next((found for one in lines if not isinstance(found := one.heap_after("open"), Missing)), None)
     if live:
         axes.plot(range(1, waves + 1), [value / MIB for value in live], "--", color=INK, zorder=2)
+        ends.append((live[-1] / MIB, LIVE))
     axes.axvspan(1, skipped_waves(waves), color="#f0f0f0", zorder=0, linewidth=0)
-    axes.set(xlim=(1, waves), ylim=(0, 1.15 * highest), xlabel="wave")
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set(xlim=(1, 1.4 * waves), ylim=(0, top), xlabel="wave")
+    write_ends(axes, ends, 1.03 * waves)
+    axes.set_xticks([tick for tick in MaxNLocator(4, integer=True).tick_values(0, waves) if 1 < tick <= waves])
     axes.set_title(stack_title(lines[0].stack), loc="left", fontsize=points(1), color=INK)
     axes.text(
         1 + 0.01 * waves,
-        0.02 * highest,
+        0.02 * top,
         "not in the verdict",
         color=GREY,
         fontsize=points(0.75),
@@ -98,21 +112,32 @@ def draw_panel(axes: Axes, lines: Sequence[Churn]) -> None:
     )
 
 
-def draw(made: Figure, panels: Sequence[Axes], found: Sequence[Churn]) -> None:
-    """Draw the picture into a figure, a panel for each stack. Raises ValueError where there is nothing to draw."""
+def write_ends(axes: Axes, ends: Sequence[tuple[float, str]], place: float) -> None:
+    """Write what each line is and where it ends, in MiB: none over another."""
+    top = axes.get_ylim()[1]
+    centres = place_labels([height for height, _ in ends], [APART * top] * len(ends), top)
+    style: dict = {"va": "center", "fontsize": points(0.75), "color": INK, "path_effects": HALO}
+    for (height, name), centre in zip(ends, centres, strict=True):
+        axes.text(place, centre, f"{name} {height:.1f}", **style)
+
+
+def draw(made: Figure, panels: Sequence[Axes], found: Sequence[Churn], left_out: str = "") -> None:
+    """Draw the picture into a figure, a panel for each stack, all on one scale; `left_out` begins its caption. Raises
+    ValueError where there is nothing to draw."""
     lines = select_lines(found)
     stacks = list(dict.fromkeys(one.stack for one in lines))
     if not stacks:
         raise ValueError("no server's process was measured over waves (tools/measure.py churn-lifetimes)")
+    top = 1.15 * highest_rss(lines)
     for axes, stack in zip(panels, stacks, strict=False):
-        draw_panel(axes, [one for one in lines if one.stack == stack])
+        draw_panel(axes, [one for one in lines if one.stack == stack], top)
     panels[0].set_ylabel("MiB")
-    allocators = list(dict.fromkeys((one.allocator, name_allocator(one)) for one in lines))
-    handles = [Line2D([], [], color=COLOURS[allocator], label=name) for allocator, name in allocators]
+    allocators = dict.fromkeys((STYLES[one.allocator], name_allocator(one)) for one in lines)
+    handles = [Line2D([], [], color=style.colour, marker=style.marker, label=name) for style, name in allocators]
     handles.append(Line2D([], [], color=INK, linestyle="--", label=LIVE))
     pairs, threads = lines[0].pairs, dict(lines[0].settings)["threads"]
     subtitle = f"RSS of a server's process with {pairs} sessions open. A random quarter of them ends with each wave."
-    caption = f"{threads} threads; RSS and live heap beyond those before the first wave. "
+    caption = f"{left_out}{threads} threads; RSS and live heap beyond those before the first wave. "
     add_frame(
         made, describe_finding(lines), subtitle, caption + describe_records([one.record for one in lines]), handles
     )

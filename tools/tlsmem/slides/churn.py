@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.plots import churn as picture
-from tlsmem.slides.slide import create_slide
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.churn import SCENARIO, Churn, find_churn
 
 
@@ -25,5 +25,6 @@ def draw(among: Sequence[Path]) -> Figure:
     """Draw a panel for each stack."""
     lines = find_newest(among)
     made, panels = create_slide(*(1 for _ in dict.fromkeys(one.stack for one in lines)))
-    picture.draw(made, panels, lines)
+    absent = describe_absent(among, (one.stack for one in lines), otherwise="not recorded with several allocators")
+    picture.draw(made, panels, lines, absent)
     return made
