@@ -4,6 +4,7 @@ import pytest
 from matplotlib import pyplot
 
 from tests.support import live
+from tests.support.colour_vision import find_alike
 from tests.support.live import live_record
 from tlsmem.plots import live_servers, live_timeline
 from tlsmem.schema.live_records import Samples
@@ -33,14 +34,24 @@ def test_a_bar_is_live_heap_and_rss_beyond_it_and_the_kernel(records):
         "nginx, TLS, 1 handshake at a time",
         "nginx, TLS, all handshakes at once",
     ]
+    assert find_alike(made) == []
     pyplot.close(made)
 
 
 def test_the_title_compares_the_windows_of_one_server(records):
     assert live_servers.describe_finding(live_servers.select_costs(records)) == (
-        "An idle TLS connection costs nginx 17.8 KiB with the kernel's part, "
-        "and 17.8 KiB after all handshakes came at once"
+        "nginx 1.22.1: an idle TLS connection costs 18,260 B with the kernel's part, "
+        "18,260 B after all handshakes came at once"
     )
+
+
+def test_rss_of_a_server_without_the_heap_meter_is_one_part_and_no_live_heap_of_zero(records):
+    made, axes = pyplot.subplots(layout="constrained")
+    live_servers.draw(made, axes, [run for run in records if run.meter == "rss"])
+    assert [round(bar.get_width()) for bar in axes.patches] == 3 * [live.RSS + live.PAGE_TABLE, live.SERVER_KERNEL]
+    names = [text.get_text() for text in made.legends[0].get_texts()]
+    assert names == ["RSS, live heap not measured", "kernel"] and find_alike(made) == []
+    pyplot.close(made)
 
 
 def test_runs_with_one_number_of_connections_are_no_picture():

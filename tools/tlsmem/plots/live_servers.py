@@ -1,5 +1,6 @@
 """A picture of idle connections to real servers: live heap, RSS beyond it and the kernel's bytes, stacked."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
@@ -12,10 +13,16 @@ from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats.live_costs import IdleCost, find_idle_costs, group_live
 from tlsmem.tables.live import describe_live
 
-LIVE, RESIDENT, KERNEL = "#1f618d", "#7fb3d5", "#aeb6bf"
+LIVE, RESIDENT, KERNEL = "#174a73", "#9ecae9", "#6b7280"
+PARTS: dict[str, dict] = {  # how the parts of a bar look, by their names
+    "live heap": {"facecolor": LIVE},
+    "RSS beyond it": {"facecolor": RESIDENT},
+    "RSS, live heap not measured": {"facecolor": RESIDENT, "hatch": "xx"},
+    "kernel": {"facecolor": KERNEL, "hatch": "//"},
+}
+EDGE: dict = {"edgecolor": "white", "linewidth": 0.6}
 NAMES = {"nginx": "nginx", "haproxy": "HAProxy", "go": "Go net/http", "rustls": "rustls, hyper"}
 ROOM = 1.24  # of the horizontal axis, for figures beside the bars
-KIB = 1024
 
 
 def name_server(server: str) -> str:
@@ -62,13 +69,26 @@ def describe_finding(costs: Sequence[IdleCost]) -> str:
         if wide.series.transport == "tls" and wide.series.server == narrow.series.server
     ]
     if not pairs:
-        return f"An idle connection: {name_cost(costs[0])}, {costs[0].total / KIB:.1f} KiB with the kernel's part"
+        return f"An idle connection: {name_cost(costs[0])}, {costs[0].total:,.0f} B with the kernel's part"
     narrow, wide = max(pairs, key=lambda pair: pair[1].total / pair[0].total)
-    name, before, after = name_server(narrow.series.server), narrow.total / KIB, wide.total / KIB
     return (
-        f"An idle TLS connection costs {name} {before:.1f} KiB with the kernel's part, "
-        f"and {after:.1f} KiB after all handshakes came at once"
+        f"{name_release(narrow)}: an idle TLS connection costs {narrow.total:,.0f} B with the kernel's part, "
+        f"{wide.total:,.0f} B after all handshakes came at once"
     )
+
+
+def name_release(one: IdleCost) -> str:
+    """Return the server with its version: `HAProxy 2.6.12`."""
+    found = re.search(r"\d+(\.\d+)+", one.series.runs[0].reported)
+    return f"{name_server(one.series.server)} {found[0]}" if found else name_server(one.series.server)
+
+
+def list_parts(one: IdleCost) -> dict[str, float]:
+    """Return the bytes of a bar's parts by name. Without the heap meter, RSS is one part."""
+    if one.live is None:
+        return {"RSS, live heap not measured": one.user, "kernel": one.kernel}
+    live = min(one.live, one.user)
+    return {"live heap": live, "RSS beyond it": one.user - live, "kernel": one.kernel}
 
 
 def draw(made: Figure, axes: Axes, records: Sequence[LiveRecord]) -> None:
@@ -77,19 +97,15 @@ def draw(made: Figure, axes: Axes, records: Sequence[LiveRecord]) -> None:
     if not costs:
         raise ValueError("no live runs with two numbers of connections (make live SERVER=nginx)")
     for row, one in enumerate(costs):
-        live = min(one.live or 0.0, one.user)
         begin = 0.0
-        for size, colour in ((live, LIVE), (one.user - live, RESIDENT), (one.kernel, KERNEL)):
-            axes.barh(row, size, left=begin, height=THICK, color=colour)
+        for name, size in list_parts(one).items():
+            axes.barh(row, size, left=begin, height=THICK, **PARTS[name], **EDGE)
             begin += size
         write_beside(axes, begin, row, f"{one.total:,.0f} B")
     list_rows(axes, [name_cost(one) for one in costs])
     axes.set_xlim(0, ROOM * max(one.total for one in costs))
-    handles = [
-        Patch(color=LIVE, label="live heap"),
-        Patch(color=RESIDENT, label="RSS beyond it"),
-        Patch(color=KERNEL, label="kernel"),
-    ]
+    there = {name for one in costs for name in list_parts(one)}
+    handles = [Patch(label=name, **style, **EDGE) for name, style in PARTS.items() if name in there]
     counts = sorted({run.connections for one in costs for run in one.series.measured("rss")})
     subtitle = (
         f"Bytes of one idle connection at the server, slopes over {', '.join(f'{one:,}' for one in counts)} of them."
