@@ -1,16 +1,13 @@
 """The libraries that stacks are of, as people name them: memtest/libraries.toml."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
-from typing import TypeVar
 
 from pydantic import Field
 
 from tlsmem.config.campaigns import Definition
 from tlsmem.config.releases import library_with_variant, version, version_key
 from tlsmem.config.toml_tables import read_tables
-
-Row = TypeVar("Row")
 
 
 class Library(Definition):
@@ -57,11 +54,6 @@ def is_headline_build(stack: str) -> bool:
     """Return whether the stack's build represents its library; true if the library is not known."""
     known = libraries().get(library_key(stack))
     return not known or library_with_variant(stack) == (known.build or library_key(stack))
-
-
-def prefer_headline_builds(rows: Sequence[Row], stack_of: Callable[[Row], str]) -> Sequence[Row]:
-    """Return the rows of builds that represent their libraries, or all rows if there are none."""
-    return [row for row in rows if is_headline_build(stack_of(row))] or rows
 
 
 def library_name(stack: str) -> str:

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.config.libraries import prefer_headline_builds, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import THICK, list_rows, write_beside
@@ -15,7 +15,8 @@ from tlsmem.stats.session_forecast import TOLERANCE
 from tlsmem.tables.million import GIB, MillionRow
 
 MILLION = 1_000_000
-PALE = 0.55  # of the way to white: fewer than a million were run
+PALE = 0.4  # of the way to white: fewer than a million were run
+ROOM = 1.75  # of the longest bar, with the text beside it
 
 
 def was_whole(row: MillionRow) -> bool:
@@ -49,20 +50,16 @@ def percent_off(row: MillionRow) -> str:
 
 
 def describe_finding(rows: Sequence[MillionRow]) -> str:
-    """Return the title: who held a million sessions, and how far off the predictions were at most."""
-    whole = [row for row in rows if was_whole(row)]
-    worst = max(abs(row.check.difference) for row in whole or rows)
-    off = f"Two small runs predict within {max(worst, 0.0001):.2%}".replace("%", " %")
-    if not whole:
-        return f"{off} what many sessions take in one process"
-    shown = prefer_headline_builds(whole, lambda row: row.stack)
-    ends = dict.fromkeys(map(describe_end, (min(shown, key=million_gib), max(shown, key=million_gib))))
-    return f"{off} what a million sessions take: {', '.join(ends)}"
+    """Return the title: the least and the most that a million take, and how far off the predictions were at most."""
+    worst = max(abs(row.check.difference) for row in rows)
+    off = f"two small runs predict each run within {max(worst, 0.0001):.2%}".replace("%", " %")
+    ends = dict.fromkeys(map(describe_end, (min(rows, key=million_gib), max(rows, key=million_gib))))
+    return f"A million sessions take {', '.join(ends)}; {off}"
 
 
 def describe_end(row: MillionRow) -> str:
-    """Return what a million took, of the smallest or the largest that were run."""
-    return f"{million_gib(row):.1f} GiB with {name_row(row)}"
+    """Return what a million take; marked where fewer were run."""
+    return f"{'' if was_whole(row) else '≈ '}{million_gib(row):.1f} GiB with {name_row(row)}"
 
 
 def describe_row(row: MillionRow) -> str:
@@ -72,24 +69,28 @@ def describe_row(row: MillionRow) -> str:
     return f"≈ {million_gib(row):.1f} GiB, from {row.check.sessions:,} ({percent_off(row)})"
 
 
-def draw(made: Figure, axes: Axes, rows: Sequence[MillionRow]) -> None:
-    """Draw a bar for each row, the smallest first. Raises ValueError without rows."""
+def style_bar(colour: str, is_whole: bool) -> dict:
+    """Return how matplotlib fills a bar: paler and hatched where fewer than a million were run."""
+    pale: dict = {"facecolor": lighten(colour, PALE), "hatch": "//", "edgecolor": "white", "linewidth": 0}
+    return {"facecolor": colour} if is_whole else pale
+
+
+def draw(made: Figure, axes: Axes, rows: Sequence[MillionRow], left_out: str = "") -> None:
+    """Draw a bar for each row, the smallest first; `left_out` begins the caption. Raises ValueError without rows."""
     if not rows:
         raise ValueError("no recording has many sessions of one role beside what smaller runs predict (make c1m)")
     rows = sorted(rows, key=million_gib)
     for at, row in enumerate(rows):
-        colour = library_colour(row.stack)
-        axes.barh(
-            at, million_gib(row), height=THICK, color=colour if was_whole(row) else lighten(colour, PALE), zorder=2
-        )
+        axes.barh(at, million_gib(row), height=THICK, zorder=2, **style_bar(library_colour(row.stack), was_whole(row)))
         write_beside(axes, million_gib(row), at, describe_row(row), bold=abs(row.check.difference) > TOLERANCE)
     list_rows(axes, [name_row(row) for row in rows])
-    axes.set_xlim(0, 1.6 * max(map(million_gib, rows)))
-    legend = [Patch(color="#777777", label="a million were run")]
+    axes.set_xlim(0, ROOM * max(map(million_gib, rows)))
+    legend = [Patch(label="a million were run", **style_bar("#777777", is_whole=True))]
     if not all(map(was_whole, rows)):
-        legend.append(Patch(color=lighten("#777777", PALE), label="fewer were run; the line goes on"))
+        legend.append(Patch(label="fewer were run; the line goes on", **style_bar("#777777", is_whole=False)))
     roles = " or ".join(sorted(set(map(name_kept_role, rows)), reverse=True))
     subtitle = f"Peak RSS of one process with a million live {roles} sessions; their peers are freed after each window."
     runs = [row.check.run for row in rows]
-    caption = f"In brackets: the largest run beside the line through two of 10 and 20 windows. {describe_records(runs)}"
+    caption = f"{left_out}In brackets: the largest run compared with the line through two of 10 and 20 windows. "
+    caption += describe_records(runs)
     add_frame(made, describe_finding(rows), subtitle, caption, legend)

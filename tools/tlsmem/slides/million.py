@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.plots import million
-from tlsmem.slides.slide import create_slide
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.tables.million import MillionRow, find_largest
 
 
@@ -21,6 +21,7 @@ def find_rows(among: Sequence[Path]) -> list[MillionRow]:
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw every stack."""
+    rows = find_rows(among)
     made, (axes,) = create_slide()
-    million.draw(made, axes, find_rows(among))
+    million.draw(made, axes, rows, describe_absent(among, (row.stack for row in rows)))
     return made
