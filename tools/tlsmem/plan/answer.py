@@ -103,7 +103,7 @@ def draw_storms(given: argparse.Namespace, storms: list[StormResult], event: str
         return
     from tlsmem.plan import storm_picture  # slow to import, and needed for pictures only
 
-    settings, finding = storm_picture.describe_settings(storms[0], given), storm_answer.storm_finding(storms, event)
+    settings, finding = storm_picture.describe_settings(storms, given), storm_answer.storm_finding(storms, event)
     for file in storm_picture.save(storms, finding, settings, given.output):
         print(f"plan: {file}", file=sys.stderr)
 

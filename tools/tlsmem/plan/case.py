@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.config.choices import PLAN_SUITE
-from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.assumptions import assumed_kernel_bytes
@@ -44,11 +44,6 @@ class Case(NamedTuple):
     def title(self) -> str:
         """The stack as people write it."""
         return stack_title(self.model.stack)
-
-    @property
-    def library(self) -> str:
-        """The library as people write it, without its version."""
-        return library_name(self.model.stack)
 
     @property
     def mark(self) -> str:

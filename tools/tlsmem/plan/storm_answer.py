@@ -20,7 +20,7 @@ from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Course, Service
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
-TITLED = 2  # stacks that a picture's title has room for
+TITLED = 3  # stacks that a picture's title has room for
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,12 @@ def storm_title(clients: int, within: float) -> str:
 
 
 def storm_finding(storms: Sequence[StormResult], event: str) -> str:
-    """Return the title of a picture: the event and what it needs, as far as one line has room."""
-    needs = [(storm.case.library, format_size(storm.memory.peak[1])) for storm in storms]
-    if len(needs) == 1:
-        return f"{event}: {needs[0][1]}"
-    if len(dict(needs)) != TITLED:
-        return event
-    return f"{event}: {', '.join(f'{library} {size}' for library, size in needs)}"
+    """Return the title of a picture: the event, and what each stack needs until all are back, where there is room."""
+    needs = [
+        f"{format_size(storm.memory.peak[1])} and {format_seconds(storm.end_s)} with {storm.case.title}"
+        for storm in storms
+    ]
+    return f"{event}: {', '.join(needs)}" if len(needs) <= TITLED else event
 
 
 def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> Answer:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy
 from matplotlib import pyplot
@@ -11,21 +12,34 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.amounts import format_size
-from tlsmem.plan.case import describe_allocator
-from tlsmem.plan.storm_answer import StormResult, format_seconds
+from tlsmem.plan.case import describe_origin
+from tlsmem.plan.storm_answer import StormResult, describe_rates, format_seconds
 from tlsmem.plots import picture
 from tlsmem.plots.frame import INK, add_frame, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.picture import PAGE_INCHES, STYLE
 
-QUEUED, SHAKING, DONE = (
-    ("#D9D9D9", "in the queue"),
-    ("#E69F00", "in the handshake"),
-    ("#0072B2", "established; memory: all sessions"),
-)
-HELD = ("#F5D38C", "retained after handshakes")
-KERNEL = ("#7F7F7F", "kernel")
+
+class Kind(NamedTuple):
+    """What clients do, or what memory is for: its name in the legend, and how it looks."""
+
+    name: str
+    colour: str
+    hatch: str = ""
+
+    @property
+    def fill(self) -> dict:
+        """How matplotlib fills it."""
+        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
+
+
+QUEUED = Kind("in the queue", "#D9D9D9")
+SHAKING = Kind("in the handshake", "#E69F00")
+DONE = Kind("established; memory: all sessions", "#0072B2")
+HELD = Kind("retained after handshakes", "#E69F00", "xx")
+KERNEL = Kind("kernel", "#7F7F7F", "//")
 SUBTITLE = "Above: what clients do. Below: memory of the process and the kernel."
 INCHES = 3.9  # of a stack, at least
 POINTS = 240
@@ -33,12 +47,12 @@ KEPT = 0.05  # of the peak: less is not named
 AFTER = 0.3  # of the time until it is over: what is seen of the time after it
 
 
-def describe_settings(storm: StormResult, given: argparse.Namespace) -> str:
-    """Return the line below the title."""
+def describe_settings(storms: Sequence[StormResult], given: argparse.Namespace) -> str:
+    """Return the caption: the suite, how clients arrive, and where memory and rates were recorded."""
     away = f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
-    model = storm.case.model
-    where = f"{model.suite}, {model.role}, {describe_allocator(model)}"
-    return f"{where}; arrivals {given.arrivals}; {away}"
+    model = storms[0].case.model
+    settings = f"A simulation: {model.role}, {suite_title(model.suite)}; arrivals {given.arrivals}; {away}."
+    return " ".join([settings, describe_origin([storm.case for storm in storms]), *describe_rates(storms)])
 
 
 def grid(storms: Sequence[StormResult]) -> numpy.ndarray:
@@ -53,7 +67,7 @@ def save(storms: Sequence[StormResult], title: str, below: str, output: Path) ->
 
 
 def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
-    size = (max(PAGE_INCHES, INCHES * len(storms)), 5.8)
+    size = (max(PAGE_INCHES, INCHES * len(storms)), 6.2)
     layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
     made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
     times = grid(storms)
@@ -63,16 +77,16 @@ def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
     panels[0][0].set_ylabel("clients")
     panels[1][0].set_ylabel("memory, GiB")
     kinds = (DONE, SHAKING, HELD, QUEUED, KERNEL)
-    patches = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name) for colour, name in kinds]
+    patches = [Patch(label=kind.name, **kind.fill) for kind in kinds]
     add_frame(made, title, SUBTITLE, below, patches)
     return made
 
 
-def stack(axes: Axes, times: numpy.ndarray, layers: Sequence[tuple[numpy.ndarray, tuple[str, str]]]) -> None:
+def stack(axes: Axes, times: numpy.ndarray, layers: Sequence[tuple[numpy.ndarray, Kind]]) -> None:
     """From the bottom up, each with a line above it, so that they are told apart in grey."""
     base = numpy.zeros(len(times))
-    for sizes, (colour, _) in layers:
-        axes.fill_between(times, base, base + sizes, color=colour, linewidth=0)
+    for sizes, kind in layers:
+        axes.fill_between(times, base, base + sizes, **kind.fill)
         base = base + sizes
         axes.plot(times, base, color=INK, linewidth=0.5)
     axes.set_axisbelow(True)
@@ -108,7 +122,7 @@ def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     axes.plot([at], [peak / gib], "o", color="white", markeredgecolor=INK, markersize=6, zorder=6)
     side: dict = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-2, 8)}
     words: dict = {"fontsize": points(0.95), "weight": "bold", "path_effects": HALO, "zorder": 6} | side
-    text = f"{format_size(peak)} after {format_seconds(at)}"
+    text = f"peak {format_size(peak)} after {format_seconds(at)}"
     axes.annotate(text, (at, peak / gib), textcoords="offset points", **words)
     if held[-1] > KEPT * peak:
         level = (sessions[-1] + held[-1] / 2) / gib
