@@ -9,6 +9,7 @@ sys.path.insert(0, str(TOOLS))
 
 # ruff: noqa: E402
 
+from tests.support import planted
 from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import write_flamegraph
 from tlsmem.profile import sites_reader
@@ -67,6 +68,8 @@ def main() -> None:
     openssl, old = of_sites("openssl@3.5.5", "tls13-rsa-aes256"), of_sites("openssl@3.5.5", "tls12-rsa-aes256")
     write_flamegraph.write(openssl, folder / "openssl.html", "established")
     write_flamegraph.write(of_sites("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"), folder / "rustls.html", "established")
+    peaks = planted.run("sites", 200, momentary=planted.MOMENTARY)
+    write_flamegraph.write(sites_reader.profile_from_record(peaks), folder / "both-peaks.html", "established")
     write_flamegraph.write(by_hand(), folder / "by-hand.html", "established")
     write_flamegraph.write_diff(profile_diff.compare(old, openssl, "established", force=True), folder / "diff.html")
 

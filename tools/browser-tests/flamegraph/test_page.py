@@ -37,6 +37,17 @@ def test_another_phase_is_another_figure(opened):
     assert page.url.endswith("#phase=server+1")
 
 
+def test_the_strip_leaves_out_peaks_that_equal_the_end_of_their_phase(opened):
+    page = opened("both-peaks.html")
+    names = page.locator("#phases button").filter(visible=True).locator(".name").all_inner_texts()
+    assert [name for name in names if "peak" in name] == ["peak of client 1"]
+    phase(page, "server 1").click()
+    page.keyboard.press("ArrowLeft")  # over the peak that is not shown
+    assert page.url.endswith("#phase=client+1")
+    page = opened("both-peaks.html", "#phase=peak+of+client+2")  # chosen by an address
+    expect(phase(page, "peak of client 2")).to_be_visible()
+
+
 def test_a_role_is_a_part_of_the_figure(opened):
     page = opened("openssl.html")
     page.get_by_role("button", name="client", exact=True).click()

@@ -44,12 +44,20 @@ def page(
         "of_sessions": [profile_selection.why_no_sessions(profile, name) is None for name in profile.moments],
         "at_peak": [name == PEAK for name in profile.moments],
         "alone": [name.startswith(PEAK_OF) for name in profile.moments],
+        "ends": find_ends([*profile.moments]),
         "sessions": profile_selection.sessions_per_role(profile),
         "roles": profile_selection.has_roles(profile),
         "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
         "warnings": profile.warnings,
     }
     return render_page(about, tree)
+
+
+def find_ends(moments: Sequence[str]) -> list[int | None]:
+    """Return of each moment that is the peak of a phase which one is the end of that phase; None where it is not
+    there, and of all other moments."""
+    ends = {f"{PEAK_OF}{name}": at for at, name in enumerate(moments)}
+    return [ends.get(name) for name in moments]
 
 
 def heading(profile: Profile) -> dict[str, str]:

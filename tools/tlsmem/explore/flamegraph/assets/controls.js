@@ -42,6 +42,12 @@ function button(text, pressed, chosen) {
   return made;
 }
 
+// Whether the peak of a phase is no more than its end, function by function: the strip leaves it out.
+function equalsEnd(moment, role) {
+  const end = about.ends?.[moment] ?? null;
+  return end !== null && nodes.every((_, at) => !at || !isShown(at, role) || sums[moment].bytes[at] === sums[end].bytes[at]);
+}
+
 function phaseButton(name, moment, most) {
   const { bytes } = held(0, moment, state.role);
   const unit = about.diff ? unitOf(0, state.role) : { by: 1, said: "" };
@@ -53,6 +59,7 @@ function phaseButton(name, moment, most) {
   bar.firstChild.style.height = `${most ? (100 * bytes) / most : 0}%`;
   made.append(bar, part("span", "name", momentSaid(name)), part("span", "bytes", compact(bytes / unit.by) + added));
   made.classList.toggle("alone", Boolean(about.alone?.[moment]));
+  made.hidden = moment !== state.moment && equalsEnd(moment, state.role);
   made.title = `${name}: ${bytesSaid(bytes / unit.by)}${added}`;
   return made;
 }
@@ -127,7 +134,8 @@ function pressed(event) {
     element("search").select();
   } else if (!typing && step) {
     event.preventDefault();
-    change({ moment: Math.min(moments.length - 1, Math.max(0, state.moment + step)) });
+    const shown = moments.map((_, moment) => moment).filter((moment) => !element("phases").children[moment].hidden);
+    change({ moment: shown[Math.min(shown.length - 1, Math.max(0, shown.indexOf(state.moment) + step))] });
   }
 }
 
