@@ -142,8 +142,27 @@ def test_the_peak_of_one_session_alone_is_a_moment_with_its_flamegraph_and_bucke
     expect(details.locator(".phases-moment")).to_have_count(0)
 
 
+def test_the_chart_marks_both_peaks_and_the_legend_names_them(opened):
+    page = opened(file=PEAKS)
+    chosen = mark(page, OPENSSL, "client 1")
+    diamond = chosen.locator(".phases-alone").bounding_box()
+    height = diamond["y"] + diamond["height"] / 2
+    zero, top = chosen.locator(".phases-part").first.bounding_box(), chosen.locator(".phases-part").last.bounding_box()
+    bar = zero["y"] + zero["height"] - top["y"]  # 14,100 B
+    assert (zero["y"] + zero["height"] - height) / bar == pytest.approx(21_100 / 14_100, abs=0.02)
+    expect(mark(page, OPENSSL, "client 2").locator(".phases-alone")).to_have_count(0)  # no more than its end
+    legend = page.locator("#phases-legend")
+    expect(legend).to_contain_text("peak within the phase, one more of many")
+    expect(legend).to_contain_text("peak within the phase, one session alone")
+    choose(page, "pair")
+    expect(page.locator(".phases-alone")).to_have_count(0)
+    expect(legend).not_to_contain_text("one session alone")
+
+
 def test_a_recording_without_call_stacks_at_peaks_says_so(opened):
     page = opened()
+    expect(page.locator("#phases-legend")).not_to_contain_text("one session alone")
+    expect(page.locator(".phases-alone")).to_have_count(0)
     mark(page, OPENSSL, "client 2").locator(".phases-area").click()
     said = "Call stacks at peaks within a phase are not recorded: sites runs of schemas before 9 have none."
     expect(page.locator(".phases-reading")).to_contain_text(said)

@@ -1,4 +1,4 @@
-// One stack's phases as stacked bars, with the peak of each phase and a line of RSS.
+// One stack's phases as stacked bars, with both peaks of each phase and a line of RSS.
 const MARGIN = { top: 26, right: 6, bottom: 66, left: 46 };
 const HEIGHT = 330;
 const ROOM = { wide: 40, high: 13 }; // of a part that has its name in it
@@ -7,7 +7,8 @@ const ROOM = { wide: 40, high: 13 }; // of a part that has its name in it
 function highest(entry, role, rss) {
   const of = entry?.roles[role];
   const sizes = (entry?.phases ?? []).flatMap((_, at) => ["live", "peak"].map((kind) => figure(of, kind, at)?.bytes ?? 0));
-  return Math.max(0, ...sizes, ...((rss && of?.rss[rss]?.bytes) || []).map((size) => size ?? 0));
+  const singles = (entry?.phases ?? []).map((_, at) => alone(entry, role, at)?.bytes ?? 0);
+  return Math.max(0, ...sizes, ...singles, ...((rss && of?.rss[rss]?.bytes) || []).map((size) => size ?? 0));
 }
 
 // Hatches and areas without a bucket, once for the page: their ids are the section's.
@@ -48,28 +49,38 @@ function peak(entry, role, at, x, wide, y) {
   return [svg("path", { d: `M${middle},${y(now?.bytes ?? 0)} V${y(most.bytes)} M${x + wide * 0.15},${y(most.bytes)} H${x + wide * 0.85}`, class: "phases-peak" })];
 }
 
-// Where a bar's figure stands: above it, or above its peak where that is near.
-function topOf(now, most, y) {
+// The peak of one session alone, as a diamond.
+const diamond = (x, y) => svg("path", { d: `M${x},${y - 4} l4,4 l-4,4 l-4,-4 z`, class: "phases-alone" });
+
+function peakAlone(entry, role, at, x, wide, y) {
+  const [now, single] = [figure(entry.roles[role], "live", at), alone(entry, role, at)];
+  return single && y(now?.bytes ?? 0) - y(single.bytes) >= 2 ? [diamond(x + wide / 2, y(single.bytes))] : [];
+}
+
+// Where a bar's figure stands: above it, or above its peaks where these are near.
+function topOf(entry, role, at, y) {
+  const of = entry.roles[role];
+  const now = figure(of, "live", at);
   const end = y(Math.max(0, now?.bytes ?? 0));
-  return most && now && end - y(most.bytes) < 18 ? Math.min(end, y(most.bytes)) : end;
+  const peaks = now ? [figure(of, "peak", at), alone(entry, role, at)].filter(Boolean) : [];
+  const tops = peaks.map((one) => y(one.bytes)).sort((a, b) => b - a);
+  return tops.reduce((top, one) => (top - one < 18 ? Math.min(top, one) : top), end);
 }
 
 // In front of all else.
 function total(entry, state, at, x, step, y) {
-  const [now, most] = ["live", "peak"].map((kind) => figure(entry.roles[state.role], kind, at));
+  const now = figure(entry.roles[state.role], "live", at);
   const size = Math.min(11.5, step / 2.8);
-  return now && svg("text", { x: x + step / 2, y: topOf(now, most, y) - 4, class: "phases-total", "font-size": size }, tenth(now.bytes / 1024));
+  return now && svg("text", { x: x + step / 2, y: topOf(entry, state.role, at, y) - 5, class: "phases-total", "font-size": size }, tenth(now.bytes / 1024));
 }
 
 function phaseMark(entry, state, at, x, step, y) {
-  const [wide, of] = [step * 0.84, entry.roles[state.role]];
-  const [left, now, most] = [x + step * 0.08, figure(of, "live", at), figure(of, "peak", at)];
-  const top = topOf(now, most, y);
+  const [wide, left, top] = [step * 0.84, x + step * 0.08, topOf(entry, state.role, at, y)];
   const said = [readable(entry.phases[at]), ...lines(entry, state.role, at, state.rss).filter(Boolean)].join(". ");
   const area = svg("rect", { x, y: MARGIN.top, width: step, height: HEIGHT - MARGIN.top - MARGIN.bottom, class: "phases-area" });
   const spot = svg("rect", { x, y: top - 16, width: step, height: 18, fill: "none", "data-spot": true });
   const name = svg("text", { x: 0, y: 0, class: "phases-phase", transform: `translate(${x + step / 2 + 4},${HEIGHT - MARGIN.bottom + 14}) rotate(-38)` }, readable(entry.phases[at]));
-  const parts = [area, spot, ...bar(entry, state.role, at, left, wide, y), ...peak(entry, state.role, at, left, wide, y), name];
+  const parts = [area, spot, ...[bar, peak, peakAlone].flatMap((draw) => draw(entry, state.role, at, left, wide, y)), name];
   const pressed = { "aria-label": said, "aria-pressed": String(state.at === at), tabindex: at === (state.at ?? 0) ? 0 : -1 };
   return svg("g", { role: "button", class: "phases-mark", "data-phase": entry.phases[at], ...pressed }, ...parts);
 }

@@ -90,6 +90,7 @@ function legend(shown) {
   const found = there.map((look) => html("li", { title: look.means }, swatch(svg("rect", { width: 16, height: 14, fill: fillOf(look), stroke: "var(--line)" })), look.bucket));
   if (shown.some((entry) => entry.roles[state.role]?.live && !buckets(entry, state.role, 0))) found.push(html("li", {}, swatch(svg("rect", { width: 16, height: 14, class: "phases-whole" })), "live heap, not told apart"));
   found.push(html("li", {}, swatch(svg("path", { d: "M8,14 V2 M2,2 H14", class: "phases-peak" })), "peak within the phase, one more of many"));
+  if (shown.some((entry) => entry.phases.some((_, at) => alone(entry, state.role, at)))) found.push(html("li", {}, swatch(diamond(8, 7)), "peak within the phase, one session alone"));
   if (state.rss) found.push(html("li", {}, swatch(svg("g", { class: "phases-rss" }, svg("path", { d: "M0,7 H16" }), svg("circle", { cx: 8, cy: 7, r: 3.2 }))), `RSS, ${state.rss}`));
   element("phases-legend").replaceChildren(...found);
 }
