@@ -22,7 +22,7 @@ MAIN_KEY = KINDS["rsa-2048"]
 UNTIL_CLOSED, DURING_HANDSHAKE, FOREVER = "the session is closed", "the handshake ends", "for ever"
 CAPTION = (
     "What a client certificate, sent with one intermediate, adds to a server session, in bytes of live heap: when "
-    "established, when used (after 1 KiB each way), and at the peak of the handshake. Until: when the server frees "
+    "established, when used (after 1 KiB each way), and as one more of many at the peak. Until: when the server frees "
     "it. RSS: when used, with 100 handshakes at a time. Per intermediate: the slope from none to four, at a server "
     "for its client's and at a client for its server's; in brackets for each byte of their DER encoding. Held by: the "
     "function below which the server's copy is allocated. All keys are RSA-2048."

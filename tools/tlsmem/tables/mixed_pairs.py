@@ -44,7 +44,8 @@ def mixed_pair_table(selection: Selection) -> Table:
     mixed = selection.where(lambda setting: setting.peer is not None)
     caption = (
         "Per session of the role, with a process for each role: live heap in bytes (blocks), and peak RSS of the run "
-        "in bytes. Beside each figure: the difference from the same stack with itself as peer. "
+        "in bytes. Peaks are what one more of many adds. Beside each figure: the difference from the same stack with "
+        "itself as peer. "
         f"{describe_common_settings(mixed)}."
     )
     table = Table("interop", "Mixed pairs", caption, [*setting_columns(mixed), *COLUMNS])

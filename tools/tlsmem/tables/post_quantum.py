@@ -27,14 +27,14 @@ from tlsmem.tables.table import Cell, Column, Table, optional
 
 CERTIFICATE_CAPTION = (
     "Bytes for one session, with chains of one intermediate: live heap when established, in use (after a full record "
-    "each way) and at its peak, with all handshakes concurrent; and how much that is above the same stack's chains of "
-    "RSA-2048 and ECDSA P-256. RSS in use is a slope. Stack depth: the most that a call of the library wrote below its "
-    "caller, and how much that is above RSA-2048."
+    "each way) and as one more of many at the peak, with all handshakes concurrent; and how much that is above the "
+    "same stack's chains of RSA-2048 and ECDSA P-256. RSS in use is a slope. Stack depth: the most that a call of the "
+    "library wrote below its caller, and how much that is above RSA-2048."
 )
 EXCHANGE_CAPTION = (
     "Bytes for one session, with RSA-2048 certificates. The server has one group; the client offers that one, a list, "
     "or its library's default. Retry: the handshake began with a HelloRetryRequest, seen on the wire. "
-    "Peak: live heap with all handshakes concurrent. More: compared with X25519 alone."
+    "Peak: live heap that one more of many adds, with all handshakes concurrent. More: compared with X25519 alone."
 )
 NAMES = {
     RSA: "RSA-2048",

@@ -47,7 +47,8 @@ TICKET_CAPTION = (
 RESUMED_CAPTION = (
     "Live heap of a resumed session, in bytes, compared with a full handshake and as many tickets. Taken over: what an "
     "earlier session allocated and a resumed one still holds: a client's state, or a server's entry. More: both "
-    "together, minus a full session. In use: after a full record each way. Peak: of what the session itself allocates."
+    "together, minus a full session. In use: after a full record each way. Peak: one more of many, of what the session "
+    "itself allocates."
 )
 
 
