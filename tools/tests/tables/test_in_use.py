@@ -96,6 +96,17 @@ def test_a_bar_is_what_is_in_use_a_diamond_low_memory_and_no_text_lies_over_anot
     pyplot.close(made)
 
 
+def test_the_title_of_the_picture_is_of_whatever_saves_most_and_its_caption_names_who_is_not_drawn(selection):
+    runs = [run.model_copy(update={"stack": "openssl@1.1.1w"}) for run in selection.records if run.stack == OPENSSL]
+    refused = synthetic.failed("go@1.27.4", SUITE, 100, "go1.27.4 crypto/tls: no (TLSv1.3, B, C)", "unsupported")
+    older = select([*runs, *selection.records, refused.model_copy(update={"roles": "split", "window": 100})])
+    with rc_context(STYLE):
+        made = picture.figure(older, "server")
+    texts = [text.get_text().replace("\n", " ") for text in made.texts]
+    assert texts[0].endswith("in OpenSSL 1.1.1w") and texts[-1].startswith("Not drawn: Go crypto/tls (no). ")
+    pyplot.close(made)
+
+
 def test_a_suite_that_is_not_there_names_those_that_are(selection):
     with pytest.raises(ValueError, match=f"of other suites there are: {SUITE}"):
         picture.figure(selection, "server", "tls12-rsa-aes256")

@@ -5,10 +5,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_any
-from tlsmem.config.stack_names import newest_releases
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.left_out import describe_left_out, find_refusals
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.roles import Role
@@ -58,19 +59,18 @@ def draw_row(axes: Axes, at: int, place: Place, colour: str, widest: float) -> N
 
 
 def describe_saving(places: list[Place], role: Role) -> str:
-    """Return the finding: the newest release with which low memory saves most; without any, the smallest session."""
-    newest = newest_releases(place.stack.stack for place in places).values()
-    candidates = [place for place in places if place.stack.stack in newest]
+    """Return the finding: the stack with which low memory saves most; without any, the smallest session."""
     both = [
         (least / used, place)
-        for place in candidates
+        for place in places
         for used, least in [[size_in_use(place, configuration) for _, configuration, _ in COLUMNS]]
         if used and least
     ]
     if not both:
         return f"{stack_title(places[0].stack.stack)} holds the least for a {role} session in use"
     share, place = min(both, key=lambda pair: pair[0])
-    return f"Low-memory options save up to {1 - share:.0%} of a {role} session ({library_name(place.stack.stack)})"
+    stack = stack_title(place.stack.stack)
+    return f"Low-memory options save up to {1 - share:.0%} of a {role} session, in {stack}"
 
 
 def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure:
@@ -83,7 +83,7 @@ def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure
     widest = max(size for size in sizes if size is not None)
     stacks = [place.stack.stack for place in places]
     colours = stack_colours(stacks)
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.6 + ROW_INCHES * len(places)), layout="constrained")
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.9 + ROW_INCHES * len(places)), layout="constrained")
     for at, place in enumerate(places):
         draw_row(axes, at, place, colours[place.stack.stack], widest)
     for heading, _, end in COLUMNS:
@@ -95,7 +95,9 @@ def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure
     axes.spines["bottom"].set_visible(False)
     axes.grid(visible=False)
     axes.tick_params(axis="y", length=0)
-    subtitle = f"Live heap of a session that carried 16 KiB each way and waits in a read; {setting.suite}."
+    subtitle = f"Live heap of a session that carried 16 KiB each way and waits in a read. {suite_title(setting.suite)}."
     handles = [Line2D([], [], markersize=6, label="with the library's documented low-memory options", **DIAMOND)]
-    add_frame(made, describe_saving(places, role), subtitle, describe_records(selection.records), handles)
+    refusals = find_refusals(run for run in selection.records if run.suite == setting.suite)
+    caption = describe_left_out(selection.stacks, stacks, refusals) + describe_records(selection.records)
+    add_frame(made, describe_saving(places, role), subtitle, caption, handles)
     return made

@@ -13,6 +13,7 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import in_use, plot_command
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.left_out import join_reasons, shorten_reason
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Role
@@ -69,7 +70,7 @@ def figure(selection: Selection, role: Role) -> Figure:
     figures = [figure for row in rows for figure in (row.created, row.peak, row.established)]
     ends = [bytes_per_session(figure) for figure in figures if not isinstance(figure, Missing)]
     widest = max(ends, default=1.0)
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.7 + ROW_INCHES * len(rows)), layout="constrained")
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 2.0 + ROW_INCHES * len(rows)), layout="constrained")
     colours = stack_colours([row.stack for row in rows])
     for at, row in enumerate(rows):
         draw_row(axes, at, row, colours[row.stack], widest)
@@ -96,10 +97,10 @@ def describe_range(rows: list[StackRow], role: Role) -> str:
 
 
 def describe_recording(selection: Selection) -> str:
-    """Say what was recorded, and how many stacks have no bar; the table names them."""
-    missing = len({stack for stack, _ in unmeasured_stacks(selection)})
+    """Say which stacks have no bar, and what was recorded."""
+    missing = {stack_title(stack): shorten_reason(reason) for stack, reason in unmeasured_stacks(selection)}
     recorded = describe_records(selection.records)
-    return f"{recorded} Without a bar: {missing} stack{'s' * (missing > 1)}." if missing else recorded
+    return f"Without a bar: {join_reasons(missing)}. {recorded}" if missing else recorded
 
 
 def save_every_suite(selection: Selection, output: Path) -> list[Path]:
