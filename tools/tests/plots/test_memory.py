@@ -6,7 +6,7 @@ import os
 import resource
 import subprocess
 import sys
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -151,18 +151,41 @@ def test_a_process_has_the_colour_of_its_stack_whichever_end_it_is():
     pyplot.close(made)
 
 
-def test_the_legend_counts_the_sessions_of_the_process():
+def subtitle_of(made: Figure) -> str:
+    return made.texts[1].get_text().replace("\n", " ")
+
+
+def test_the_subtitle_counts_the_sessions_of_the_process():
     made = drawn(KINDS["split"]())
-    said = [text.get_text() for text in made.legends[0].get_texts()]
-    assert "RSS, 5,000 sessions of the process" in said and "live heap, 500 sessions of the process" in said
+    assert "memory when a phase ends, 500 sessions of the process." in subtitle_of(made)
     pyplot.close(made)
 
 
-@pytest.mark.parametrize("counts", [(100, 1000, 5000), (10, 20)])
-def test_heap_of_all_pairs_at_once_is_not_drawn_over_rss_by_windows(counts):
-    made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1], counts, roles="keep-server", window=10))
-    said = [text.get_text().split(",")[0] for text in made.legends[0].get_texts()]
-    assert ("live heap" in said) == (counts[-1] == 20)
+def test_rss_by_phase_is_of_the_sessions_whose_live_heap_stands_beside_it():
+    runs = synthetic.campaign(STACKS[:1], SUITES[:1])
+    runs = [synthetic.scaled(run, 1.5, 1) if (run.meter, run.sessions) == ("rss", 1000) else run for run in runs]
+    selection = select(runs)
+    made = drawn(runs)
+    series = selection.series(STACKS[0], selection.settings[0], "both")
+    solid, dashed = (next(line for line in made.axes[1].lines if line.get_linestyle() == dash) for dash in ("-", "--"))
+    ends, largest = (list(memory_panels.resident(series, sessions)[0].values()) for sessions in (1000, 10_000))
+    assert list(solid.get_ydata()) == ends != largest and max(dashed.get_ydata()) > 0
+    assert "when a phase ends, N = 1,000." in subtitle_of(made)
+    pyplot.close(made)
+
+
+def test_without_live_heap_rss_by_phase_is_of_the_most_sessions():
+    made = drawn([run for run in synthetic.campaign(STACKS[:1], SUITES[:1]) if run.meter == "rss"])
+    assert "when a phase ends, N = 10,000." in subtitle_of(made)
+    assert "live heap" not in [text.get_text() for text in made.legends[0].get_texts()]
+    pyplot.close(made)
+
+
+def test_numbers_of_many_sessions_do_not_touch():
+    made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1], (20_000, 150_000), roles="keep-server", window=10))
+    labels = [text for text in shown(made) if text in made.axes[0].get_xticklabels()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert len(boxes) > 2 and all(right.x0 - left.x1 > left.height for left, right in pairwise(boxes))
     pyplot.close(made)
 
 

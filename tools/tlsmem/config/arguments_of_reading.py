@@ -121,7 +121,7 @@ READING_ARGUMENTS = (
         "--n",
         "sessions of the panels by phase",
         COUNT,
-        commands={"plot_mem": Words("the largest recorded")},
+        commands={"plot_mem": Words("the largest that has RSS and live heap")},
         metavar="N",
     ),
     Option(

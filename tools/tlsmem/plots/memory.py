@@ -25,7 +25,7 @@ from tlsmem.stats.series import Series, Setting
 from tlsmem.tables.settings import describe_common_settings
 
 AROUND, ROW_INCHES = 1.6, 3.1
-PHASES = "Left: peak RSS. Right: memory when a phase ends."
+PHASES = "Left: peak RSS. Right: memory when a phase ends, {}."
 ENVIRONMENTS = "Left: peak RSS. Right: its slope by environment."
 
 
@@ -40,8 +40,9 @@ def select_panels(selection: Selection) -> list[tuple[Setting, Process]]:
 
 
 def figure(selection: Selection, sessions: int | None = None) -> Figure:
-    """Draw a row for each setting: on the left memory by sessions, on the right by phase (of the largest N, or of
-    `sessions`), or by environment where there are several; one scale for all panels of a kind."""
+    """Draw a row for each setting: on the left memory by sessions, on the right by phase (of `sessions`, or of the
+    largest N that has RSS and live heap), or by environment where there are several; one scale for all panels of a
+    kind."""
     wanted, compared = select_panels(selection), environment_panel.compares_environments(selection)
     owners = memory_legend.owners(selection)
     lines = [[selection.series(stack, *one) for stack in selection.stacks] for one in wanted]
@@ -66,9 +67,10 @@ def figure(selection: Selection, sessions: int | None = None) -> Figure:
         line_labels.label(axes, ends)
     title = memory_finding.describe_environments(selection, wanted) if compared else None
     title = title or memory_finding.describe_finding(lines)
-    subtitle = f"{ENVIRONMENTS if compared else PHASES} {describe_common_settings(selection)}."
+    panels = ENVIRONMENTS if compared else PHASES.format(memory_legend.describe_sessions(lines, sessions))
+    subtitle = f"{panels} {describe_common_settings(selection)}."
     caption = describe_records(selection.records) + describe_given_back(lines)
-    add_frame(made, title, subtitle, caption, memory_legend.keys(selection, sessions, drawn, compared))
+    add_frame(made, title, subtitle, caption, memory_legend.keys(selection, drawn, compared))
     return made
 
 

@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from tlsmem.base.phase_names import READABLE_NAMES, order_key
 from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import points as font_points
 from tlsmem.plots.line_labels import INK, LineEnd
 from tlsmem.plots.stack_colours import stack_colours
-from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import KIB, MIB
 
-MARKERS = "osD^vPX"
+MARKERS = "osD^vPX<>h*d"
 SEEN = 0.04  # of the highest dot: a whisker that is shorter hides behind its dot
 NOTES = 3  # failures spelt out in a panel
+MANY, TICKS, FEW_TICKS = 50_000, 5, 3  # sessions whose numbers are long; steps of the axis
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,11 @@ def draw_by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) ->
             ends.append((max(points), points[max(points)] / MIB, slope_text(series, line)))
     axes.set_xlabel(sessions_label(stacks[0]))
     axes.set_ylabel("peak RSS, MiB")
+    widest = max((sessions for sessions, *_ in ends), default=1)
     axes.xaxis.set_major_formatter(lambda sessions, _: f"{sessions:,.0f}")
-    axes.set_xlim(0, 1.04 * max((sessions for sessions, *_ in ends), default=1))
+    axes.xaxis.set_major_locator(MaxNLocator(TICKS if widest < MANY else FEW_TICKS, integer=True))
+    axes.yaxis.set_major_formatter(lambda mebibytes, _: f"{mebibytes:,.0f}")
+    axes.set_xlim(0, 1.04 * widest)
     explain_holes(axes, stacks)
     return ends
 
@@ -114,13 +118,15 @@ def live(phase: Phase) -> int:
     return phase.heap.total.live_bytes
 
 
-def runs_at_n(series: Series, sessions: int | None) -> list[Record]:
-    return series.runs("rss", sessions) if sessions else largest(series, "rss")
+def choose_sessions(series: Series) -> int | None:
+    """Return the N of a line by phase: the largest that has RSS and live heap, or else RSS; None without RSS."""
+    resident_at, metered_at = ({run.sessions for run in series.runs(meter)} for meter in ("rss", "heap"))
+    return max(resident_at & metered_at or resident_at, default=None)
 
 
 def resident(series: Series, sessions: int | None) -> tuple[dict[str, float], dict[str, float]]:
-    """By phase: at its end, and the peak inside."""
-    runs = runs_at_n(series, sessions)
+    """By phase: at its end, and the peak inside. Of this N, or of the one that `choose_sessions` chooses (None)."""
+    runs = series.runs("rss", sessions or choose_sessions(series))
     return shape(runs, rss, series.share), shape(runs, peak, series.share)
 
 
@@ -132,12 +138,12 @@ def highest_rss(stacks: list[Series], sessions: int | None) -> float:
 def draw_by_phase(
     axes: Axes, stacks: list[Series], owners: Sequence[str], sessions: int | None, highest: float
 ) -> set[str]:
-    """RSS at each phase's end, a whisker to its peak inside, live heap; KiB per session beyond `contexts`.
+    """RSS at each phase's end, a whisker to its peak inside, and live heap at the same N, in KiB per session beyond
+    `contexts`.
 
-    Of this N, or of the largest (None). Returns which of `peak` and `heap` were drawn; `highest` is of all panels."""
-    chosen = [runs_at_n(series, sessions) for series in stacks]
+    Returns which of `peak` and `heap` were drawn; `highest` is of all panels."""
     shapes = [resident(series, sessions) for series in stacks]
-    metered = [alike_in_window(largest(series, "heap"), runs) for series, runs in zip(stacks, chosen, strict=True)]
+    metered = [series.runs("heap", sessions or choose_sessions(series)) for series in stacks]
     heaps = [shape(runs, live, series.share) for runs, series in zip(metered, stacks, strict=True)]
     least = SEEN * highest
     phases = sorted(
@@ -170,19 +176,7 @@ def beyond(ends: dict[str, float], peaks: dict[str, float], least: float) -> lis
     return [name for name, start in zip(ends, began, strict=False) if peaks[name] - max(start, ends[name]) > least]
 
 
-def alike_in_window(heap: list[Record], rss: list[Record]) -> list[Record]:
-    """The heap runs, if as large a part of their pairs is in the handshake at once as in the RSS runs; else none."""
-    parts = {min(1, run.window / (run.sessions // 2)) if run.window != "all" else 1 for run in (*heap, *rss)}
-    return heap if len(parts) == 1 else []
-
-
 def shape(runs: list[Record], quantity: Callable[[Phase], int], share: int) -> dict[str, float]:
     """KiB per session in the process, one in `share` of the run's, by phase."""
     found = session_cost.above_contexts(runs, quantity, rss if quantity is peak else quantity)
     return {phase: share * size / KIB for phase, size in found.items()}
-
-
-def largest(series: Series, meter: Meter) -> list[Record]:
-    """The runs at the largest N, all repeats."""
-    runs = series.runs(meter)
-    return [run for run in runs if run.sessions == runs[-1].sessions]
