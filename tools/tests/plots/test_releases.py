@@ -9,6 +9,7 @@ from hypothesis import strategies as some
 from matplotlib import pyplot, rc_context
 
 from tests.support import forked_command, synthetic
+from tests.support.colour_vision import find_alike
 from tests.support.pictured import LEGIBLE, overlaps, shown, smallest_text
 from tlsmem.base.paths import ROOT
 from tlsmem.config import releases
@@ -102,11 +103,23 @@ def test_another_library_says_its_scale(made):
 
 def test_markers_are_named_and_no_text_lies_over_another(made):
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["TLS 1.3", "TLS 1.3, post-quantum"]
+    assert {line.get_linestyle() for axes in made.axes for line in axes.lines} == {"-", "--"} and not find_alike(made)
     assert overlaps(made) == []
     assert smallest_text(made) >= LEGIBLE
     for text in shown(made):
         box = text.get_window_extent()
         assert min(box.x0, box.y0) >= 0 and box.x1 <= made.bbox.x1 and box.y1 <= made.bbox.y1, text.get_text()
+
+
+def test_a_line_names_its_cipher_where_lines_differ_in_it(runs):
+    other = [run.model_copy(update={"suite": "tls12-rsa-aes128"}) for run in runs if run.suite == CLASSIC]
+    selection = select([*other, *runs, *(run.model_copy(update={"suite": "mine"}) for run in other)], roles=["split"])
+    assert list(plot_releases.names(selection).values()) == [
+        "TLS 1.2, AES-128-GCM",
+        "TLS 1.3, AES-256-GCM",
+        "TLS 1.3, AES-256-GCM, post-quantum",
+        "mine",
+    ]
 
 
 def test_a_library_may_be_asked_for(runs):

@@ -26,6 +26,7 @@ class ReleaseCurve:
 
     name: str
     look: MarkerStyle
+    dash: str
     established: list[float | None]
 
     def highest(self) -> float:
@@ -48,13 +49,10 @@ class ReleaseCurve:
         return next((size for size in reversed(self.established) if size is not None), None)
 
 
-def release_curve(
-    selection: Selection, setting: Setting, role: Role, stacks: Sequence[str], name: str, look: MarkerStyle
-) -> ReleaseCurve:
-    """Return the line of a suite."""
+def find_established(selection: Selection, setting: Setting, role: Role, stacks: Sequence[str]) -> list[float | None]:
+    """Return the bytes that a session of each release keeps in a setting; None where that is not known."""
     rows = [StackRow(selection.series(stack, setting, setting.processes[role]), role) for stack in stacks]
-    kept = [None if isinstance(row.established, Missing) else bytes_per_session(row.established) for row in rows]
-    return ReleaseCurve(name, look, kept)
+    return [None if isinstance(row.established, Missing) else bytes_per_session(row.established) for row in rows]
 
 
 def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[ReleaseCurve], top: float, times: float) -> None:
@@ -67,7 +65,8 @@ def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[ReleaseCurve], top: 
         runs = groupby(enumerate(one.established), key=lambda point: point[1] is not None)
         for found in [list(run) for there, run in runs if there]:
             dots: dict = {"color": one.look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 7}
-            axes.plot([at + shift for at, _ in found], [size for _, size in found], f"-{one.look.marker}", **dots)
+            dots |= {"marker": one.look.marker, "linestyle": one.dash}
+            axes.plot([at + shift for at, _ in found], [size for _, size in found], **dots)
     named = [version(stack).replace("-", "\n-") for stack in stacks]  # a pre-release's is long
     axes.set_xticks(range(len(stacks)), named, rotation=40, ha="right", rotation_mode="anchor")
     axes.tick_params(labelsize=points(0.9))

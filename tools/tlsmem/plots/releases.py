@@ -10,8 +10,9 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES, MOST_SUITES
-from tlsmem.config.libraries import library_name, library_title, stack_title
+from tlsmem.config.libraries import library_title, stack_title
 from tlsmem.config.releases import version
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import plot_command, release_panel
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.memory_panels import MARKERS, MarkerStyle
@@ -23,6 +24,8 @@ from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 
 GROUPS = {"X25519MLKEM768": "post-quantum"}  # names for those who do not know the group's
+PARTS = 4  # of a suite's title: protocol, cipher, group and certificate
+DASHES = ("-", "--", ":", "-.")
 INCHES = 4.6
 NAMES = 1.8  # releases that would have room where figures stand
 MESSAGES = 2  # of a title
@@ -31,13 +34,19 @@ Curves = Mapping[str, Sequence[ReleaseCurve]]  # by library
 
 
 def names(selection: Selection) -> dict[Setting, str]:
-    """Return the names of lines: the protocol, and the group where it differs; the suite of what no release has."""
-    agreed = {Setting.from_record(one): one.negotiated for one in selection.records if one.negotiated}
-    usual = next((agreed[one].group for one in selection.settings if one in agreed), None)
-    found = {one: said.protocol.replace("TLSv", "TLS ") for one, said in agreed.items()}
-    others = {one: said.group for one, said in agreed.items() if said.group != usual}
-    found |= {one: f"{found[one]}, {GROUPS.get(group, group)}" for one, group in others.items()}
-    return {one: found.get(one, one.suite) for one in selection.settings}
+    """Return the names of lines: the protocol; the cipher where lines differ in it; the group where it is not that of
+    the first line. A suite that nobody knows keeps its name."""
+    parts = {one: suite_title(one.suite).split(", ") for one in selection.settings}
+    known = [found for found in parts.values() if len(found) == PARTS]
+    several = len({cipher for _, cipher, _, _ in known}) > 1
+    found = {}
+    for one, words in parts.items():
+        if len(words) == PARTS:
+            protocol, cipher, group, _ = words
+            named = [cipher] * several + [GROUPS.get(group, group)] * (group != known[0][2])
+            words = [protocol, *named]
+        found[one] = ", ".join(words)
+    return found
 
 
 def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[str]]:
@@ -59,8 +68,11 @@ def find_curves(selection: Selection, libraries: Mapping[str, Sequence[str]], ro
     named = names(selection)
     return {
         library: [
-            release_panel.release_curve(
-                selection, one, role, stacks, named[one], MarkerStyle(library_colour(stacks[0]), MARKERS[index])
+            ReleaseCurve(
+                named[one],
+                MarkerStyle(library_colour(stacks[0]), MARKERS[index]),
+                DASHES[index % len(DASHES)],
+                release_panel.find_established(selection, one, role, stacks),
             )
             for index, one in enumerate(selection.settings)
         ]
@@ -68,10 +80,8 @@ def find_curves(selection: Selection, libraries: Mapping[str, Sequence[str]], ro
     }
 
 
-def describe_change(stacks: Sequence[str], curves: Sequence[ReleaseCurve], build: bool) -> str | None:
-    """Return how much more or less the newest release keeps, in the suite that changed most; None for a single one.
-
-    `build` is whether to say what the library is built of."""
+def describe_change(stacks: Sequence[str], curves: Sequence[ReleaseCurve]) -> str | None:
+    """Return how much more or less the newest release keeps, in the suite that changed most; None for a single one."""
     curve = max(curves, key=lambda one: abs(one.change()))
     ends = curve.ends()
     if not ends:
@@ -79,15 +89,13 @@ def describe_change(stacks: Sequence[str], curves: Sequence[ReleaseCurve], build
     older, newer = (stacks[at] for at in ends)
     share = round(100 * curve.change())
     keeps = f"{abs(share)}% {'more' if share > 0 else 'less'} than" if share else "as much as"
-    name = stack_title(newer) if build else f"{library_name(newer)} {version(newer)}"
-    return f"{name} keeps {keeps} {version(older)} ({curve.name})"
+    return f"{stack_title(newer)} keeps {keeps} {version(older)} ({curve.name})"
 
 
 def describe_finding(libraries: Mapping[str, Sequence[str]], curves: Curves) -> str:
     """Return the finding: from the oldest to the newest release, of the libraries that changed most."""
     changed = sorted(libraries, key=lambda name: -max(abs(one.change()) for one in curves[name]))
-    builds = len({name.partition("+")[0] for name in libraries}) < len(libraries)
-    found = [text for name in changed if (text := describe_change(libraries[name], curves[name], builds))]
+    found = [text for name in changed if (text := describe_change(libraries[name], curves[name]))]
     return "; ".join(found[:MESSAGES]) or "What an established session keeps"
 
 
@@ -108,17 +116,17 @@ def figure(selection: Selection, asked: Sequence[str] | None = None, role: Role 
         release_panel.draw(axes, stacks, curves[library], tops[library], max(tops.values()) / tops[library])
         axes.set_title(library_title(stacks[-1]), fontsize=points(1), weight="bold")
     row[0].set_ylabel("bytes of a session")
-    subtitle = f"Live heap of an established {role} session, release by release."
+    subtitle = f"Live heap of an established {role} session that has carried no data, release by release."
     finding, handles = describe_finding(wanted, curves), keys(curves)
     add_frame(made, finding, subtitle, describe_records(selection.records), handles)
     return made
 
 
 def keys(curves: Curves) -> list[Line2D]:
-    """Return the legend: a marker for each suite."""
-    looks = {one.name: one.look.marker for found in curves.values() for one in found}
+    """Return the legend: a marker and a dash for each suite."""
+    looks = {one.name: (one.look.marker, one.dash) for found in curves.values() for one in found}
     grey: dict = {"color": "#777777", "markeredgecolor": INK, "markersize": 7}
-    return [Line2D([], [], marker=marker, label=name, **grey) for name, marker in looks.items()]
+    return [Line2D([], [], marker=marker, linestyle=dash, label=name, **grey) for name, (marker, dash) in looks.items()]
 
 
 def highest(curves: Curves, library: str) -> float:
