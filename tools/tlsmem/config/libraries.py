@@ -65,14 +65,6 @@ def library_name(stack: str) -> str:
     return known.name + (describe_variants(stack) if library_with_variant(stack) in known.other_builds else "")
 
 
-def short_titles(stacks: Iterable[str]) -> dict[str, str]:
-    """Return the name of each stack's library; where stacks have one library, their releases with it."""
-    stacks = list(stacks)
-    names = {stack: library_name(stack) for stack in stacks}
-    several = {name for name in names.values() if list(names.values()).count(name) > 1}
-    return {stack: stack_title(stack) if name in several else name for stack, name in names.items()}
-
-
 def library_title(stack: str) -> str:
     """Return the library of a stack with what it is built of, without the release: `rustls (aws-lc)`."""
     known = libraries().get(library_key(stack))

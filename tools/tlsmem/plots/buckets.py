@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.base import stdout
-from tlsmem.config.libraries import short_titles, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_moments import BucketMoment, choose_moment, find_moments
@@ -43,17 +43,16 @@ def find_role(several: Sequence[BucketSums], role: Role | None) -> Role:
 
 def describe_finding(stacks: Sequence[str], moment: BucketMoment, role: Role) -> str:
     """Return the finding: how many times the smallest session the largest one is."""
-    names = short_titles(stacks)
     ends = sorted(zip(moment.totals, stacks, strict=True))
     (least, smaller), (most, larger), when = ends[0], ends[-1], moment.name.partition(",")[0]
     if least == most:
         return f"A {role} session of {stack_title(larger)} holds {most:,.0f} B {when}"
     takes = (
-        f"{most / least:.1f} times the live heap of {names[smaller]}"
+        f"{most / least:.1f} times the live heap of {stack_title(smaller)}"
         if most / least >= NEAR
-        else f"{most - least:,.0f} B more live heap than {names[smaller]}"
+        else f"{most - least:,.0f} B more live heap than {stack_title(smaller)}"
     )
-    return f"{names[larger]} takes {takes}: a {role} session {when}"
+    return f"{stack_title(larger)} takes {takes}: a {role} session {when}"
 
 
 def figure(shown: list[Profile], role: Role | None = None) -> Figure:

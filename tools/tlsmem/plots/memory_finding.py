@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from tlsmem.config.libraries import libraries, library_key, short_titles, stack_title
+from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.plots import environment_panel
 from tlsmem.schema.harness_output import Process
 from tlsmem.stats import session_cost
@@ -45,10 +45,10 @@ def describe_finding(lines: Sequence[Sequence[Series]]) -> str:
     if least == most or not ratios:
         sizes = join_range([size / KIB for size in every[most]], ".1f")
         return f"{stack_title(most)} takes {sizes} KiB of peak RSS for each session"
-    names = short_titles(owners)
+    large, small = stack_title(most), stack_title(least)
     if max(ratios) < NEAR:
-        return f"{names[least]} and {names[most]} take the same peak RSS to {max(ratios) - 1:.1%}"
-    return f"{names[most]} takes {join_range(ratios, '.1f')} times the peak RSS that {names[least]} takes for a session"
+        return f"{small} and {large} take the same peak RSS to {max(ratios) - 1:.1%}"
+    return f"{large} takes {join_range(ratios, '.1f')} times the peak RSS that {small} takes for a session"
 
 
 def describe_environments(selection: Selection, wanted: Sequence[tuple[Setting, Process]]) -> str | None:

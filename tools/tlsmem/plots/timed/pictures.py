@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import library_key, library_name, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import INK, add_frame, describe_records
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
@@ -41,14 +41,6 @@ def describe_range(ratios: Ratios, stack: str) -> str | None:
     """Return from which to which the ratios of a stack are: `1.8 to 2.4`; None where it has none."""
     values = [ratio.value for (_, other), ratio in ratios.items() if other == stack]
     return " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(values), max(values)))) if values else None
-
-
-def describe_pair(timed: TimedSelection, stack: str) -> tuple[str, str]:
-    """Return the names of a stack and of the first: of their libraries, or with releases where these are one."""
-    first = timed.stacks[0]
-    if library_key(stack) == library_key(first):
-        return stack_title(stack), stack_title(first)
-    return library_name(stack), library_name(first)
 
 
 def ratio_picture(timed: TimedSelection, title: str, quantity: str, panels: Mapping[str, Ratios]) -> Figure:
@@ -99,7 +91,7 @@ def transfer_title(timed: TimedSelection, sent: Ratios) -> str:
     aes = {place: ratio for place, ratio in sent.items() if place not in chacha}
     ranges = {"AES-GCM": describe_range(aes, stack), "ChaCha20": describe_range(chacha, stack)}
     found = ", ".join(f"{cipher} at {size}×" for cipher, size in ranges.items() if size)
-    return f"{describe_pair(timed, stack)[0]} sends {found}"
+    return f"{stack_title(stack)} sends {found}"
 
 
 def handshakes(timed: TimedSelection) -> Figure:
@@ -115,9 +107,9 @@ def handshake_title(timed: TimedSelection, clients: Ratios) -> str:
     stack = find_fastest(full or clients)
     if not stack:
         return "Handshakes"
-    ours, theirs = describe_pair(timed, stack)
     kind = "full" if full else "resumed"
-    return f"{ours} clients do {describe_range(full or clients, stack)} times the {kind} handshakes of {theirs}"
+    times = describe_range(full or clients, stack)
+    return f"{stack_title(stack)} clients do {times} times the {kind} handshakes of {stack_title(timed.stacks[0])}"
 
 
 def by_kind(work: Work) -> int:
