@@ -124,9 +124,12 @@ def figure(selection: Selection, asked: Sequence[str] | None = None, role: Role 
 
 def keys(curves: Curves) -> list[Line2D]:
     """Return the legend: a marker and a dash for each suite."""
-    looks = {one.name: (one.look.marker, one.dash) for found in curves.values() for one in found}
+    looks = {one.name: one for found in curves.values() for one in found}
     grey: dict = {"color": "#777777", "markeredgecolor": INK, "markersize": 7}
-    return [Line2D([], [], marker=marker, linestyle=dash, label=name, **grey) for name, (marker, dash) in looks.items()]
+    styles: list[dict] = [
+        {"marker": one.look.marker, "linestyle": one.dash, "label": one.name} for one in looks.values()
+    ]
+    return [Line2D([], [], **style, **grey) for style in styles]
 
 
 def highest(curves: Curves, library: str) -> float:
