@@ -26,7 +26,7 @@ from tlsmem.run.provenance import describe_missing, is_built
 from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
 
-AIM, LIMIT_S = 0.98, 600
+AIM, LIMIT_S = 0.985, 600
 LIBRARY_NAMES = ("SSL_", "EVP_", "BN_", "ossl_")  # of OpenSSL's functions
 FOLDER = ROOT / "build/loops"
 MIB = 2**20
