@@ -74,6 +74,27 @@ def test_what_could_not_be_joined_is_summed_by_part():
     assert unjoined(diff) == {"client": (40, 0), "server": (0, 20)}
 
 
+def test_sites_below_one_call_that_changed_alike_are_one_row(snapshot):
+    """As `compare` has it: a certificate that is copied, beside a buffer that grew and a site that is the same."""
+    copied = (frame("X509_dup", 101), frame("tls_post_process_server_certificate", 102), *SERVER)
+    parts = {"asn1_item_embed_new": 40, "ossl_asn1_enc_save": 10, "BN_bin2bn": 26}
+    below = {(MALLOC, frame(name), *copied): size for name, size in parts.items()}
+    state = {(MALLOC, frame("ssl_new_state"), *SERVER): 2_000}
+    old, new = profile({BUFFER: 40, OTHER: 80, **state}), profile({BUFFER: 60, OTHER: 80, **state, **below})
+    diff = compare(old, new)
+    assert largest(diff) == [
+        ("server", "X509_dup", 38, "NEW"),
+        ("server", "ssl3_setup_read_buffer", 10, None),
+    ]
+    sentences = [line for line in describe_diff(diff) if "X509_dup" in line]
+    assert sentences == snapshot(name="sentence")
+    made = {table.name: table for table in tables(diff)}
+    assert [row[2].value for row in made["diff-sites"].rows] == [0, 38, 10, 0]
+    sites = [(row[8].text.partition(" (")[0], row[3].value) for row in made["diff-below"].rows]
+    assert sites == [("asn1_item_embed_new", 20), ("BN_bin2bn", 13), ("ossl_asn1_enc_save", 5)]
+    assert "diff-below" not in {table.name for table in tables(compare(old, old))}
+
+
 def test_the_largest_sites_are_few_and_of_either_direction():
     def site(name: str) -> tuple:
         return (MALLOC, frame(name), *SERVER)
@@ -245,7 +266,8 @@ def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
         assert sum(sums.values()) == source.moments[AT].bytes
         for part in ("client", "server"):
             assert sums[part] == sum(held.bytes for held in source.live_of_sessions(AT, part).values())
-    whole, sites, joins = tables(diff, rows_shown)
+    made = {table.name: table for table in tables(diff, rows_shown)}
+    whole, sites, joins = (made[name] for name in ("diff", "diff-sites", "diff-joined"))
     for total in whole.rows:
         assert total[1].value == total[3].value - total[2].value
         for table in (sites, joins):

@@ -4,7 +4,6 @@ slope's difference.
 The call stacks are one pair's, the slope is of all sessions: what they do not agree on is a row, UNEXPLAINED."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple, cast
 
@@ -12,11 +11,11 @@ from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
 from tlsmem.compare.run_matching import Match
 from tlsmem.explore import short_function_names
-from tlsmem.explore.diff import common_callers, profile_diff
+from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow as Site
 from tlsmem.explore.diff.rows import Part, SiteAmounts
-from tlsmem.explore.diff.site_text import format_amount, format_callers
+from tlsmem.explore.diff.site_text import describe_sites_below, format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame, skip_containers
@@ -80,30 +79,21 @@ class SiteComparison:
         The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
         what is counted above `contexts` by sessions. The same of blocks. Raises ValueError when one has no such
         phase."""
-        diff = self.diff(phase).select(cast(Part, role))
-        calls = common_callers.find_common_calls(diff.rows, lambda row: self.amounts(diff.figures(row)))
-        grouped = {id(row) for call in calls for row in call.rows}
-        others = replace(diff, rows=tuple(row for row in diff.rows if id(row) not in grouped))
-        rows = self.changes_at_sites(others, role)
-        rows += [self.change_below(call, replace(diff, rows=call.rows), role) for call in calls]
-        rows.sort(key=lambda row: (*self.sort_weight(row), row.where))
+        diff = self.diff(phase)
+        sites = diff.sites_by_call(cast(Part, role), lambda row: self.amounts(diff.figures(row)))
+        rows = self.changes_at_sites(diff, (site for site in sites if site.below or diff.figures(site).differ))
         known = [above(run, role, phase, self.counted) for run in self.runs]
         size = known[1][0] - known[0][0] if more_bytes is None else more_bytes
         blocks = known[1][1] - known[0][1] if more_blocks is None else more_blocks
         return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
 
-    def changes_at_sites(self, diff: profile_diff.Diff, role: str) -> list[SiteChange]:
+    def changes_at_sites(self, diff: profile_diff.Diff, sites: Iterable[Site]) -> list[SiteChange]:
         """The largest first."""
-        rows = [change_at_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
+        rows = [
+            change_at_site(diff.figures(site), site)._replace(parts=tuple(self.changes_at_sites(diff, site.below)))
+            for site in sites
+        ]
         return sorted(rows, key=lambda row: (*self.sort_weight(row), row.where))
-
-    def change_below(self, call: common_callers.CommonCall, diff: profile_diff.Diff, role: str) -> SiteChange:
-        """One change of all sites below a call."""
-        parts = self.changes_at_sites(diff, role)
-        callers = tuple(map(short_function_names.frame_name, call.callers[:INNERMOST_CALLERS]))
-        return sum_changes(parts)._replace(
-            where=short_function_names.describe_frame(call.callers[0]), callers=callers, parts=tuple(parts)
-        )
 
     def amounts(self, figures: SiteAmounts) -> tuple[Fraction, Fraction]:
         if self.counted == "allocations":
@@ -159,7 +149,7 @@ def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
 
 def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
     inner = tuple(map(short_function_names.frame_name, skip_containers(site.frames)[:INNERMOST_CALLERS]))
-    named = format_callers(site).partition(" < ")[0]
+    named = format_callers(site._replace(below=())).partition(" < ")[0]
     old, new = (Fraction(blocks or 0) for blocks in (figures.old_blocks, figures.new_blocks))
     return SiteChange(named, inner or (named,), figures.more, new - old, figures.old_bytes, figures.new_bytes, old, new)
 
@@ -227,8 +217,7 @@ def name_sites(rows: Sequence[SiteChange]) -> list[str]:
 
 def describe_callers(row: SiteChange, count: int = INNERMOST_CALLERS) -> str:
     """`f (a.c:1) < g`; of several sites with their number."""
-    at = f", at {len(row.parts)} call sites below it" if row.parts else ""
-    return " < ".join([row.where, *row.callers[1:count]]) + at
+    return " < ".join([row.where, *row.callers[1:count]]) + describe_sites_below(len(row.parts))
 
 
 def count_callers_apart(row: SiteChange, rows: Sequence[SiteChange]) -> int:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tlsmem.base import regex_timeout
 from tlsmem.explore import folded_stacks, profile_selection
 from tlsmem.explore.diff import match_callstacks, preconditions
+from tlsmem.explore.diff.common_callers import Amounts, CommonCall, find_common_calls
 from tlsmem.explore.diff.match_callstacks import LiveCallstack, MatchedSite, frames_from_driver, innermost_key, join
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
@@ -58,13 +59,38 @@ class Diff:
         return [sum_rows(rows) for rows in parts.values() if rows]
 
     def sites(self, part: Part) -> list[DiffRow]:
-        """The rows of a part, summed by innermost callers, with the lines that differ. NEW's growth comes first, then
-        NEW's size."""
+        """The rows of a part, summed by innermost callers, with the lines that differ."""
         sites: dict[Hashable, list[DiffRow]] = defaultdict(list)
         for row in self.rows:
             if row.part == part:
                 sites[innermost_key(frames_from_driver(row.frames))].append(row)
-        return sorted(map(self.sum_site, sites.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
+        return sorted(map(self.sum_site, sites.values()), key=self.sort_weight)
+
+    def sites_by_call(self, part: Part, amounts: Amounts | None = None) -> list[DiffRow]:
+        """The sites of a part, those that one call led to and that changed alike as one row. `amounts`: by what they
+        changed; by default bytes."""
+        rows = self.select(part).rows
+        calls = find_common_calls(rows, amounts or self.bytes_of)
+        below = {id(row) for call in calls for row in call.rows}
+        found = replace(self, rows=tuple(row for row in rows if id(row) not in below)).sites(part)
+        for call in calls:
+            found += self.sum_call(call, replace(self, rows=call.rows).sites(part))
+        return sorted(found, key=self.sort_weight)
+
+    def sum_call(self, call: CommonCall, sites: Sequence[DiffRow]) -> list[DiffRow]:
+        """One row for the sites below a call that differ, and the others."""
+        changed = tuple(site for site in sites if self.figures(site).differ)
+        row = sum_rows(changed)._replace(frames=call.callers, lines=frozenset(), below=changed)
+        return [row, *(site for site in sites if not self.figures(site).differ)]
+
+    def bytes_of(self, row: DiffRow) -> tuple[Fraction, Fraction]:
+        """What OLD and NEW hold at a row."""
+        figures = self.figures(row)
+        return figures.old_bytes, figures.new_bytes
+
+    def sort_weight(self, row: DiffRow) -> tuple[Fraction, int]:
+        """NEW's growth comes first, then NEW's size."""
+        return -self.figures(row).more, -row.new.bytes
 
     def sum_site(self, rows: Sequence[DiffRow]) -> DiffRow:
         """One row for all; where only some of its lines differ, with their frames and lines."""

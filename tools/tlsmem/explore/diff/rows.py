@@ -25,6 +25,7 @@ class DiffRow(NamedTuple):
     lines: frozenset[int]  # of that side's innermost caller: several are one site where lines moved
     old: LiveHeap
     new: LiveHeap
+    below: tuple["DiffRow", ...] = ()  # the sites, where these are several below one call, whose callers are the frames
 
     @property
     def holders(self) -> tuple[SideName, ...]:

@@ -20,12 +20,18 @@ def describe_moment(moment: str) -> str:
 
 
 def format_callers(row: DiffRow) -> str:
-    """The innermost callers, shortened; the first with its lines."""
+    """The innermost callers, shortened; the first with its lines. Of a call: who made it, how many sites it led to."""
     callers = skip_containers(row.frames)[:INNERMOST_CALLERS]
     if not callers:
         return UNEXPLAINED
     first, *others = callers
-    return " < ".join([describe_lines(first, row.lines), *map(short_function_names.frame_name, others)])
+    text = " < ".join([describe_lines(first, row.lines), *map(short_function_names.frame_name, others)])
+    return text + describe_sites_below(len(row.below))
+
+
+def describe_sites_below(sites: int) -> str:
+    """What follows a call that led to several sites; nothing for a site."""
+    return f", at {sites} call sites below it" if sites else ""
 
 
 def describe_lines(frame: Frame, lines: Collection[int]) -> str:

@@ -74,7 +74,7 @@ def find_largest_sites(diff: Diff, both_sides: bool) -> list[SiteDifference]:
     """With `both_sides` only sites at which both sides hold memory."""
     found: list[SiteDifference] = []
     for part in dict.fromkeys(row.part for row in diff.rows):
-        sites = [SiteDifference(site, diff.figures(site)) for site in diff.sites(part)]
+        sites = [SiteDifference(site, diff.figures(site)) for site in diff.sites_by_call(part)]
         sites.sort(key=lambda one: -abs(one.amounts.more))
         found += [one for one in sites[:LARGEST] if one.amounts.more and not (both_sides and one.site.only_holder)]
     return found

@@ -1,6 +1,6 @@
 """A diff as tables: what each side holds in all, the sites that grew and shrank, and how call stacks were joined."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS, STAGES
@@ -19,6 +19,7 @@ FIGURES = [
     Column("new_blocks", "NEW blocks"),
 ]
 JOINED_BY = Column("joined", "joined by", left=True)
+CALLERS = Column("callers", "call stack", left=True)
 OF = Column("part", "owner", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
 CAPTION = "OLD is {}, NEW is {}. Bytes are live {}.{}"
@@ -30,6 +31,8 @@ SITES = (
     "Callers of the allocator, innermost first. Per owner, the {0} sites that grew most, then the {0} that "
     "shrank most; the rows of an owner add up to its total."
 )
+BY_CALL = " Sites that one call led to and that changed alike are one row, which names who made the call."
+BELOW = "The call sites that one row of the table above sums up; all are below the call that it names."
 JOINED = (
     "Call stacks are joined by the function, file and line of every frame, without versions of packages. Call "
     "stacks left over are matched by fewer attributes. Not joined: in one profile only, or under other names in the "
@@ -39,7 +42,8 @@ JOINED = (
 
 def tables(diff: Diff, rows: int = ROWS) -> list[Table]:
     """All tables; `rows` sites that grew and as many that shrank, of each part."""
-    return [totals_table(diff), sites_table(diff, rows), joins_table(diff)]
+    below = below_table(diff, rows)
+    return [totals_table(diff), sites_table(diff, rows), *([below] if below.rows else []), joins_table(diff)]
 
 
 def totals_table(diff: Diff) -> Table:
@@ -56,25 +60,47 @@ def write_caption(diff: Diff) -> str:
 
 
 def sites_table(diff: Diff, rows: int = ROWS) -> Table:
-    columns = [OF, JOINED_BY, *FIGURES, Column("callers", "call stack", left=True)]
-    table = Table("diff-sites", "Where NEW holds more or less", SITES.format(rows), columns)
-    for total in diff.totals():
-        table.rows += [[text_cell(total.part), *cells] for cells in part_rows(diff, diff.sites(total.part), rows)]
+    sites = {total.part: diff.sites_by_call(total.part) for total in diff.totals()}
+    caption = SITES.format(rows) + BY_CALL * any(site.below for several in sites.values() for site in several)
+    table = Table("diff-sites", "Where NEW holds more or less", caption, [OF, JOINED_BY, *FIGURES, CALLERS])
+    for part, several in sites.items():
+        table.rows += [[text_cell(part), *cells] for cells in part_rows(diff, several, rows)]
     return table
 
 
-def part_rows(diff: Diff, sites: list[DiffRow], rows: int) -> Iterator[list[Cell]]:
-    """The largest changes one by one, the others as sums. `sites` begin with the one that grew most."""
+def below_table(diff: Diff, rows: int) -> Table:
+    columns = [OF, Column("call", "below", left=True), JOINED_BY, *FIGURES, CALLERS]
+    table = Table("diff-below", "Call sites below one call", BELOW, columns)
+    for total in diff.totals():
+        grew, shrank = changed_sites(diff, diff.sites_by_call(total.part))
+        for call in (*grew[:rows], *shrank[:rows]):
+            head = [text_cell(total.part), name_cell(call)]
+            table.rows += [[*head, *site_cells(diff, site)] for site in call.below]
+    return table
+
+
+def changed_sites(diff: Diff, sites: Sequence[DiffRow]) -> tuple[list[DiffRow], list[DiffRow]]:
+    """Return those that grew, and those that shrank; the largest change first. `sites` begin with what grew most."""
     grew = [site for site in sites if diff.figures(site).more > 0]
-    shrank = [site for site in reversed(sites) if diff.figures(site).more < 0]
-    same = [site for site in sites if not diff.figures(site).more]
-    for site in (*grew[:rows], *shrank[:rows]):
-        callers = skip_containers(site.frames)[:INNERMOST_CALLERS]
-        named = Cell(format_callers(site), " < ".join(format_frame(one, whole=True) for one in callers))
-        yield [text_cell(describe_join(site)), *figure_cells(diff, site), named]
+    return grew, [site for site in reversed(sites) if diff.figures(site).more < 0]
+
+
+def part_rows(diff: Diff, sites: Sequence[DiffRow], rows: int) -> Iterator[list[Cell]]:
+    """The largest changes one by one, the others as sums."""
+    grew, shrank = changed_sites(diff, sites)
+    yield from (site_cells(diff, site) for site in (*grew[:rows], *shrank[:rows]))
     for others, words in ((grew[rows:], "other{} that grew"), (shrank[rows:], "other{} that shrank")):
         yield from sum_cells(diff, others, words)
-    yield from sum_cells(diff, same, "site{} of the same bytes")
+    yield from sum_cells(diff, [site for site in sites if not diff.figures(site).more], "site{} of the same bytes")
+
+
+def site_cells(diff: Diff, site: DiffRow) -> list[Cell]:
+    return [text_cell(describe_join(site)), *figure_cells(diff, site), name_cell(site)]
+
+
+def name_cell(site: DiffRow) -> Cell:
+    callers = skip_containers(site.frames)[:INNERMOST_CALLERS]
+    return Cell(format_callers(site), " < ".join(format_frame(one, whole=True) for one in callers))
 
 
 def describe_join(site: DiffRow) -> str:
