@@ -95,6 +95,18 @@ def test_sites_below_one_call_that_changed_alike_are_one_row(snapshot):
     assert "diff-below" not in {table.name for table in tables(compare(old, old))}
 
 
+def test_a_call_that_led_to_nearly_one_site_alone_is_no_row():
+    """Which function allocates the buffer says more than which step of the handshake."""
+    step = (frame("tls_new_record_layer", 7), frame("write_state_machine", 8), *SERVER)
+    state = {(MALLOC, frame("ssl_new_state"), *SERVER): 90_000}
+    added = {(MALLOC, frame("tls_setup_write_buffer"), *step): 33_000, (MALLOC, frame("EVP_MD_CTX_new"), *step): 144}
+    diff = compare(profile(state), profile(state | added))
+    assert [name for _, name, _, _ in largest(diff)] == ["tls_setup_write_buffer", "EVP_MD_CTX_new"]
+    even = dict.fromkeys(added, 20_000)
+    diff = compare(profile(state), profile(state | even))
+    assert [name for _, name, _, _ in largest(diff)] == ["tls_new_record_layer"]
+
+
 def test_the_largest_sites_are_few_and_of_either_direction():
     def site(name: str) -> tuple:
         return (MALLOC, frame(name), *SERVER)

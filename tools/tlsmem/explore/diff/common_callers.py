@@ -2,7 +2,7 @@
 call of the code that copied it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -32,12 +32,15 @@ class Node:
     moved: Fraction = Fraction(0)
     rows: list[DiffRow] = field(default_factory=list)
     changed: list[DiffRow] = field(default_factory=list)
+    sites: dict[Hashable, Fraction] = field(default_factory=dict)  # what each changed site grew by
     inner: set[Path] = field(default_factory=set)
 
     @property
     def is_of_one_change(self) -> bool:
-        """Whether most that is below has changed, and nearly all of that in one direction."""
-        return 2 * self.moved >= max(self.old, self.new) and 10 * abs(self.grew) >= 9 * self.moved > 0
+        """Whether most that is below has changed, nearly all of that in one direction, and not nearly all at one site,
+        which says more than who called it."""
+        is_most = 2 * self.moved >= max(self.old, self.new) and 10 * abs(self.grew) >= 9 * self.moved > 0
+        return is_most and 10 * max(map(abs, self.sites.values())) < 9 * self.moved
 
 
 def find_common_calls(rows: Sequence[DiffRow], amounts: Amounts) -> list[CommonCall]:
@@ -54,6 +57,7 @@ def build_nodes(rows: Sequence[DiffRow], amounts: Amounts) -> dict[Path, Node]:
     nodes[()] = Node()
     for row in rows:
         old, new = amounts(row)
+        site = innermost_key(frames_from_driver(row.frames))
         path: Path = tuple(map(versionless_name, reversed(inner_frames(row))))
         for depth in range(len(path) + 1):
             node = nodes[path[:depth]]
@@ -62,6 +66,7 @@ def build_nodes(rows: Sequence[DiffRow], amounts: Amounts) -> dict[Path, Node]:
             node.rows.append(row)
             if old != new:
                 node.changed.append(row)
+                node.sites[site] = node.sites.get(site, Fraction(0)) + new - old
                 node.inner |= {path[: depth + 1]} - {path[:depth]}
     return nodes
 
@@ -74,7 +79,7 @@ def inner_frames(row: DiffRow) -> Sequence[Frame]:
 
 def visit(path: Path, nodes: dict[Path, Node], most: Fraction) -> Iterator[CommonCall]:
     node = nodes[path]
-    if len({innermost_key(frames_from_driver(row.frames)) for row in node.changed}) < 2:
+    if len(node.sites) < 2:
         return
     if path and node.is_of_one_change and max(node.old, node.new) <= most:
         inner = nearest_call(path, nodes)
