@@ -18,6 +18,11 @@ from tlsmem.base.paths import ROOT
 if TYPE_CHECKING:  # an environment without it imports this module
     from distributed.security import Security
 
+EXAMPLES = """examples:
+  tools/scheduler.py tcp://127.0.0.1:8786                                 on this machine alone
+  tools/scheduler.py tls://10.0.0.1:8786 --tls build/cluster.pem          makes the file; copy it to each machine
+  tools/worker.py tls://10.0.0.1:8786 --tls build/cluster.pem             on each machine that measures
+  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem    where the recording is to be"""
 CONNECT_S = 10
 DAYS = 365
 Role = Literal["client", "scheduler", "worker"]
@@ -29,11 +34,6 @@ def split_address(address: str) -> tuple[str, int]:
     from distributed.comm import get_address_host_port
 
     return get_address_host_port(address)
-
-
-def bracket(host: str) -> str:
-    """Return the host as Dask writes it in an address."""
-    return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:
@@ -132,13 +132,13 @@ def check_scheduler(address: str, security: "Security", role: Role, option: str 
         sys.exit(f"memtest: {option}{address}: no scheduler answers there: {reason}; {start}")
 
 
-def become_dask(role: Role, words: list[str], address: str, security: "Security") -> NoReturn:
-    """Go on as Dask's own command, without its HTTP pages."""
+def become_dask(role: Role, address: str, security: "Security", host: str, words: list[str]) -> NoReturn:
+    """Go on as Dask's own command with these words, which listens at the host only and has no HTTP pages."""
     tls = security.get_tls_config_for_role(role) if address.startswith("tls://") else {}
     files = {"--tls-ca-file": tls.get("ca_file"), "--tls-cert": tls.get("cert"), "--tls-key": tls.get("key")}
     options = [word for name, file in files.items() if file for word in (name, file)]
-    protocol = ["--protocol", address.partition("://")[0]]
+    where = ["--protocol", address.partition("://")[0], "--host", f"[{host}]" if ":" in host else host]
     here = {"PYTHONPATH": str(ROOT / "tools"), f"DASK_DISTRIBUTED__{role.upper()}__HTTP__ROUTES": "[]"}
     os.chdir(ROOT)
-    command = ["dask", role, *words, *protocol, *options, *NO_PAGES]
+    command = ["dask", role, *words, *where, *options, *NO_PAGES]
     os.execve(ROOT / venv.CLUSTER / "bin/dask", command, os.environ | here)

@@ -10,24 +10,17 @@ import sys
 from ipaddress import ip_address
 
 from tlsmem.base import venv
+from tlsmem.cli import cluster_connection
 from tlsmem.config.option_parser import CommandParser, make_parser
-
-EXAMPLES = """examples:
-  tools/scheduler.py tcp://127.0.0.1:8786                                 on this machine alone
-  tools/scheduler.py tls://10.0.0.1:8786 --tls build/cluster.pem          makes the file; copy it to each machine
-  tools/worker.py tls://10.0.0.1:8786 --tls build/cluster.pem             on each machine that measures
-  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem    where the recording is to be"""
 
 
 def parser() -> CommandParser:
-    return make_parser("scheduler", __doc__, EXAMPLES)
+    return make_parser("scheduler", __doc__, cluster_connection.EXAMPLES)
 
 
 def main() -> None:
     given = parser().parse_args()
     venv.activate(cluster=True)
-    from tlsmem.cli import cluster_connection
-
     host, port = cluster_connection.split_address(given.address)
     check_free(given.address, host, port)
     is_encrypted = given.address.startswith("tls://")
@@ -35,8 +28,7 @@ def main() -> None:
         cluster_connection.make_certificate(given.tls)
         print(f"memtest: made {given.tls}; copy it to each machine of the cluster and nowhere else", file=sys.stderr)
     security = cluster_connection.read_security(given.address, given.tls, "scheduler")
-    where = ["--host", cluster_connection.bracket(host), "--port", str(port)]
-    cluster_connection.become_dask("scheduler", where, given.address, security)
+    cluster_connection.become_dask("scheduler", given.address, security, host, ["--port", str(port)])
 
 
 def check_free(address: str, host: str, port: int) -> None:

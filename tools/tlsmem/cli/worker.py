@@ -11,22 +11,17 @@ import sys
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli import cluster_connection
 from tlsmem.config.option_parser import CommandParser, make_parser
-
-EXAMPLES = """examples:
-  tools/scheduler.py tls://10.0.0.1:8786 --tls build/cluster.pem          on one machine
-  tools/worker.py tls://10.0.0.1:8786 --tls build/cluster.pem             on each machine that measures
-  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem    where the recording is to be"""
 
 
 def parser() -> CommandParser:
-    return make_parser("worker", __doc__, EXAMPLES)
+    return make_parser("worker", __doc__, cluster_connection.EXAMPLES)
 
 
 def main() -> None:
     given = parser().parse_args()
     venv.activate(cluster=True)
-    from tlsmem.cli import cluster_connection
     from tlsmem.run.remote_run import offered_builds, resource_name
 
     builds = offered_builds()
@@ -35,7 +30,7 @@ def main() -> None:
     security = cluster_connection.read_security(given.address, given.tls, "worker")
     host = cluster_connection.check_scheduler(given.address, security, "worker")
     offers = " ".join(f"{resource_name(stack, sha256)}=1" for stack, sha256 in builds.items())
-    words = [given.address, "--host", cluster_connection.bracket(host), "--nworkers=1", "--nthreads=1"]
-    words += ["--resources", offers, "--memory-limit=0", f"--local-directory={ROOT / 'build/cluster'}"]
+    words = [given.address, "--nworkers=1", "--nthreads=1", "--resources", offers]
+    words += ["--memory-limit=0", f"--local-directory={ROOT / 'build/cluster'}"]
     print(f"memtest: offers {', '.join(builds)}", file=sys.stderr, flush=True)
-    cluster_connection.become_dask("worker", words, given.address, security)
+    cluster_connection.become_dask("worker", given.address, security, host, words)
