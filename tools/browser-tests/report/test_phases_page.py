@@ -95,6 +95,14 @@ def test_bars_are_as_high_as_what_they_stand_for(opened, facts):
     assert max(heights.values()) == pytest.approx(min(heights.values()), rel=0.01)
 
 
+def test_every_part_has_a_colour_or_a_hatch_that_is_there(opened):
+    """A fill that names no pattern of the page is none."""
+    page = opened()
+    fills = page.locator(".phases-part").evaluate_all("all => all.map((one) => one.getAttribute('fill'))")
+    hatched = {fill[5:-1] for fill in fills if fill.startswith("url(#")}
+    assert len(hatched) >= 3 and all(page.locator(f"pattern#{name}").count() == 1 for name in hatched)
+
+
 @pytest.mark.parametrize("number", [OPENSSL, RUSTLS])
 def test_a_click_opens_a_flamegraph_and_buckets_that_add_up_to_the_phase(opened, facts, number):
     page = opened()

@@ -28,6 +28,12 @@ function partsOf(figures) {
   return Math.abs(more) < 0.5 ? parts : [...parts, { ...about, bytes: Math.abs(more), outside: more > 0 ? "overhead" : "absent" }];
 }
 
+// A part's colour, below the hatch that it has in pictures.
+function fillOf(one) {
+  const lines = `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><path d="${one.hatch}" stroke="#fff" stroke-width="1.4" opacity=".75"/></svg>`;
+  return one.hatch ? `url("data:image/svg+xml,${encodeURIComponent(lines)}") ${one.colour}` : one.colour;
+}
+
 function bar(figures) {
   const parts = partsOf(figures);
   const inside = parts.filter((one) => one.outside !== "absent");
@@ -37,7 +43,7 @@ function bar(figures) {
   const piece = (one) => {
     const made = html("span", { class: one.outside ? "answer-piece answer-overhead" : "answer-piece", title: `${one.name}: ${whole(one.bytes)} B` });
     made.style.width = `${(100 * one.bytes) / all}%`;
-    if (!one.outside) made.style.background = one.colour;
+    if (!one.outside) made.style.background = fillOf(one);
     return made;
   };
   const made = html("div", { class: "answer-bar", role: "img", "aria-label": `${liveName()} by what it is for: ${said}` }, ...inside.map(piece));
@@ -55,7 +61,7 @@ function partRows(figures) {
   const size = figures.live.bytes;
   return html("ul", { class: "answer-parts", "aria-label": "what the bytes are for" }, ...parts.map((one) => {
     const swatch = html("i", { class: one.outside ? `answer-swatch answer-${one.outside}` : "answer-swatch" });
-    if (!one.outside) swatch.style.background = one.colour;
+    if (!one.outside) swatch.style.background = fillOf(one);
     const share = one.outside ? (one.outside === "absent" ? "not in RSS" : "in RSS only") : 100 * one.bytes < 0.5 * size ? "under 1 %" : `${Math.round((100 * one.bytes) / size)} %`;
     return html("li", {}, swatch, html("b", {}, one.name), html("span", {}, ` ${whole(one.bytes)} B, ${share}`), one.means ? html("small", {}, one.means) : null);
   }));

@@ -13,16 +13,15 @@ function highest(entry, role, rss) {
 
 // Hatches and areas without a bucket, once for the page: their ids are the section's.
 function patterns() {
-  const lines = { "//": ["M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4"], "\\\\": ["M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4"] };
-  const hatched = known.buckets.filter((one) => lines[one.hatch]);
+  const hatched = known.buckets.filter((one) => one.hatch);
   const made = hatched.map((one) =>
     svg("pattern", { id: patternOf(one), width: 8, height: 8, patternUnits: "userSpaceOnUse" },
-      svg("rect", { width: 8, height: 8, fill: one.colour }), svg("path", { d: lines[one.hatch][0], stroke: "#fff", "stroke-width": 1.4, opacity: 0.75 })),
+      svg("rect", { width: 8, height: 8, fill: one.colour }), svg("path", { d: one.hatch, stroke: "#fff", "stroke-width": 1.4, opacity: 0.75 })),
   );
   return svg("svg", { width: 0, height: 0, "aria-hidden": "true", class: "phases-patterns" }, svg("defs", {}, ...made));
 }
 
-const patternOf = (look) => `phases-hatch-${look.short}`;
+const patternOf = (look) => `phases-hatch-${look.short.replace(/\W/g, "-")}`;
 const fillOf = (look) => (look.hatch ? `url(#${patternOf(look)})` : look.colour);
 
 function bar(entry, role, at, x, wide, y) {
