@@ -82,6 +82,16 @@ def test_dots_of_transfer_are_ratios_to_the_first_stack_and_the_title_has_those_
     assert texts(made)[:2] == snapshot
 
 
+def test_a_stack_without_a_dot_is_in_the_caption_and_in_no_legend():
+    refused = synthetic_timed.failed(
+        BORING, SUITE, "BoringSSL 5.4.0: no such suite (TLSv1.3, A, B)", status="unsupported"
+    )
+    runs = [*synthetic_timed.campaign([OPENSSL, RUSTLS], [SUITE]), refused]
+    made = drawn(pictures.handshakes(select_scenario(runs, "handshake")))
+    assert [text.get_text() for text in made.legends[0].get_texts()] == ["rustls 0.23.46 (aws-lc)"]
+    assert texts(made)[-1].startswith("Not drawn: BoringSSL (no such suite). ")
+
+
 def test_the_interval_of_a_ratio_is_drawn_beside_its_dot():
     runs = synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", factors=[1.0] * 5)
     runs += synthetic_timed.campaign([RUSTLS], [SUITE], "throughput", factors=[1.0, 0.8, 1.25, 1.0, 1.0])

@@ -91,6 +91,13 @@ def test_residuals_are_what_the_line_leaves_of_the_page_s_points():
     assert any("1,024 bytes per session" in text.get_text() for text in upper.texts)
 
 
+def test_a_long_title_stays_inside_its_picture():
+    line = {"stack": "openssl@3.5.5", "fits": {"established": fit(slope=1024.0, intercept=float(MIB))}}
+    made = residuals_section.figure([line], "established", "a suite, servers, peers freed, " * 4, "machine")
+    box = made.texts[0].get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= made.bbox.x1
+
+
 def fit(**line: float) -> dict:
     """Two runs of 100 sessions, 3 KiB above and 5 KiB below the line, and one of 1,000 on it."""
     return line | {"points": [[100, MIB + 103 * KIB, MIB + 95 * KIB], [1000, MIB + 1000 * KIB]], "said": "as it is"}

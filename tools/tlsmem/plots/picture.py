@@ -19,6 +19,7 @@ from PIL import Image
 FORMATS = (".png", ".svg")
 PAGE_INCHES = 8.3  # the width of a picture on a page: GitHub shows it a hundred pixels an inch
 PIXELS = 1660  # of a PNG from left to right, for screens with twice as many
+FILLED = 0.97  # of the width of a picture, by its title
 SHADES = 128  # of a PNG: a third of the bytes, and no difference that is seen
 STYLE: dict = {
     "font.size": 10,
@@ -95,7 +96,9 @@ def add_title_and_legend(made: Figure, title: str, handles: Sequence[Artist], be
     inch = 1 / made.get_size_inches()[1]
     strip, head = 0.15 * (2 + below.count("\n")), 0.55 + 0.2 * max(1, -(-len(handles) // columns))
     made.get_layout_engine().set(rect=(0, strip * inch, 1, 1 - (head + strip) * inch))
-    made.text(0.5, 1 - 0.12 * inch, title, fontsize=15, weight="bold", ha="center", va="top")
+    head_line = made.text(0.5, 1 - 0.12 * inch, title, fontsize=15, weight="bold", ha="center", va="top")
+    wide = head_line.get_window_extent().width / made.bbox.width
+    head_line.set_fontsize(15 * min(1, FILLED / wide))
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": columns, "frameon": False}
     made.legend(handles=handles, **place)
     made.text(0.5, 0.1 * inch, below, fontsize=8, color="#444444", ha="center", va="bottom")

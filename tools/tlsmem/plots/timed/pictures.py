@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import INK, add_frame, describe_records
+from tlsmem.plots.left_out import describe_left_out, find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.timed import curves, handshake_kinds, stack_style
@@ -24,8 +25,8 @@ from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import TimedSelection, Work, select
 from tlsmem.tables.timed.captions import repeats_text
 
-AROUND = 1.7  # inches: above and below the panels
-ROW_INCHES = 0.36
+AROUND = 2.0  # inches: above and below the panels
+ROW_INCHES, DOT_INCHES = 0.36, 0.14  # of a row, at least; of a stack in it
 CHACHA = "chacha20"  # in the names of suites
 
 
@@ -46,8 +47,9 @@ def describe_range(ratios: Ratios, stack: str) -> str | None:
 def ratio_picture(timed: TimedSelection, title: str, quantity: str, panels: Mapping[str, Ratios]) -> Figure:
     """Draw a panel for each heading, all on one scale, with a row for each suite."""
     rows = list(dict.fromkeys(row for ratios in panels.values() for row, _ in ratios))
-    others = {stack: style for stack, style in marker_styles(timed.stacks).items() if stack != timed.stacks[0]}
-    size = (PAGE_INCHES, AROUND + ROW_INCHES * len(rows))
+    drawn = {stack for ratios in panels.values() for _, stack in ratios}
+    others = {stack: style for stack, style in marker_styles(timed.stacks).items() if stack in drawn}
+    size = (PAGE_INCHES, AROUND + max(ROW_INCHES, DOT_INCHES * len(others)) * len(rows))
     made, grid = pyplot.subplots(1, len(panels), figsize=size, layout="constrained", sharex=True, sharey=True)
     for axes, (heading, ratios) in zip(grid, panels.items(), strict=True):
         draw_ratios(axes, rows, ratios, others)
@@ -56,7 +58,8 @@ def ratio_picture(timed: TimedSelection, title: str, quantity: str, panels: Mapp
     grid[0].set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     first = stack_title(timed.stacks[0])
     subtitle = f"{quantity}, as a multiple of {first}'s: {repeats_text(timed)}, back to back; 95% intervals."
-    add_frame(made, title, subtitle, describe_records(timed.records), keys(others))
+    left_out = describe_left_out(timed.stacks, [timed.stacks[0], *others], find_refusals(timed.records))
+    add_frame(made, title, subtitle, left_out + describe_records(timed.records), keys(others))
     return made
 
 
@@ -90,8 +93,8 @@ def transfer_title(timed: TimedSelection, sent: Ratios) -> str:
     chacha = {place: ratio for place, ratio in sent.items() if CHACHA in place[0]}
     aes = {place: ratio for place, ratio in sent.items() if place not in chacha}
     ranges = {"AES-GCM": describe_range(aes, stack), "ChaCha20": describe_range(chacha, stack)}
-    found = ", ".join(f"{cipher} at {size}×" for cipher, size in ranges.items() if size)
-    return f"{stack_title(stack)} sends {found}"
+    found = " and ".join(f"{cipher} at {size}×" for cipher, size in ranges.items() if size)
+    return f"{stack_title(stack)} sends {found} the rate of {stack_title(timed.stacks[0])}"
 
 
 def handshakes(timed: TimedSelection) -> Figure:
