@@ -73,9 +73,11 @@ def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> 
         return list(make_sections(read, among))
 
 
-def make_sections(read: Sequence[Recording], among: Sequence[Path] | None) -> Iterator[Section]:
-    """Yield them one by one: who wants few tables need not wait for all."""
+def make_sections(read: Sequence[Recording], among: Sequence[Path] | None, few: bool = False) -> Iterator[Section]:
+    """Yield them one by one: who wants `few` tables need not wait for all, and gets the cheap section first."""
     makers = [partial(answer_section.section, read, among), *(partial(maker.section, read) for maker in MAKERS)]
+    if few:
+        makers = [makers[-1], *makers[:-1]]
     yield from (section for make in makers if (section := make()))
 
 
@@ -89,7 +91,7 @@ def run(given: argparse.Namespace) -> None:
     among = None if named else find_committed()
     if given.format in FILE_FORMATS:
         with without_collection():
-            found = files.tables(make_sections(read, among), given.table)
+            found = files.tables(make_sections(read, among, few=bool(given.table)), given.table)
         profile_output.write_text(render.format_tables(found, given.format), str(output))
         return
     made = sections(read, among)

@@ -52,8 +52,9 @@ def write_pictures(sections: Sequence[Section], directory: Path, names: Sequence
 
 
 def tables(sections: Iterable[Section], names: Sequence[str] | None) -> list[Table]:
-    """Of these names, or all; no section is made after the last that is needed. Raises ValueError with a sentence for a
-    name that there is not."""
+    """Of these names, in their order, or all; no section is made after the last that is needed.
+
+    Raises ValueError with a sentence for a name that there is not."""
     there: dict[str, Table] = {}
     for section in sections:
         there |= {shown.table.name: shown.table for shown in section.tables}
@@ -62,4 +63,4 @@ def tables(sections: Iterable[Section], names: Sequence[str] | None) -> list[Tab
     for name in names or ():
         if name not in there:
             raise ValueError(f"no table {name} in this report; there are: {', '.join(there)}")
-    return [table for name, table in there.items() if not names or name in names]
+    return [there[name] for name in dict.fromkeys(names or there)]
