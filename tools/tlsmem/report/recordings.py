@@ -142,6 +142,7 @@ NEEDED = (
     "mem",
     "stacks",
     "deployed-config",
+    "in-use-sites",
     "stall",
     "contexts",
     "churn",
