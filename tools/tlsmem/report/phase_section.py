@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from tlsmem.base import memo
-from tlsmem.base.cache_file import digest_code
+from tlsmem.base.cache_file import compute_digest, digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config import recording_command
@@ -143,9 +143,7 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
     Raises ValueError if the figures alone do not fit."""
     make = partial(fit_trees, recordings, found, wanted, room)
     runs = [run for at in wanted if (run := found[at].run)]
-    digests = [digest for run in runs if (digest := run.bulk_digest())]
-    if len(digests) < len(wanted):
-        return make()
+    digests = [run.bulk_digest() or compute_digest(run.to_json_line()).hex() for run in runs]
     code = digest_code(("**/*.py",))
     return memo.recall("call trees of a page", [page_data(recordings, found, {}), digests, [*wanted], room], code, make)
 
