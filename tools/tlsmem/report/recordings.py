@@ -142,7 +142,6 @@ NEEDED = (
     "mem",
     "stacks",
     "deployed-config",
-    "in-use-sites",
     "stall",
     "contexts",
     "churn",
