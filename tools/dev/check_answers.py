@@ -8,7 +8,6 @@ recording, by nothing that made the answer. An answer without figures must have 
 nothing does. Exit status 1: an answer is of another suite; each is named."""
 
 import argparse
-import base64
 import contextlib
 import functools
 import io
@@ -16,7 +15,6 @@ import itertools
 import json
 import re
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from check_commands import Page, read_page
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
 
@@ -35,7 +34,6 @@ FIGURES = {  # of a row: keys of figures, and the phase whose end they are of wh
 }
 TOLERANCE = 0.06  # bytes: figures are rounded to a tenth
 VARIANT = re.compile(r"\+(low-memory|drop-peer-chain|tickets-\w+)")
-PAYLOAD = re.compile(r'<script type="text/plain" id="([^"]*)">([^<]*)</script>')
 
 
 class Answer(NamedTuple):
@@ -140,27 +138,19 @@ def check_cost(stacks: list[str], suite: str) -> Iterator[str]:
             yield f"{what}: neither a figure nor what records it"
 
 
-def read_packed(page: Path, ending: str) -> dict:
-    """Return the data of a report whose name has `ending`."""
-    for name, packed in PAYLOAD.findall(page.read_text()):
-        if ending in name:
-            return json.loads(zlib.decompress(base64.b64decode(packed)))
-    sys.exit(f"check: {page}: the page has no data {ending}")
-
-
-def check_measured(page: Path) -> Iterator[str]:
+def check_measured(page: Page) -> Iterator[str]:
     """Yield a sentence if the recording of most of the chooser's figures is not below "What was measured"."""
-    rows = read_packed(page, "answer")["rows"]
+    rows = page.data["packed-answer"]["rows"]
     ((path, _),) = Counter(row["recording"] for row in rows if not row["state"]).most_common(1)
-    told = {name.partition(" on ")[0] for name in read_packed(page, "table-recordings")["columns"][0]["texts"]}
+    told = {name.partition(" on ")[0] for name in page.data["table-recordings-packed"]["columns"][0]["texts"]}
     if Path(path).name not in told:
         yield f"report: What was measured: {path} is missing"
 
 
-def check_chooser(page: Path) -> Iterator[str]:
+def check_chooser(page: Page) -> Iterator[str]:
     """Yield what is wrong with the figures of a report's chooser."""
     phases = {"use": "blocked", "rest": "established"}
-    for row in read_packed(page, "answer")["rows"]:
+    for row in page.data["packed-answer"]["rows"]:
         for state, phase in phases.items():
             for kind, found in row.get(state, {}).items():
                 if not isinstance(found, dict) or "bytes" not in found:
@@ -184,7 +174,10 @@ def main() -> None:
     stacks = sorted({stack for path in among for stack in recordings.stacks(path)})
     suites = given.suites or [*definitions.suites()]
     faults = [fault for suite in suites for fault in check_cost(stacks, suite)]
-    faults += [*check_chooser(given.page), *check_measured(given.page)]
+    page = read_page(given.page)
+    if not {"packed-answer", "table-recordings-packed"} <= page.data.keys():
+        sys.exit(f"check-answers: {given.page}: not a report of recordings with sessions in use")
+    faults += [*check_chooser(page), *check_measured(page)]
     print(*faults, sep="\n", end="\n" if faults else "")
     pairs = f"{len(stacks)} stacks in {len(suites)} suites, and the chooser of a report"
     if faults:

@@ -83,7 +83,7 @@ class Texts(HTMLParser):
         self.found.append((data, self.is_code))
 
 
-def shown_commands(page: Page) -> Iterator[Printed]:
+def find_shown_commands(page: Page) -> Iterator[Printed]:
     """Yield the commands that stand on the page: most are below a table or a picture."""
     texts = Texts()
     texts.feed(page.html)
@@ -94,7 +94,7 @@ def shown_commands(page: Page) -> Iterator[Printed]:
             yield from commands_of_sentence("the page", text)
 
 
-def data_commands(page: Page) -> Iterator[Printed]:
+def find_data_commands(page: Page) -> Iterator[Printed]:
     """Yield the commands in the data of tables and charts, and those that scripts put together."""
     for name, data in page.data.items():
         for text in texts_of(data):
@@ -207,7 +207,7 @@ def run(commands: Iterable[Printed]) -> Iterator[str]:
 
 def check(page: Page) -> tuple[list[str], str]:
     """Return a sentence for each command that does not run as it is printed, and how many there are."""
-    shown, others = list(dict.fromkeys(shown_commands(page))), list(data_commands(page))
+    shown, others = list(dict.fromkeys(find_shown_commands(page))), list(find_data_commands(page))
     parsed = [*shown, *cover(others, str.split)]
     faults = list(printed_commands.find_refusals(parsed))
     refused = [fault.split("`")[1] for fault in faults]

@@ -3,6 +3,7 @@
 import pytest
 
 import check_answers
+from check_commands import Page
 
 PAIRS = (100, 1000)
 SESSION = 500  # bytes and one block of each session
@@ -35,3 +36,12 @@ def test_a_figure_is_of_two_runs_to_the_byte(monkeypatch, left, size, right):
     monkeypatch.setattr(check_answers, "measured_runs", lambda *_: {"tls13-rsa-aes256": runs})
     answer = check_answers.Answer("openssl@3.5.5", "tls13-rsa-aes256", "client", "data/x", "established", size)
     assert (answer.fault() is None) == right
+
+
+def test_a_report_without_the_recording_of_most_answers_is_named():
+    rows = [{"recording": f"data/{name}", "state": None} for name in ("most", "most", "other")]
+    data = {"packed-answer": {"rows": rows}, "table-recordings-packed": {"columns": [{"texts": ["most on A"]}]}}
+    page = Page("", data, "")
+    assert list(check_answers.check_measured(page)) == []
+    data["table-recordings-packed"]["columns"] = [{"texts": ["other"]}]
+    assert list(check_answers.check_measured(page)) == ["report: What was measured: data/most is missing"]

@@ -52,7 +52,9 @@ def test_commands_that_run_are_no_fault(tmp_path):
         "`tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite "
         "${quoted(entry.suite)}`",
     )
-    commands = [one.text for one in (*check_commands.shown_commands(made), *check_commands.data_commands(made))]
+    commands = [
+        one.text for one in (*check_commands.find_shown_commands(made), *check_commands.find_data_commands(made))
+    ]
     assert len(commands) == 5 and faults(made) == {}
 
 
@@ -94,7 +96,7 @@ def test_a_command_that_does_not_run_is_named(tmp_path, body, notes, command, re
 
 def test_commands_of_a_script_are_made_for_each_moment_and_role(tmp_path):
     script = "`tools/inspect_heaptrack.py x --phase ${quoted(moment)}${of}`; `tools/${tool} x -o x --stack ${other}`"
-    texts = [one.text for one in check_commands.data_commands(page(tmp_path, script=script))]
+    texts = [one.text for one in check_commands.find_data_commands(page(tmp_path, script=script))]
     roles = ("", " --role client", " --role server")
     moments = [f"tools/inspect_heaptrack.py x --phase {phase}{role}" for role in roles for phase in ("created", "idle")]
     peak = "tools/inspect_heaptrack.py x --phase 'peak of idle' --role server"
