@@ -245,7 +245,7 @@ setup-cluster: build/cluster-venv/ready ## and those that measure.py --cluster a
 setup-dev: .venv/ready-dev ## and those that tests and linters need
 
 .PHONY: core
-core: build/core/libmemtest.a build/core/libheapmeter.so ## what every harness shares
+core: build/core/libmemtest.a build/core/libheapmeter.so build/core/heapwalk ## what every harness shares
 
 .PHONY: stacks-clean
 stacks-clean: go-writable ## forget the built stacks and their sources
@@ -336,12 +336,14 @@ build/cluster-venv/ready: tools/requirements-cluster.txt .venv/ready
 	@mv build/cluster-venv/memtest.pth build/cluster-venv/lib/python3*/site-packages
 	@touch $@
 
-# The core: memtest/*.c into one archive, but for the heap meter and the marks, which are libraries to preload.
+# The core: memtest/*.c into one archive, but for the heap meter and the marks, which are libraries to preload, and for
+# heapwalk, which is a program.
 
 FLAGS := -std=gnu11 -O2 -g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -Wextra
 FLAGS += '-ffile-prefix-map=$(CURDIR)=.' -MMD -MP # the same bytes from every clone
-CORE := $(patsubst memtest/%.c,build/core/%.o,$(filter-out memtest/heapmeter% memtest/marks%,$(wildcard memtest/*.c)))
+CORE := $(patsubst memtest/%.c,build/core/%.o,$(filter-out memtest/heapmeter% memtest/heapwalk% memtest/marks%,$(wildcard memtest/*.c)))
 METER := $(wildcard memtest/heapmeter*.c)
+WALK := $(wildcard memtest/heapwalk*.c)
 
 build/core/libmemtest.a: $(CORE)
 	@echo 'core: $@'
@@ -359,6 +361,10 @@ build/core/heapmeter_dlopen.o: FLAGS += -foptimize-sibling-calls
 build/core/libheapmeter.so: $(METER:memtest/%.c=build/core/%.o)
 	@echo 'core: $@'
 	@gcc -shared $(filter %.o,$^) -o $@ -ldl
+
+build/core/heapwalk: $(WALK:memtest/%.c=build/core/%.o)
+	@echo 'core: $@'
+	@gcc $^ -o $@
 
 # Only where valgrind and its headers are: for tools/profile_heap.py and selfcheck.py.
 build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core

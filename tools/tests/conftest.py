@@ -173,9 +173,9 @@ def project(tmp_path: Path) -> Project:
     for definitions in (ROOT / "memtest").glob("*.toml"):
         shutil.copy(definitions, root / "memtest")
     os.symlink(ROOT / "memtest/certs", root / "memtest/certs")
-    meter = ROOT / "build/core/libheapmeter.so"
-    if meter.exists():
-        shutil.copy(meter, root / "build/core")
+    for built in (ROOT / "build/core/libheapmeter.so", ROOT / "build/core/heapwalk"):
+        if built.exists():
+            shutil.copy(built, root / "build/core")
     os.symlink(sys.prefix, root / ".venv")
     return Project(root)
 

@@ -15,7 +15,7 @@ import rich.text
 from rich.live import Live
 
 from tlsmem.base import stdout
-from tlsmem.cli import heap_growth, heap_meter_report
+from tlsmem.cli import heap_growth, heap_meter_report, heap_rss
 from tlsmem.cli.heap_endpoint import Endpoint
 from tlsmem.cli.heap_meter_report import Listener
 from tlsmem.run import heap_metrics, heap_process, heap_tree
@@ -58,6 +58,7 @@ class TreeWatcher:
             self.report()
 
     def report(self) -> None:
+        heap_rss.update(self.tree.programs)
         if self.given.json:
             self.write(heap_meter_report.ndjson(self.said - self.began, self.tree.programs))
         elif self.growth and not self.live:
@@ -75,7 +76,17 @@ class TreeWatcher:
         if self.given.json:
             self.report()
         elif self.tree.programs:
+            heap_rss.update(self.tree.programs)
             render.terminal(self.table(), self.console)
+            self.show_rss()
+
+    def show_rss(self) -> None:
+        """The table of RSS below the one of live heap."""
+        if table := heap_rss.table(self.what, self.tree.programs):
+            self.console.print()
+            render.terminal(table, self.console)
+        for sentence in heap_rss.remarks(self.tree.programs):
+            tell(sentence)
 
     @property
     def what(self) -> str:

@@ -3,11 +3,13 @@
 import json
 import os
 from collections.abc import Callable, Iterable
-from typing import TextIO
+from typing import Any, TextIO
 
+from tlsmem.cli import heap_rss
 from tlsmem.run import heap_tree
 from tlsmem.run.heap_page import PageCounts
 from tlsmem.run.heap_tree import MeteredProgram
+from tlsmem.run.rss_parts import RssParts
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 ROWS = 40  # the largest by peak; the others share a row
@@ -23,7 +25,8 @@ def lines(seconds: float, programs: Iterable[MeteredProgram]) -> str:
     """One line for each that runs."""
     running = [program for program in programs if program.state == heap_tree.RUNNING]
     return "".join(
-        f"heap: {seconds:.1f} s  {program_label(program)}: {describe_counts(program.page.total)}\n"
+        f"heap: {seconds:.1f} s  {program_label(program)}: {describe_counts(program.page.total)}"
+        f"{heap_rss.describe(program)}\n"
         for program in running
     )
 
@@ -45,11 +48,12 @@ def ndjson(seconds: float, programs: Iterable[MeteredProgram]) -> str:
     return "".join(json.dumps(one) + "\n" for one in objects)
 
 
-def fields(program: MeteredProgram) -> dict[str, int | str]:
+def fields(program: MeteredProgram) -> dict[str, Any]:
     page = program.page
     named = {"pid": page.pid, "parent": page.parent, "program": page.program, "state": program.state}
     inherited = {f"inherited_{kind}": getattr(page.inherited, f"live_{kind}") for kind in ("bytes", "blocks")}
-    return named | {"threads": program.threads} | vars(page.total) | inherited
+    rss = {"rss": program.rss.fields()} if isinstance(program.rss, RssParts) else {}
+    return named | {"threads": program.threads} | vars(page.total) | inherited | rss
 
 
 def sums(programs: Iterable[MeteredProgram]) -> dict[str, int]:

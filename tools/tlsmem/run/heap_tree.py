@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tlsmem.run import heap_page
 from tlsmem.run.heap_page import NotHeapPage, Page
+from tlsmem.run.rss_parts import RssParts
 
 PageKey = tuple[int, int]  # process id and inode: of one page for as long as it is there
 RUNNING, ENDED, REPLACED = "running", "ended", "replaced"  # replaced: by exec, in the same process
@@ -25,6 +26,7 @@ class MeteredProgram:
     page: Page
     state: str = RUNNING
     threads: int = 0
+    rss: RssParts | str | None = None  # as it was last read, or why it was not
 
     def update(self, state: str) -> None:
         """A page whose process has ended is read once more, and closed."""

@@ -1,0 +1,138 @@
+/* heapwalk PID...: divides RssAnon of each process, an object of JSON a line. docs/reference/records.md has the keys.
+ */
+#include "heapwalk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TRIES = 5, PAUSE_US = 2000 };
+#define CHANGED "its heap changed while it was read, each of 5 times"
+
+/* Divides what is resident; false where the process changed it meanwhile. `glibc->unknown` says why it cannot be. */
+static bool divide(const struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts)
+{
+    struct candidates candidates = {0};
+    struct pages *pages = NULL;
+    *parts = (struct parts){0};
+    bool complete = glibc_heaps(process, glibc, heaps);
+    if (complete)
+        pages = calloc(heaps->count, sizeof *pages);
+    for (size_t i = 0; complete && i < heaps->count; i++)
+        complete = pages_read(process, heaps->list[i].at, &pages[i]) &&
+                   chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates);
+    complete = complete && glibc_cached(process, glibc, heaps, &candidates, pages, &parts->cached) &&
+               chunks_mmapped(process, glibc, heaps, parts);
+    parts->used.chunks -= parts->cached.chunks;
+    parts->used.bytes -= parts->cached.bytes;
+    parts->used.resident_bytes -= parts->cached.resident_bytes;
+    for (size_t i = 0; pages && i < heaps->count; i++)
+        pages_free(&pages[i]);
+    free(pages);
+    free(candidates.list);
+    return complete;
+}
+
+/* Only by mapping. */
+static void leave_undivided(const struct process *process, struct parts *parts)
+{
+    *parts = (struct parts){0};
+    for (size_t i = 0; i < process->count; i++)
+        parts->mapping_bytes[process->mappings[i].kind] += process->mappings[i].anonymous_bytes;
+}
+
+static void print_number(const char *key, uint64_t value)
+{
+    printf(",\"%s\":%" PRIu64, key, value);
+}
+
+static void print_tally(const char *key, struct tally tally)
+{
+    printf(",\"%s\":{\"chunks\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"resident_bytes\":%" PRIu64 "}", key, tally.chunks,
+           tally.bytes, tally.resident_bytes);
+}
+
+static void print_parts(const struct process *process, const struct glibc *glibc, const struct heaps *heaps,
+                        const struct parts *parts)
+{
+    print_number("rss_anon_bytes", process->rss_anon_bytes);
+    print_number("swap_bytes", process->swap_bytes);
+    printf(",\"glibc\":\"%s\"", glibc->version);
+    if (glibc->unknown) {
+        printf(",\"undivided\":\"%s\"", glibc->unknown);
+        print_number("heap_bytes", parts->mapping_bytes[MAPPING_HEAP]);
+    } else {
+        print_number("arenas", heaps->arenas);
+        print_tally("used", parts->used);
+        print_tally("cached", parts->cached);
+        print_tally("free", parts->free);
+        print_tally("mmapped", parts->mmapped);
+        if (process->has_meter) {
+            print_tally("requested", parts->requested);
+            print_tally("mmapped_requested", parts->mmapped_requested);
+        }
+        print_number("own_bytes", parts->own_bytes);
+    }
+    print_number("stack_bytes", parts->mapping_bytes[MAPPING_STACK]);
+    print_number("file_bytes", parts->mapping_bytes[MAPPING_FILE]);
+    print_number("other_bytes", parts->mapping_bytes[MAPPING_OTHER]);
+}
+
+static void report(pid_t pid)
+{
+    struct process process;
+    struct glibc glibc;
+    struct heaps heaps = {0};
+    struct parts parts;
+    bool complete = false;
+    int tries = 0;
+    printf("{\"pid\":%d", pid);
+    do {
+        if (tries++)
+            usleep(PAUSE_US);
+        free(heaps.list);
+        heaps = (struct heaps){0};
+        if (!process_open(&process, pid)) {
+            printf(",\"refused\":\"%s\"}\n", process.refusal);
+            return;
+        }
+        uint64_t rss_before = process.rss_anon_bytes;
+        glibc_find(&process, &glibc);
+        complete = !glibc.unknown && divide(&process, &glibc, &heaps, &parts);
+        if (!glibc.unknown && !complete && tries == TRIES)
+            glibc.unknown = CHANGED;
+        if (glibc.unknown)
+            leave_undivided(&process, &parts);
+        bool lives = process_status(&process);
+        if (!lives) {
+            process_close(&process);
+            puts(",\"refused\":\"it has ended\"}");
+            free(heaps.list);
+            return;
+        }
+        complete = complete && process.rss_anon_bytes == rss_before;
+        if (complete || glibc.unknown || tries == TRIES)
+            break;
+        process_close(&process);
+    } while (true);
+    print_parts(&process, &glibc, &heaps, &parts);
+    print_number("tries", tries);
+    puts("}");
+    process_close(&process);
+    free(heaps.list);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs("usage: heapwalk PID...\n", stderr);
+        return 2;
+    }
+    for (int i = 1; i < argc; i++) {
+        report(atoi(argv[i]));
+        fflush(stdout);
+    }
+    return ferror(stdout) ? 1 : 0;
+}

@@ -1,0 +1,116 @@
+/* heapwalk, a program that divides the anonymous memory of other processes: what glibc's malloc has in use, caches and
+ * keeps, and what is not malloc's. It loads nothing into them and does not stop them. Of their memory it reads headers
+ * of chunks, links of lists and malloc's own structures only. */
+#ifndef MEMTEST_HEAPWALK_H
+#define MEMTEST_HEAPWALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PAGE_BYTES UINT64_C(4096)
+#define CHUNK_FLAGS UINT64_C(7) /* the lowest bits of a chunk's size */
+#define CHUNK_BEFORE_IN_USE UINT64_C(1)
+#define CHUNK_MMAPPED UINT64_C(2)
+#define CHUNK_LEAST UINT64_C(32)
+
+struct range {
+    uint64_t begin, end; /* the end excluded */
+};
+
+enum mapping_kind { MAPPING_OTHER, MAPPING_FILE, MAPPING_STACK, MAPPING_HEAP, MAPPING_KINDS };
+
+/* One entry of /proc/PID/smaps. */
+struct mapping {
+    struct range at;
+    uint64_t anonymous_bytes; /* resident and private */
+    enum mapping_kind kind;
+    bool writable;
+    const char *name; /* a file, [heap], or empty */
+    uint64_t inode;
+};
+
+/* heapwalk_process.c: a process from outside. */
+struct process {
+    pid_t pid;
+    int pagemap;
+    struct mapping *mappings;
+    size_t count;
+    uint64_t rss_anon_bytes, swap_bytes;
+    bool is_32_bit, has_meter;
+    const char *refusal; /* why it could not be read, or NULL */
+};
+bool process_open(struct process *, pid_t); /* false: `refusal` says why */
+void process_close(struct process *);
+bool process_status(struct process *); /* reads RssAnon and VmSwap again; false once it has ended */
+
+/* Of each page of a range. */
+struct pages {
+    struct range at;
+    uint8_t *flags;             /* PAGE_RESIDENT: counts for RssAnon; PAGE_WRITTEN: can be read without mapping it */
+    uint32_t *residents_before; /* how many pages before this one are resident; one more than there are pages */
+};
+#define PAGE_RESIDENT 1
+#define PAGE_WRITTEN 2
+bool pages_read(const struct process *, struct range, struct pages *);
+void pages_free(struct pages *);
+uint64_t pages_resident(const struct pages *, uint64_t begin, uint64_t end); /* bytes between two addresses */
+
+bool process_copy(const struct process *, uint64_t address, void *to, size_t size); /* pages that are there */
+bool process_read(const struct process *, uint64_t address, void *to, size_t size); /* false where a page is not */
+void process_forget(void); /* what process_read keeps of pages */
+
+/* heapwalk_glibc.c: malloc's structures. */
+struct glibc {
+    char version[16];
+    unsigned minor;      /* of 2.x */
+    const char *unknown; /* why the heap cannot be divided, or NULL */
+    bool is_torn;        /* it may be known when it is read once more: the process changed it meanwhile */
+    const struct layout *layout;
+    uint64_t main_arena, sbrk_base;
+    uint64_t mmapped_chunks, mmapped_bytes; /* as malloc counts them */
+    uint32_t cache_count;                   /* chunks that a bin of a thread's cache can hold */
+};
+void glibc_find(const struct process *, struct glibc *);
+
+/* One heap: the main one, or one of the 64 MiB that a thread's arena has. */
+struct heap {
+    struct range at;
+    uint64_t first, top; /* chunks; top is 0 in heaps that an arena has filled */
+    bool is_brk;         /* the main heap, which others may use too: before the first chunk and after the top */
+};
+struct heaps {
+    struct heap *list;
+    size_t count, arenas;
+};
+bool glibc_heaps(const struct process *, struct glibc *, struct heaps *);
+
+struct tally {
+    uint64_t chunks, bytes, resident_bytes;
+};
+
+/* What is resident: of malloc's memory by chunk, of the rest by mapping. `used` has what is cached too until that is
+ * taken out. */
+struct parts {
+    struct tally used, cached, free, mmapped;
+    struct tally requested, mmapped_requested; /* as the heap meter's own headers have it; none without the meter */
+    uint64_t own_bytes;                        /* of malloc's structures in heaps */
+    uint64_t mapping_bytes[MAPPING_KINDS];     /* of mappings, without what malloc has in them */
+};
+
+/* Chunks of the size that a thread's cache has. */
+struct candidates {
+    uint64_t *list;
+    size_t count, room;
+};
+bool glibc_is_cache_size(const struct glibc *, uint64_t size);
+bool glibc_cached(const struct process *, struct glibc *, const struct heaps *, const struct candidates *,
+                  const struct pages *pages, struct tally *cached);
+
+/* heapwalk_chunks.c */
+bool chunks_walk(const struct process *, struct glibc *, const struct heap *, const struct pages *, struct parts *,
+                 struct candidates *);
+bool chunks_mmapped(const struct process *, struct glibc *, const struct heaps *, struct parts *);
+
+#endif

@@ -1,0 +1,241 @@
+/* Chunks: one after the other in a heap, and those that have a mapping of their own. */
+#define _GNU_SOURCE
+#include "heapwalk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+/* The heap meter's header of a block: memtest/heapmeter_block.h. */
+#define METER_MAGIC UINT64_C(0xb70c5)
+#define METER_SIZE_BITS 44
+#define METER_HEADER 16
+#define METER_LEAD_SHIFT 26 /* in the last of its four numbers */
+
+enum { WINDOW_PAGES = 256 };
+
+/* The part of a heap that was copied last: pages that are there, up to the first that is not. */
+struct window {
+    const struct process *process;
+    const struct pages *pages;
+    uint64_t begin, end;
+    uint8_t content[WINDOW_PAGES * PAGE_BYTES];
+};
+
+static bool window_move(struct window *window, uint64_t address)
+{
+    const struct pages *pages = window->pages;
+    size_t number = (address - pages->at.begin) / PAGE_BYTES, count = 0;
+    size_t pages_count = (pages->at.end - pages->at.begin) / PAGE_BYTES;
+    while (number + count < pages_count && count < WINDOW_PAGES && pages->flags[number + count] & PAGE_WRITTEN)
+        count++;
+    window->begin = pages->at.begin + number * PAGE_BYTES;
+    window->end = window->begin + count * PAGE_BYTES;
+    if (count && process_copy(window->process, window->begin, window->content, count * PAGE_BYTES))
+        return true;
+    window->end = window->begin;
+    return false;
+}
+
+static bool window_word(struct window *window, uint64_t address, uint64_t *word)
+{
+    if (address < window->pages->at.begin || address + 8 > window->pages->at.end)
+        return false;
+    if ((address < window->begin || address + 8 > window->end) && !window_move(window, address))
+        return false;
+    memcpy(word, window->content + (address - window->begin), 8);
+    return true;
+}
+
+/* The block whose header the meter wrote `lead` bytes into a chunk's room, less the header. */
+static bool is_block(struct window *window, uint64_t room, uint64_t lead, uint64_t chunk_end, uint64_t *size)
+{
+    uint64_t header[2], at = room + lead - METER_HEADER;
+    if (!window_word(window, at, &header[0]) || header[0] >> METER_SIZE_BITS != METER_MAGIC ||
+        !window_word(window, at + 8, &header[1]) ||
+        header[1] >> (32 + METER_LEAD_SHIFT) != (uint64_t)__builtin_ctzll(lead))
+        return false;
+    *size = header[0] & ((UINT64_C(1) << METER_SIZE_BITS) - 1);
+    return room + lead + *size <= chunk_end + 8; /* the last 8 bytes of room are the next chunk's first */
+}
+
+/* Counts the block that a program asked the meter for, in a chunk in use. Aligned ones begin further in; with a mapping
+ * of their own they are not at the chunk's beginning either. */
+static void block_count(struct window *window, uint64_t chunk, uint64_t chunk_end, bool is_mmapped,
+                        struct tally *requested)
+{
+    uint64_t room = chunk + 16, size, lead = METER_HEADER;
+    bool found = is_block(window, room, lead, chunk_end, &size);
+    while (!found && (is_mmapped || (chunk + 16) % (2 * lead) == 0) && room + 2 * lead < chunk_end) {
+        lead *= 2;
+        room = (chunk + 16 + lead - 1) & ~(lead - 1);
+        found = is_block(window, room, lead, chunk_end, &size);
+    }
+    if (!found)
+        return;
+    uint64_t end = room + lead + size, pages_end = window->pages->at.end;
+    requested->chunks++;
+    requested->bytes += size;
+    requested->resident_bytes += pages_resident(window->pages, room + lead, end < pages_end ? end : pages_end);
+}
+
+static void tally_add(struct tally *tally, const struct pages *pages, uint64_t begin, uint64_t end)
+{
+    tally->chunks++;
+    tally->bytes += end - begin;
+    tally->resident_bytes += pages_resident(pages, begin, end);
+}
+
+static void candidate_add(struct candidates *candidates, uint64_t chunk)
+{
+    if (candidates->count == candidates->room) {
+        candidates->room = candidates->room ? 2 * candidates->room : 64;
+        candidates->list = realloc(candidates->list, candidates->room * sizeof *candidates->list);
+    }
+    candidates->list[candidates->count++] = chunk;
+}
+
+/* False where the chunks do not lead to the end of the heap: the process has changed them meanwhile, or somebody else
+ * has moved the end of the brk area. */
+bool chunks_walk(const struct process *process, struct glibc *glibc, const struct heap *heap, const struct pages *pages,
+                 struct parts *parts, struct candidates *candidates)
+{
+    static struct window window;
+    uint64_t chunk = heap->first, head, next_head;
+    window.process = process;
+    window.pages = pages;
+    window.begin = window.end = 0;
+    uint64_t *before = heap->is_brk ? &parts->mapping_bytes[MAPPING_OTHER] : &parts->own_bytes;
+    *before += pages_resident(pages, heap->at.begin, heap->first);
+    if (!window_word(&window, chunk + 8, &head))
+        return false;
+    for (;;) {
+        uint64_t size = head & ~CHUNK_FLAGS, end = chunk + size;
+        if (chunk == heap->top) {
+            if (size > heap->at.end - chunk)
+                return false;
+            tally_add(&parts->free, pages, chunk, end);
+            parts->mapping_bytes[MAPPING_OTHER] += pages_resident(pages, end, heap->at.end);
+            return true;
+        }
+        if (size < CHUNK_LEAST) { /* what malloc puts at the end of a heap that is full */
+            parts->own_bytes += pages_resident(pages, chunk, heap->at.end);
+            return !heap->top;
+        }
+        if (size % 16 || size > heap->at.end - chunk || !window_word(&window, end + 8, &next_head))
+            return false;
+        if (next_head & CHUNK_BEFORE_IN_USE) {
+            tally_add(&parts->used, pages, chunk, end);
+            if (glibc_is_cache_size(glibc, size))
+                candidate_add(candidates, chunk);
+            if (process->has_meter)
+                block_count(&window, chunk, end, false, &parts->requested);
+        } else {
+            tally_add(&parts->free, pages, chunk, end);
+        }
+        chunk = end;
+        head = next_head;
+    }
+}
+
+/* Where a chunk with a mapping of its own begins: 16 bytes of its first page, or 0 where that is not there. */
+static void heads_read(const struct process *process, const struct pages *pages, uint64_t (*heads)[2])
+{
+    enum { MOST = 512 };
+    struct iovec here[MOST], there[MOST];
+    size_t count = (pages->at.end - pages->at.begin) / PAGE_BYTES, wanted = 0;
+    for (size_t i = 0; i <= count; i++) {
+        if (wanted == MOST || (i == count && wanted)) {
+            process_vm_readv(process->pid, here, wanted, there, wanted, 0);
+            wanted = 0;
+        }
+        if (i < count && pages->flags[i] & PAGE_WRITTEN) {
+            here[wanted] = (struct iovec){heads[i], 16};
+            there[wanted++] = (struct iovec){(void *)(uintptr_t)(pages->at.begin + i * PAGE_BYTES), 16};
+        }
+    }
+}
+
+/* How long the mapping is of a chunk that begins so; 0 where none does. Before glibc 2.43 sizes are whole pages. */
+static uint64_t mmapped_size(const uint64_t head[2], uint64_t room)
+{
+    uint64_t before = head[0] & ~UINT64_C(1), size = head[1] & ~CHUNK_FLAGS, total = before + size;
+    if ((head[1] & CHUNK_FLAGS) != CHUNK_MMAPPED || before % 16 || size < CHUNK_LEAST || size > room || before > room)
+        return 0;
+    total = total % PAGE_BYTES == PAGE_BYTES - 16 ? total + 16 : total;
+    return total % PAGE_BYTES || total > room ? 0 : total;
+}
+
+static void mmapped_block_count(const struct process *process, const struct pages *pages, uint64_t chunk, uint64_t end,
+                                struct tally *requested)
+{
+    static struct window window;
+    window.process = process;
+    window.pages = pages;
+    window.begin = window.end = 0;
+    block_count(&window, chunk, end, true, requested);
+}
+
+static const struct heap *heap_of(const struct heaps *heaps, uint64_t address)
+{
+    for (size_t i = 1; i < heaps->count; i++)
+        if (heaps->list[i].at.begin <= address && address < heaps->list[i].at.end)
+            return &heaps->list[i];
+    return NULL;
+}
+
+/* Counts the chunks in one mapping, and what of it is resident besides and in no heap. */
+static bool mapping_divide(const struct process *process, const struct mapping *mapping, const struct heaps *heaps,
+                           struct parts *parts)
+{
+    struct pages pages;
+    if (!pages_read(process, mapping->at, &pages))
+        return false;
+    size_t count = (mapping->at.end - mapping->at.begin) / PAGE_BYTES;
+    uint64_t(*heads)[2] = calloc(count, sizeof *heads);
+    heads_read(process, &pages, heads);
+    for (uint64_t at = mapping->at.begin, size; at < mapping->at.end; at += size) {
+        const struct heap *heap = heap_of(heaps, at);
+        if (heap) {
+            size = (heap->at.end < mapping->at.end ? heap->at.end : mapping->at.end) - at;
+            continue;
+        }
+        size = mmapped_size(heads[(at - mapping->at.begin) / PAGE_BYTES], mapping->at.end - at);
+        if (size) {
+            tally_add(&parts->mmapped, &pages, at, at + size);
+            if (process->has_meter)
+                mmapped_block_count(process, &pages, at, at + size, &parts->mmapped_requested);
+        } else {
+            size = PAGE_BYTES;
+            parts->mapping_bytes[mapping->kind] += pages_resident(&pages, at, at + size);
+        }
+    }
+    free(heads);
+    pages_free(&pages);
+    return true;
+}
+
+static bool has_heap(const struct heaps *heaps, struct range at)
+{
+    for (size_t i = 1; i < heaps->count; i++)
+        if (heaps->list[i].at.begin < at.end && at.begin < heaps->list[i].at.end)
+            return true;
+    return false;
+}
+
+/* False where malloc counts other chunks than are found. */
+bool chunks_mmapped(const struct process *process, struct glibc *glibc, const struct heaps *heaps, struct parts *parts)
+{
+    for (size_t i = 0; i < process->count; i++) {
+        const struct mapping *mapping = &process->mappings[i];
+        bool can_have = mapping->writable && !mapping->inode && mapping->kind != MAPPING_HEAP &&
+                        mapping->anonymous_bytes && strcmp(mapping->name, "[stack]");
+        if (can_have && (parts->mmapped.chunks < glibc->mmapped_chunks || has_heap(heaps, mapping->at))) {
+            if (!mapping_divide(process, mapping, heaps, parts))
+                return false;
+        } else if (mapping->kind != MAPPING_HEAP) {
+            parts->mapping_bytes[mapping->kind] += mapping->anonymous_bytes;
+        }
+    }
+    return parts->mmapped.chunks == glibc->mmapped_chunks && parts->mmapped.bytes == glibc->mmapped_bytes;
+}

@@ -1,0 +1,357 @@
+/* Malloc's own structures, found without symbols: the main arena is the one place in the C library's data whose last
+ * bin leads to itself. Where they are in memory depends on glibc's version; of a version that is not known, nothing is
+ * guessed. */
+#define _GNU_SOURCE
+#include "heapwalk.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Of glibc 2.`from` to 2.`to` on 64 bits: offsets in struct malloc_state, struct malloc_par (from sbrk_base back) and
+ * struct heap_info. */
+struct layout {
+    unsigned from, to;
+    bool has_fastbins;  /* lists of free chunks of one size that count as in use */
+    bool mangles_links; /* a link is xored with its own address >> 12 */
+    bool counts_slots;  /* a thread's cache has the slots that are left, and bins of large chunks */
+    unsigned arena_bytes, heap_info_bytes;
+    unsigned mmaps_back; /* n_mmaps is so far before sbrk_base */
+};
+static const struct layout layouts[] = {
+    {30, 31, true, false, false, 2200, 32, 32}, {32, 34, true, true, false, 2200, 32, 32},
+    {35, 41, true, true, false, 2200, 48, 36},  {42, 42, true, true, true, 2200, 48, 36},
+    {43, 43, false, true, true, 2112, 48, 36},
+};
+enum {
+    FASTBINS = 10,
+    FASTBINS_AT = 16,
+    BINS = 254,      /* a pair of links for each bin */
+    AFTER_BINS = 16, /* a bitmap, and then the next arena */
+    NEXT_BACK = 40,
+    SYSTEM_BACK = 16, /* from the end of the structure */
+    SMALL_BINS = 64,
+    LARGE_BINS = 12,
+    CACHE_BINS = SMALL_BINS + LARGE_BINS,
+    ARENAS_MOST = 8192,
+};
+#define HEAP_MOST UINT64_C(0x4000000)
+
+static uint64_t bins_at(const struct layout *layout)
+{
+    return layout->arena_bytes - NEXT_BACK - AFTER_BINS - BINS * 8;
+}
+
+static bool is_library(const struct mapping *mapping, const char *prefix)
+{
+    const char *base = strrchr(mapping->name, '/');
+    return base && !strncmp(base + 1, prefix, strlen(prefix));
+}
+
+static bool is_libc(const struct mapping *mapping)
+{
+    return mapping->inode && (is_library(mapping, "libc.so.6") || is_library(mapping, "libc-2."));
+}
+
+static const char *why_no_libc(const struct process *process)
+{
+    bool has_loader = false;
+    for (size_t i = 0; i < process->count; i++) {
+        if (is_library(&process->mappings[i], "ld-musl") || is_library(&process->mappings[i], "libc.musl"))
+            return "its C library is musl, not glibc";
+        has_loader |= is_library(&process->mappings[i], "ld-linux");
+    }
+    return has_loader ? "it has not loaded glibc's libc.so.6" : "it is statically linked";
+}
+
+/* The file that is mapped there, and not another one that has taken its place since. */
+static int libc_open(const struct process *process, const struct mapping *mapping)
+{
+    char path[4200];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/root%s", process->pid, mapping->name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && !fstat(file, &status) && status.st_ino == mapping->inode)
+        return file;
+    if (file >= 0)
+        close(file);
+    snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", process->pid, (unsigned long)mapping->at.begin,
+             (unsigned long)mapping->at.end);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool version_read(const struct process *process, const struct mapping *mapping, struct glibc *glibc)
+{
+    static const char banner[] = "GNU C Library (", word[] = " release version ";
+    struct stat status;
+    int file = libc_open(process, mapping);
+    if (file < 0 || fstat(file, &status)) {
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    char *content = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (content == MAP_FAILED)
+        return false;
+    const char *end = content + status.st_size;
+    const char *at = memmem(content, status.st_size, banner, sizeof banner - 1);
+    if (at)
+        at = memmem(at, end - at < 200 ? end - at : 200, word, sizeof word - 1);
+    if (at) {
+        size_t length = strspn(at + sizeof word - 1, "0123456789.");
+        snprintf(glibc->version, sizeof glibc->version, "%.*s", (int)length, at + sizeof word - 1);
+        while (*glibc->version && glibc->version[strlen(glibc->version) - 1] == '.')
+            glibc->version[strlen(glibc->version) - 1] = 0;
+    }
+    munmap(content, status.st_size);
+    return sscanf(glibc->version, "2.%u", &glibc->minor) == 1;
+}
+
+static uint64_t word_at(const uint8_t *from)
+{
+    uint64_t word;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+static uint32_t number_at(const uint8_t *from)
+{
+    uint32_t number;
+    memcpy(&number, from, sizeof number);
+    return number;
+}
+
+/* Whether an arena may begin here. Of all bins' pairs of links the last, which is never used, leads to itself; others
+ * do too while they are empty, so it is the last such place. */
+static bool is_arena(const struct layout *layout, const uint8_t *content, uint64_t address)
+{
+    uint64_t last = bins_at(layout) + (BINS - 2) * 8;
+    uint64_t itself = address + last - 16;
+    return word_at(content + last) == itself && word_at(content + last + 8) == itself;
+}
+
+enum { PAR_BEFORE = 112, PAR_AFTER = 32 }; /* bytes of struct malloc_par around sbrk_base */
+
+/* Whether sbrk_base is here: it is in the brk area, and its neighbours agree with each other. */
+static bool is_par(const struct layout *layout, const uint8_t *at, struct range heap)
+{
+    uint64_t base = word_at(at), cache_bins = word_at(at + 8), cache_count = word_at(at + 24);
+    uint64_t mmapped_bytes = word_at(at - 16), most_bytes = word_at(at - 8);
+    uint32_t mmaps = number_at(at - layout->mmaps_back), most_mmaps = number_at(at - layout->mmaps_back + 8);
+    return heap.begin <= base && base < heap.end && cache_bins <= CACHE_BINS && cache_count <= UINT16_MAX &&
+           mmapped_bytes <= most_bytes && mmapped_bytes % PAGE_BYTES == 0 && mmaps <= most_mmaps &&
+           !mmaps == !mmapped_bytes;
+}
+
+static struct range heap_range(const struct process *process)
+{
+    struct range heap = {0, 0};
+    for (size_t i = 0; i < process->count; i++)
+        if (process->mappings[i].kind == MAPPING_HEAP) {
+            if (!heap.end)
+                heap.begin = process->mappings[i].at.begin;
+            heap.end = process->mappings[i].at.end; /* after a fork it can be several mappings, end to end */
+        }
+    return heap;
+}
+
+static void structures_find(const struct process *process, struct glibc *glibc, const struct mapping *data)
+{
+    const struct layout *layout = glibc->layout;
+    const struct range heap = heap_range(process);
+    size_t size = data->at.end - data->at.begin;
+    uint8_t *content = calloc(1, size); /* a page that is not there has no arena on it */
+    for (size_t offset = 0; offset < size; offset += PAGE_BYTES)
+        process_read(process, data->at.begin + offset, content + offset, PAGE_BYTES);
+    for (size_t at = 0; at + layout->arena_bytes <= size; at += 8)
+        if (is_arena(layout, content + at, data->at.begin + at))
+            glibc->main_arena = data->at.begin + at;
+    for (size_t at = PAR_BEFORE; at + PAR_AFTER <= size && !glibc->sbrk_base; at += 8)
+        if (is_par(layout, content + at, heap)) {
+            glibc->sbrk_base = word_at(content + at);
+            glibc->mmapped_chunks = number_at(content + at - layout->mmaps_back);
+            glibc->mmapped_bytes = word_at(content + at - 16);
+            glibc->cache_count = word_at(content + at + 24);
+        }
+    free(content);
+}
+
+void glibc_find(const struct process *process, struct glibc *glibc)
+{
+    const struct mapping *libc = NULL;
+    *glibc = (struct glibc){0};
+    for (size_t i = 0; i < process->count && !libc; i++)
+        if (is_libc(&process->mappings[i]))
+            libc = &process->mappings[i];
+    if (process->is_32_bit) {
+        glibc->unknown = "it is a 32-bit program";
+    } else if (!libc) {
+        glibc->unknown = why_no_libc(process);
+    } else if (!version_read(process, libc, glibc)) {
+        glibc->unknown = "the file of its C library, which says the version, is gone";
+    } else {
+        for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+            if (layouts[i].from <= glibc->minor && glibc->minor <= layouts[i].to)
+                glibc->layout = &layouts[i];
+        if (!glibc->layout)
+            glibc->unknown = "malloc's structures are not known of its version of glibc";
+    }
+    if (glibc->unknown)
+        return;
+    for (size_t i = 0; i < process->count && !(glibc->main_arena && glibc->sbrk_base); i++)
+        if (process->mappings[i].writable && is_libc(&process->mappings[i]))
+            structures_find(process, glibc, &process->mappings[i]);
+    if (!glibc->main_arena || !glibc->sbrk_base)
+        glibc->unknown = "it has not used glibc's malloc";
+}
+
+/* Adds the heaps of an arena other than the main one: the last has the top chunk, and each leads to the one before. */
+static bool arena_heaps(const struct process *process, struct glibc *glibc, uint64_t arena, struct heaps *heaps)
+{
+    const struct layout *layout = glibc->layout;
+    uint64_t top, info[4];
+    uint64_t own_heap = arena & ~(HEAP_MOST - 1);
+    if (!process_read(process, arena + bins_at(layout) - 16, &top, 8))
+        return false;
+    for (uint64_t at = top & ~(HEAP_MOST - 1); at; at = info[1]) {
+        if (heaps->count >= ARENAS_MOST || !process_read(process, at, info, sizeof info) || info[0] != arena ||
+            info[2] > HEAP_MOST || info[2] % PAGE_BYTES || info[3] < info[2] || info[3] > HEAP_MOST)
+            return false;
+        uint64_t before = layout->heap_info_bytes + (at == own_heap ? layout->arena_bytes : 0);
+        bool has_top = at == (top & ~(HEAP_MOST - 1));
+        heaps->list = realloc(heaps->list, (heaps->count + 1) * sizeof *heaps->list);
+        heaps->list[heaps->count++] =
+            (struct heap){{at, at + info[2]}, (at + before + 15) & ~UINT64_C(15), has_top ? top : 0, false};
+        if (!info[1])
+            return at == own_heap;
+    }
+    return false;
+}
+
+bool glibc_heaps(const struct process *process, struct glibc *glibc, struct heaps *heaps)
+{
+    const struct layout *layout = glibc->layout;
+    const struct range brk = heap_range(process);
+    uint64_t arena = glibc->main_arena, top;
+    *heaps = (struct heaps){0};
+    if (!process_read(process, arena + bins_at(layout) - 16, &top, 8))
+        return false;
+    if (top < brk.begin || top >= brk.end) {
+        glibc->unknown = "its main heap is not all in [heap]";
+        return false;
+    }
+    heaps->list = malloc(sizeof *heaps->list);
+    heaps->list[0] = (struct heap){brk, (glibc->sbrk_base + 15) & ~UINT64_C(15), top, true};
+    heaps->count = heaps->arenas = 1;
+    for (;;) {
+        if (!process_read(process, arena + layout->arena_bytes - NEXT_BACK, &arena, 8) || heaps->arenas > ARENAS_MOST)
+            return false;
+        if (arena == glibc->main_arena)
+            return true;
+        if (!arena_heaps(process, glibc, arena, heaps))
+            return false;
+        heaps->arenas++;
+    }
+}
+
+static uint64_t reveal(const struct layout *layout, uint64_t link, uint64_t address)
+{
+    return layout->mangles_links ? link ^ address >> 12 : link;
+}
+
+/* Counts a chunk that is on a list, with what of it is resident; false where no chunk of its size is there. */
+static bool cached_add(const struct process *process, uint64_t chunk, uint64_t size, const struct heaps *heaps,
+                       const struct pages *pages, struct tally *cached)
+{
+    uint64_t head[2];
+    if (chunk % 16 || !process_read(process, chunk, head, sizeof head))
+        return false;
+    uint64_t actual = head[1] & ~CHUNK_FLAGS;
+    if (size ? actual != size : actual < CHUNK_LEAST)
+        return false;
+    for (size_t i = 0; i < heaps->count; i++)
+        if (heaps->list[i].at.begin <= chunk && chunk + actual <= heaps->list[i].at.end) {
+            cached->chunks++;
+            cached->bytes += actual;
+            cached->resident_bytes += pages_resident(&pages[i], chunk, chunk + actual);
+            return true;
+        }
+    return false;
+}
+
+bool glibc_is_cache_size(const struct glibc *glibc, uint64_t size)
+{
+    if (!glibc->layout->counts_slots)
+        return size == 656;            /* 2 and 8 bytes for each small bin, and the header */
+    return size == 768 || size == 784; /* 2 and 8 bytes for each bin; 2.43 can round twice */
+}
+
+/* Follows a thread's cache, if that is what the chunk has: a list for each bin, and how long it is. */
+static bool cache_follow(const struct process *process, struct glibc *glibc, uint64_t chunk, const struct heaps *heaps,
+                         const struct pages *pages, struct tally *cached)
+{
+    const bool slots = glibc->layout->counts_slots;
+    const size_t bins = slots ? CACHE_BINS : SMALL_BINS;
+    uint16_t counts[CACHE_BINS];
+    uint64_t entries[CACHE_BINS];
+    if (!process_read(process, chunk + 16, counts, bins * 2) ||
+        !process_read(process, chunk + 16 + bins * 2, entries, bins * 8))
+        return true; /* never written: not a cache */
+    for (size_t bin = 0; bin < bins; bin++) {
+        if (slots && counts[bin] > glibc->cache_count)
+            return true;
+        counts[bin] = slots ? glibc->cache_count - counts[bin] : counts[bin];
+        if (counts[bin] > glibc->cache_count || !counts[bin] != !entries[bin] || entries[bin] % 16)
+            return true;
+    }
+    for (size_t bin = 0; bin < bins; bin++) {
+        uint64_t entry = entries[bin];
+        for (unsigned left = counts[bin]; left; left--) {
+            uint64_t link;
+            if (!cached_add(process, entry - 16, bin < SMALL_BINS ? bin * 16 + CHUNK_LEAST : 0, heaps, pages, cached) ||
+                !process_read(process, entry, &link, 8))
+                return false;
+            entry = reveal(glibc->layout, link, entry);
+        }
+        if (entry)
+            return false;
+    }
+    return true;
+}
+
+static bool fastbins_follow(const struct process *process, struct glibc *glibc, uint64_t arena,
+                            const struct heaps *heaps, const struct pages *pages, struct tally *cached)
+{
+    uint64_t lists[FASTBINS];
+    uint64_t most = 0;
+    for (size_t i = 0; i < heaps->count; i++)
+        most += (heaps->list[i].at.end - heaps->list[i].at.begin) / CHUNK_LEAST;
+    if (!process_read(process, arena + FASTBINS_AT, lists, sizeof lists))
+        return false;
+    for (size_t bin = 0; bin < FASTBINS; bin++)
+        for (uint64_t chunk = lists[bin], link; chunk; chunk = reveal(glibc->layout, link, chunk + 16))
+            if (!most-- || !cached_add(process, chunk, bin * 16 + CHUNK_LEAST, heaps, pages, cached) ||
+                !process_read(process, chunk + 16, &link, 8))
+                return false;
+    return true;
+}
+
+bool glibc_cached(const struct process *process, struct glibc *glibc, const struct heaps *heaps,
+                  const struct candidates *candidates, const struct pages *pages, struct tally *cached)
+{
+    for (size_t i = 0; i < candidates->count; i++)
+        if (!cache_follow(process, glibc, candidates->list[i], heaps, pages, cached))
+            return false;
+    uint64_t arena = glibc->main_arena;
+    for (size_t i = 0; glibc->layout->has_fastbins && i < heaps->arenas; i++)
+        if (!fastbins_follow(process, glibc, arena, heaps, pages, cached) ||
+            !process_read(process, arena + glibc->layout->arena_bytes - NEXT_BACK, &arena, 8))
+            return false;
+    return true;
+}
