@@ -10,7 +10,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define MOST (((size_t)1 << 44) - 1) /* 16 TiB: what the header can hold */
-#define BLOCK_MAGIC 0xb70c5u
 
 static __thread struct {
     uint32_t pair;
@@ -46,15 +45,22 @@ static void *block_in(void *user, size_t size, unsigned lead_log2, struct origin
 {
     struct header *header = (struct header *)user - 1;
     uint8_t phase = page_count_in(origin.role, size);
-    *header = (struct header){size, BLOCK_MAGIC, origin.pair, origin.role, phase, 0, lead_log2};
+    *header = (struct header){size, own_magic, origin.pair, origin.role, phase, 0, lead_log2};
     if (sites_on && origin.role != HEAP_HARNESS)
         site_find(header, origin.frame);
     return user;
 }
 
+static bool is_metered(const struct header *header)
+{
+    return (header->magic & ~GENERATIONS) == BLOCK_MAGIC;
+}
+
 static void block_out(struct header *header)
 {
     page_count_out(header->role, header->phase, header->size);
+    if (header->magic != own_magic)
+        page_inherited_out(header->size);
     if (header->site)
         site_count(header, -1);
     header->magic = 0;
@@ -64,6 +70,8 @@ static void block_out(struct header *header)
 static void block_back(struct header *header, struct header old)
 {
     page_count_back(old.role, old.phase, old.size);
+    if (old.magic != own_magic)
+        page_inherited_back(old.size);
     if (old.site)
         site_count(&old, 1);
     *header = old;
@@ -93,7 +101,7 @@ EXPORT void free(void *user)
     if (!user || is_bootstrap(user))
         return;
     struct header *header = (struct header *)user - 1;
-    if (header->magic != BLOCK_MAGIC) { /* not ours: older than the meter */
+    if (!is_metered(header)) { /* older than the meter */
         next.free(user);
     } else {
         block_out(header); /* before the real free: afterwards another thread may own it */
@@ -123,7 +131,7 @@ EXPORT void *realloc(void *user, size_t size)
     if (size > MOST)
         return page_count_failure();
     struct header *header = (struct header *)user - 1, old;
-    if (!is_bootstrap(user) && header->magic != BLOCK_MAGIC) {
+    if (!is_bootstrap(user) && !is_metered(header)) {
         void *moved = next.realloc(user, size);
         return moved ? moved : page_count_failure();
     }
@@ -161,7 +169,7 @@ EXPORT size_t malloc_usable_size(void *user)
     if (!user)
         return 0;
     struct header *header = (struct header *)user - 1;
-    return is_bootstrap(user) || header->magic == BLOCK_MAGIC ? header->size : next.usable_size(user);
+    return is_bootstrap(user) || is_metered(header) ? header->size : next.usable_size(user);
 }
 
 EXPORT void heapmeter_role(int role, uint32_t pair)

@@ -37,7 +37,7 @@ struct heapmeter_page {
         uint64_t live_bytes, live_blocks;
     } origin[HEAP_ROLES][HEAPMETER_PHASES]; /* what is live, by role and the phase that allocated it */
     uint32_t parent;                        /* process id, as the page was made */
-    char program[20];                       /* its name without folders, NUL-ended */
+    char program[20];                       /* its name as it was started, without folders, NUL-ended */
     struct {
         uint64_t live_bytes, live_blocks, cumulative_bytes, cumulative_blocks;
     } inherited; /* what the total began with: the parent's, after a fork; nothing in a program that was started */
@@ -46,6 +46,10 @@ struct heapmeter_page {
     uint32_t namespaces; /* libraries loaded into a namespace of their own: what they allocate is not counted here */
     uint64_t made;       /* when the page was, in nanoseconds of CLOCK_MONOTONIC */
     uint32_t deepbind;   /* libraries loaded without RTLD_DEEPBIND, which was asked for: so they are counted */
+    uint32_t forks;      /* between the first program and this process: beyond 63, inherited_live lacks blocks */
+    struct {
+        uint64_t bytes, blocks;
+    } inherited_live; /* of what is live, what was inherited at the fork and not freed since */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 

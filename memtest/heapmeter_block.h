@@ -10,6 +10,11 @@
 
 #define SITE_BITS 18
 
+/* The magic number of a block ends in its generation: how many forks lie between the first program and the process that
+ * requested the block. A block of another generation than the process's own was inherited. */
+#define GENERATIONS 63u
+#define BLOCK_MAGIC 0xb70c0u
+
 /* Lies before every block. `site` is 0 but in sites mode: there, of the chosen pair, a number from 1 in the list of
  * sites; of any other pair a hash of where it was allocated. */
 struct header {
@@ -45,7 +50,10 @@ bool is_bootstrap(const void *block);
 void *bootstrap_new(size_t size);
 
 /* heapmeter_page.c */
+extern uint32_t own_magic; /* of the blocks that this process requests */
 void page_start(void);
+void page_inherited_out(uint64_t size);             /* a block that the parent requested is freed */
+void page_inherited_back(uint64_t size);            /* and live again */
 uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
 void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
 void *page_count_failure(void);                                   /* NULL, with errno as it is for that */

@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include "heapmeter_block.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 static struct heapmeter_page early = {.magic = HEAPMETER_MAGIC, .phases = {"start"}};
 static struct heapmeter_page before_fork;
 static struct heapmeter_page *page = &early;
+uint32_t own_magic = BLOCK_MAGIC;
 
 static void count_in(struct heapmeter_count *count, uint64_t size)
 {
@@ -65,6 +68,18 @@ void page_count_out(uint8_t role, uint8_t phase, uint64_t size)
     add(&page->origin[role][phase].live_blocks, -1);
 }
 
+void page_inherited_out(uint64_t size)
+{
+    add(&page->inherited_live.bytes, -size);
+    add(&page->inherited_live.blocks, -1);
+}
+
+void page_inherited_back(uint64_t size)
+{
+    add(&page->inherited_live.bytes, size);
+    add(&page->inherited_live.blocks, 1);
+}
+
 void *page_count_failure(void)
 {
     add(&page->failures, 1);
@@ -109,6 +124,18 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/* The program's name: as /proc/PID/comm has it when the program starts. A title that the program gives itself later
+ * overwrites its arguments. An exec by a link (/proc/self/exe) or a descriptor leaves no name there, and comm ends
+ * after 15 bytes: then it is the name that the program was called by. */
+static void name_find(char name[sizeof early.program])
+{
+    char comm[16] = "";
+    prctl(PR_GET_NAME, comm);
+    const char *called = program_invocation_short_name;
+    bool is_link = !strcmp(comm, "exe") || comm[strspn(comm, "0123456789")] == '\0';
+    snprintf(name, sizeof early.program, "%s", is_link || !strncmp(called, comm, strlen(comm)) ? called : comm);
+}
+
 /* The page of the program that this process was before an exec. Whoever lists programs wants it too, under a name that
  * no other has; else it makes room. */
 static void page_set_aside(const char *path)
@@ -119,15 +146,30 @@ static void page_set_aside(const char *path)
         unlink(path);
 }
 
+static int page_create(const char *path)
+{
+    page_set_aside(path);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* A process that gave up its user before an exec can neither move nor remove the page of the program before. */
+static int page_create_anywhere(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
+    int fd = page_create(path);
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
+    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d-%u", getpid(), geteuid());
+    return page_create(path);
+}
+
 /* A shared page of this process's own, beginning with what `counted` holds; without /dev/shm the counts stay private.
  */
 static void page_open(const struct heapmeter_page *counted)
 {
-    char path[64];
     const int before = errno; /* as the program would have it at its start, or after a fork */
-    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
-    page_set_aside(path);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = page_create_anywhere();
     struct heapmeter_page *shared = MAP_FAILED;
     if (fd >= 0 && posix_fallocate(fd, 0, 4096) == 0) /* else writing to it could end the program */
         shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -135,14 +177,13 @@ static void page_open(const struct heapmeter_page *counted)
         close(fd);
     errno = before;
     if (shared == MAP_FAILED) {
-        programs_note(HEAPMETER_NO_PAGE, getpid(), 0, program_invocation_short_name);
+        programs_note(HEAPMETER_NO_PAGE, getpid(), 0, counted->program);
         return;
     }
     *shared = *counted;
     shared->pid = getpid();
-    shared->parent = getppid();
+    shared->parent = counted->pid ? counted->pid : (uint32_t)getppid(); /* a parent may have ended by now */
     shared->made = now();
-    snprintf(shared->program, sizeof shared->program, "%s", program_invocation_short_name);
     page = shared;
 }
 
@@ -161,14 +202,31 @@ static void fork_child(void)
     before_fork.inherited.live_blocks = total->live_blocks;
     before_fork.inherited.cumulative_bytes = total->cumulative_bytes;
     before_fork.inherited.cumulative_blocks = total->cumulative_blocks;
+    before_fork.inherited_live.bytes = total->live_bytes;
+    before_fork.inherited_live.blocks = total->live_blocks;
+    before_fork.forks++;
+    if (own_magic < (BLOCK_MAGIC | GENERATIONS))
+        own_magic++;
     before_fork.failures = 0;
     peaks_reset(&before_fork);
     page = &before_fork;
     page_open(&before_fork);
 }
 
+/* A fork that calls no handlers: its child would go on counting in its parent's page. */
+EXPORT pid_t _Fork(void)
+{
+    pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
+    fork_prepare();
+    pid_t child = real();
+    if (child == 0)
+        fork_child();
+    return child;
+}
+
 void page_start(void)
 {
+    name_find(early.program);
     pthread_atfork(fork_prepare, NULL, fork_child);
     early.own_malloc = malloc_is_foreign();
     page_open(&early);

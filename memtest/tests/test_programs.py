@@ -169,7 +169,8 @@ def test_what_is_between_a_fork_and_an_exec_is_one_row_and_holds_nothing(compile
     *programs, everything = (json.loads(line) for line in done.stderr.splitlines())
     between = [one for one in programs if one["state"] == "replaced"]
     assert len(between) == 2 and all(one["live_bytes"] >= one["inherited_bytes"] > 100_000 for one in between)
-    assert everything["live_bytes"] == sum(one["live_bytes"] for one in programs if one not in between)
+    assert everything["at_end_bytes"] == sum(one["live_bytes"] for one in programs if one not in between)
+    assert everything["live_bytes"] == 0, "nothing runs"
     assert everything["cumulative_bytes"] == sum(one["cumulative_bytes"] for one in programs)
     lines = heap("--once", "--", sys.executable, "-S", "-c", script).stderr.splitlines()
     assert len([line for line in lines if line.startswith("2 between fork and exec")]) == 1
@@ -474,16 +475,27 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
         try:
             one_sentence(heap(other.pid), "was not started under the heap meter, and cannot be attached to later")
             page.write_bytes(b"x" * 4096)
-            one_sentence(heap(other.pid), "not a page of the heap meter")
+            one_sentence(heap(other.pid), "was not started under the heap meter, and cannot be attached to later")
             page.unlink()
             page.symlink_to("/etc/passwd")
-            one_sentence(heap(other.pid), "not a page of the heap meter")
+            one_sentence(heap(other.pid), "was not started under the heap meter, and cannot be attached to later")
         finally:
             page.unlink(missing_ok=True)
             other.kill()
     one_sentence(heap(other.pid), "there is no such process")
     one_sentence(heap("--", tmp_path / "nosuch"), "No such file or directory")
     one_sentence(heap("--out", tmp_path / "no/such", "--", "true"), "No such file or directory")
+
+
+def test_a_page_that_was_damaged_is_a_sentence(metered):
+    """By another process of the same user."""
+    page = Path(f"/dev/shm/heapmeter.{metered.pid}")
+    page.write_bytes(b"x" * 4096)
+    one_sentence(heap(metered.pid), f"{page}: not a page of the heap meter")
+    page.rename(page.with_name("moved"))
+    page.symlink_to("/etc/passwd")
+    one_sentence(heap(metered.pid), "was not started under the heap meter")
+    page.with_name("moved").unlink()
 
 
 def test_a_page_of_an_earlier_process_is_not_taken_for_this_ones(metered):

@@ -19,6 +19,7 @@ from tlsmem.cli import heap_growth, heap_meter_report, heap_rss
 from tlsmem.cli.heap_endpoint import Endpoint
 from tlsmem.cli.heap_meter_report import Listener
 from tlsmem.run import heap_metrics, heap_process, heap_tree
+from tlsmem.run.heap_sum import LiveSum, sum_live
 from tlsmem.run.heap_tree import ProcessTree
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
@@ -39,6 +40,7 @@ class TreeWatcher:
         live = out.isatty() and not covered and not given.once and not given.json
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
         self.growth = heap_growth.Growth() if given.growth else None
+        self.peak = LiveSum()
 
     def connections(self) -> dict[int, int]:
         """Return the number of connections by port, of those that are to be counted.
@@ -51,8 +53,14 @@ class TreeWatcher:
         """Return what the endpoint serves, from the thread that serves it."""
         return heap_metrics.render(list(self.tree.programs), self.connections())
 
-    def tick(self) -> None:
+    def poll(self) -> None:
+        """Read all programs. A program's own peak was live at one moment too, which readings may have missed."""
         self.tree.poll()
+        peaks = (LiveSum(one.page.total.peak_bytes, one.page.total.peak_blocks) for one in self.tree.programs)
+        self.peak = max(self.peak, sum_live(self.tree.current.values()), *peaks)
+
+    def tick(self) -> None:
+        self.poll()
         if not self.given.once and not self.out.gone and time.monotonic() - self.said >= self.given.interval:
             self.said = time.monotonic()
             self.report()
@@ -60,7 +68,7 @@ class TreeWatcher:
     def report(self) -> None:
         heap_rss.update(self.tree.programs)
         if self.given.json:
-            self.write(heap_meter_report.ndjson(self.said - self.began, self.tree.programs))
+            self.write(heap_meter_report.ndjson(self.said - self.began, self.tree.programs, self.peak))
         elif self.growth and not self.live:
             self.write(self.growth.line(self.said - self.began, self.tree.programs, self.connections()))
         elif self.live:
@@ -96,7 +104,7 @@ class TreeWatcher:
 
     def table(self) -> tables.Table:
         title = f"Heap of {self.what} after {self.said - self.began:.1f} s"
-        return heap_meter_report.table(title, self.tree.programs)
+        return heap_meter_report.table(title, self.tree.programs, self.peak, POLL_S)
 
     def growth_table(self, growth: heap_growth.Growth) -> tables.Table:
         return growth.table(self.what, self.said - self.began, self.tree.programs, self.connections())
@@ -113,7 +121,7 @@ class TreeWatcher:
         with self.live or nullcontext():
             while not ended(signal.sigtimedwait(heap_process.SIGNALS, min(POLL_S, self.given.interval))):
                 self.tick()
-        self.tree.poll()
+        self.poll()
 
 
 def render_table(table: tables.Table, width: int) -> rich.text.Text:
@@ -149,7 +157,7 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     """Until the process has ended, ^C, or nobody listens."""
     watch = TreeWatcher(heap_process.attach_tree(given.pid), given, out, endpoint)
     signal.pthread_sigmask(signal.SIG_BLOCK, heap_process.SIGNALS)
-    watch.tree.poll()
+    watch.poll()
 
     def ended(info: signal.struct_siginfo | None) -> bool:
         asked = info is not None and info.si_signo != signal.SIGCHLD
@@ -160,7 +168,7 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     watch.summary()
     out.flush()
     omissions = list(heap_process.own_allocators(watch.tree, heap_process.program_files(watch.tree)))
-    for sentence in (*omissions, *heap_process.loaded_otherwise(watch.tree)):
+    for sentence in (*omissions, *heap_process.loaded_otherwise(watch.tree), *heap_process.deep_forks(watch.tree)):
         tell(sentence)
     return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
 

@@ -1,5 +1,6 @@
 """What the heap meter says of a tree of processes: lines over time, a table, or NDJSON."""
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -7,26 +8,31 @@ from typing import Any, TextIO
 
 from tlsmem.cli import heap_rss
 from tlsmem.run import heap_tree
-from tlsmem.run.heap_page import PageCounts
+from tlsmem.run.heap_sum import LiveSum, sum_live
 from tlsmem.run.heap_tree import MeteredProgram
 from tlsmem.run.rss_parts import RssParts
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 ROWS = 40  # the largest by peak; the others share a row
 QUANTITIES = ("live", "peak", "cumulative")
+UNITS = ("bytes", "blocks")
+THREADS_AT, PEAK_AT = 3, 6  # of the cells of a row, before those of what is inherited
+BLANK = Cell("", None)
 CAPTION = "Requested bytes and blocks: live now or at the end, at the peak, and in all since the program began."
-STONES = "{:,} between fork and exec"
-INHERITED = (
-    "of these {bytes:,} B in {blocks:,} blocks were the parent's at the fork; they are not in its cumulative ones"
+CAPTION_INHERITED = (
+    " Inherited: of what is live, the parent's blocks at the fork, of which there is one copy until somebody writes; "
+    "peaks begin with them, what was requested in all is without them."
 )
+STONES = "{:,} between fork and exec"
+ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"
+SEEN = "the largest sum read at one moment; programs are read every {seconds} s, so the true peak may be higher"
 
 
 def lines(seconds: float, programs: Iterable[MeteredProgram]) -> str:
     """One line for each that runs."""
     running = [program for program in programs if program.state == heap_tree.RUNNING]
     return "".join(
-        f"heap: {seconds:.1f} s  {program_label(program)}: {describe_counts(program.page.total)}"
-        f"{heap_rss.describe(program)}\n"
+        f"heap: {seconds:.1f} s  {program_label(program)}: {describe_counts(program)}{heap_rss.describe(program)}\n"
         for program in running
     )
 
@@ -35,75 +41,102 @@ def program_label(program: MeteredProgram) -> str:
     return f"{program.page.program}[{program.page.pid}]"
 
 
-def describe_counts(counts: PageCounts) -> str:
-    sizes = ((kind, getattr(counts, f"{kind}_bytes"), getattr(counts, f"{kind}_blocks")) for kind in QUANTITIES)
-    return ", ".join(f"{kind} {size:,} B in {blocks:,}" for kind, size, blocks in sizes) + " blocks"
+def describe_counts(program: MeteredProgram) -> str:
+    counts, (inherited_bytes, inherited_blocks) = program.page.total, program.page.inherited_live
+    sizes = {kind: (getattr(counts, f"{kind}_bytes"), getattr(counts, f"{kind}_blocks")) for kind in QUANTITIES}
+    said = [f"{kind} {size:,} B in {blocks:,} blocks" for kind, (size, blocks) in sizes.items()]
+    if program.forked:
+        said[0] += f" ({inherited_bytes:,} B in {inherited_blocks:,} inherited)"
+    return ", ".join(said)
 
 
-def ndjson(seconds: float, programs: Iterable[MeteredProgram]) -> str:
-    """An object for each program, and one for all, whose peak nobody knows: peaks have their own moments."""
+def ndjson(seconds: float, programs: Iterable[MeteredProgram], peak: LiveSum) -> str:
+    """An object for each program, and one for all; `peak` is the largest sum that was seen."""
     programs = list(programs)
     objects = [{"record": "program", "seconds": round(seconds, 3), **fields(program)} for program in programs]
-    objects.append({"record": "all", "seconds": round(seconds, 3), "programs": len(programs), **sums(programs)})
+    objects.append({"record": "all", "seconds": round(seconds, 3), **sums(programs, peak)})
     return "".join(json.dumps(one) + "\n" for one in objects)
 
 
 def fields(program: MeteredProgram) -> dict[str, Any]:
     page = program.page
     named = {"pid": page.pid, "parent": page.parent, "program": page.program, "state": program.state}
-    inherited = {f"inherited_{kind}": getattr(page.inherited, f"live_{kind}") for kind in ("bytes", "blocks")}
+    parts = {"private": page.private_live, "inherited": page.inherited_live}
+    split = {f"{name}_{unit}": size for name, sizes in parts.items() for unit, size in zip(UNITS, sizes, strict=True)}
     rss = {"rss": program.rss.fields()} if isinstance(program.rss, RssParts) else {}
-    return named | {"threads": program.threads} | vars(page.total) | inherited | rss
+    return named | {"threads": program.threads} | vars(page.total) | split | rss
 
 
-def sums(programs: Iterable[MeteredProgram]) -> dict[str, int]:
-    """What is live between a fork and an exec is the parent's, and counts there."""
-    programs = list(programs)
-    parts = {"live": [one for one in programs if not one.was_stepping_stone], "cumulative": programs}
-    return {
-        f"{kind}_{unit}": sum(getattr(one.page.total, f"{kind}_{unit}") for one in parts[kind])
-        for kind in parts
-        for unit in ("bytes", "blocks")
-    }
+def sums(programs: list[MeteredProgram], peak: LiveSum) -> dict[str, int]:
+    """Return what runs and holds now, what each held at its end, and what all have requested."""
+    running, ended = (with_state(programs, state) for state in (heap_tree.RUNNING, heap_tree.ENDED))
+    live = {"live": sum_live(running), "at_end": sum_live(ended), "peak_seen": peak, "cumulative": requested(programs)}
+    sizes = {f"{kind}_{unit}": size for kind, sizes in live.items() for unit, size in zip(UNITS, sizes, strict=True)}
+    return {"programs": len(programs), "running": len(running)} | sizes
 
 
-def table(title: str, programs: list[MeteredProgram]) -> Table:
+def with_state(programs: Iterable[MeteredProgram], state: str) -> list[MeteredProgram]:
+    return [program for program in programs if program.state == state]
+
+
+def requested(programs: Iterable[MeteredProgram]) -> LiveSum:
+    totals = [program.page.total for program in programs]
+    return LiveSum(sum(one.cumulative_bytes for one in totals), sum(one.cumulative_blocks for one in totals))
+
+
+def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: float) -> Table:
+    """Return a row for each program, the smallest together, and one for all; `peak` is the largest sum that was seen,
+    by readings every `interval` seconds."""
+    running, ended = (with_state(programs, state) for state in (heap_tree.RUNNING, heap_tree.ENDED))
     columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("state", "state", left=True)]
-    columns.append(Column("threads", "threads"))
+    columns += [Column("threads", "threads")] * bool(running)
     for kind in QUANTITIES:
         columns += [Column(f"{kind}_bytes", f"{kind} B"), Column(f"{kind}_blocks", "blocks")]
+    has_forked = any(program.forked for program in programs)
+    live_at = [column.key for column in columns].index("live_bytes")
+    inherited = [Column("inherited_bytes", "inherited B"), Column("inherited_blocks", "blocks")]
+    columns[live_at + 2 : live_at + 2] = inherited * has_forked
     proper = [program for program in programs if not program.was_stepping_stone]
     largest = sorted(proper, key=lambda program: -program.page.total.peak_bytes)[:ROWS]
     shown = [program for program in proper if program in largest]  # in the order of being seen
     rows = [row(program) for program in shown]
     if len(shown) < len(proper):
         rest = [program for program in proper if program not in largest]
-        rows.append(row_of_sums(f"{len(rest):,} smaller ones", rest))
+        rows.append(row_of_sums(f"{len(rest):,} smaller ones", rest, None))
     if len(proper) < len(programs):
         stones = [program for program in programs if program.was_stepping_stone]
-        rows.append(row_of_sums(STONES.format(len(stones)), stones))
+        rows.append(row_of_sums(STONES.format(len(stones)), stones, None))
     if len(programs) > 1:
-        rows.append(row_of_sums("all", programs))
-    return Table("heap", title, CAPTION, columns, rows)
+        everything = row_of_sums(ALL_RUNNING if running else ALL_ENDED, programs, sum_live(running or ended))
+        note = SEEN.format(seconds=interval)
+        everything[PEAK_AT : PEAK_AT + 2] = [Cell(f"{size:,}", size, note) for size in peak]
+        rows.append(everything)
+    if has_forked:
+        for cells, program in itertools.zip_longest(rows, shown):
+            cells[PEAK_AT:PEAK_AT] = inherited_cells(program)
+    if not running:
+        for cells in rows:
+            del cells[THREADS_AT]
+    return Table("heap", title, CAPTION + CAPTION_INHERITED * has_forked, columns, rows)
 
 
 def row(program: MeteredProgram) -> list[Cell]:
     page, total = program.page, program.page.total
-    note = INHERITED.format(bytes=page.inherited.live_bytes, blocks=page.inherited.live_blocks)
     threads = number(program.threads) if program.state == heap_tree.RUNNING else Cell("", None)
     cells = [text_cell(page.program), Cell(str(page.pid), page.pid), text_cell(program.state), threads]
     cells += [number(getattr(total, f"{kind}_{unit}")) for kind in QUANTITIES for unit in ("bytes", "blocks")]
-    if program.forked:
-        cells[4] = Cell(cells[4].text, cells[4].value, note)
     return cells
 
 
-def row_of_sums(title: str, programs: list[MeteredProgram]) -> list[Cell]:
-    total, why = sums(programs), "the peaks of several programs are not of one moment"
-    blank = [Cell("", None)] * 3
-    peak = [missing_cell(why), missing_cell(why)]
-    live, cumulative = ([number(total[f"{kind}_{unit}"]) for unit in ("bytes", "blocks")] for kind in QUANTITIES[::2])
-    return [text_cell(title), *blank, *live, *peak, *cumulative]
+def inherited_cells(program: MeteredProgram | None) -> list[Cell]:
+    """Return bytes and blocks of a program; blank of one that was not forked, and of rows of several."""
+    return [number(size) for size in program.page.inherited_live] if program and program.forked else [BLANK] * 2
+
+
+def row_of_sums(title: str, programs: list[MeteredProgram], live: LiveSum | None) -> list[Cell]:
+    """Return a row of several programs; without `live`, that of each is in no sum that was live at one moment."""
+    held = [BLANK] * 2 if live is None else list(map(number, live))
+    return [text_cell(title), *[BLANK] * 3, *held, *[BLANK] * 2, *map(number, requested(programs))]
 
 
 def number(value: int) -> Cell:

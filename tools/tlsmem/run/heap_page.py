@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGES_FOLDER = Path("/dev/shm")
-NAME = re.compile(r"heapmeter\.([0-9]+)(?:\.[0-9]+)?")
+NAME = re.compile(r"heapmeter\.([0-9]+)(?:-[0-9]+)?(?:\.[0-9]+)?")
 PAGE_MAGIC, PAGE_BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/reference/records.md
 
 
@@ -44,7 +44,9 @@ ROLES = ("untagged", "client", "server", "client_context", "server_context", "to
 HEAD = struct.Struct("=QII")  # magic, process id, index of the phase
 COUNTS = struct.Struct("=6q")  # signed: a child that was forked while others counted may be a little below nought
 NAMES_AT, NAME_BYTES = 304, 16
-TAIL = struct.Struct("=I20s4q8xIIQI")  # parent, program, inherited, own malloc, namespaces, made, deepbind
+# Parent, program, inherited, own malloc, namespaces, made, deepbind, forks, inherited and still live.
+TAIL = struct.Struct("=I20s4q8xIIQII2q")
+MOST_FORKS = 63  # beyond, the meter does not tell blocks of a process from those of its parent
 TAIL_AT = 3376
 
 
@@ -86,6 +88,8 @@ class Page:
     namespaces: int = 0  # libraries that it loaded into a namespace of their own: their malloc passes the meter by
     made: int = 0  # nanoseconds of the clock that counts from the start of the system
     deepbind: int = 0  # libraries that it loaded without RTLD_DEEPBIND, which it had asked for
+    forks: int = 0  # between the first program and this process
+    inherited_live: tuple[int, int] = (0, 0)  # bytes and blocks of the parent's that were not freed since the fork
 
     @property
     def total(self) -> PageCounts:
@@ -95,14 +99,29 @@ class Page:
             counts[name] -= getattr(self.inherited, name)
         return PageCounts(**counts)
 
+    @property
+    def private_live(self) -> tuple[int, int]:
+        """Bytes and blocks that the process requested itself and has not freed."""
+        total, (inherited_bytes, inherited_blocks) = self.roles["total"], self.inherited_live
+        return total.live_bytes - inherited_bytes, total.live_blocks - inherited_blocks
+
 
 def page_path(pid: int) -> Path:
     return PAGES_FOLDER / f"heapmeter.{pid}"
 
 
+def mapped_page(pid: int) -> Path | None:
+    """The page that a process counts in; None if it has none. Raises OSError where its memory map cannot be read."""
+    maps = Path(f"/proc/{pid}/maps").read_text(errors="replace").split()
+    named = (Path(word) for word in maps if word.startswith(f"{PAGES_FOLDER}/"))
+    return next((path for path in named if process_of(path.name) == pid), None)
+
+
 def process_of(name: str) -> int | None:
-    """The process whose page has this name: `heapmeter.PID`, or with a moment behind it where an exec replaced the
-    program that the page is of. None: it is no page's name."""
+    """The process whose page has this name: `heapmeter.PID`, `heapmeter.PID-UID` of a program that cannot replace the
+    page of the one before it, or one of these with a moment behind it where an exec replaced the program.
+
+    None: it is no page's name."""
     named = NAME.fullmatch(name)
     return int(named[1]) if named else None
 
@@ -115,11 +134,24 @@ def parse(content: bytes) -> Page:
     if magic != PAGE_MAGIC:
         raise NotHeapPage("it begins with another magic number")
     counts = (PageCounts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
-    parent, program, *inherited, own_malloc, namespaces, made, deepbind = TAIL.unpack_from(content, TAIL_AT)
+    parent, program, *counted = TAIL.unpack_from(content, TAIL_AT)
+    inherited, (own_malloc, namespaces, made, deepbind, forks), inherited_live = counted[:4], counted[4:9], counted[9:]
     name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
     roles = dict(zip(ROLES, counts, strict=True))
     names = text(program), text(name)
-    return Page(pid, parent, *names, roles, InheritedCounts(*inherited), bool(own_malloc), namespaces, made, deepbind)
+    return Page(
+        pid,
+        parent,
+        *names,
+        roles,
+        InheritedCounts(*inherited),
+        own_malloc=bool(own_malloc),
+        namespaces=namespaces,
+        made=made,
+        deepbind=deepbind,
+        forks=forks,
+        inherited_live=(inherited_live[0], inherited_live[1]),
+    )
 
 
 def text(field: bytes) -> str:

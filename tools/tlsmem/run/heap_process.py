@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.run import heap_page, heap_tree
-from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_unmetered
+from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
 from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -73,6 +73,8 @@ class MeteredCommand:
             loading = {pid for pid in self.unseen if explained.get(pid, NO_PRELOAD) == NO_PRELOAD}
             self.unseen -= explained.keys()
             if not loading or time.monotonic() >= until:
+                for pid in self.found.execs:
+                    self.tree.replace(pid)
                 return
             time.sleep(SETTLE_S)
 
@@ -102,6 +104,7 @@ class MeteredCommand:
             numbers = " ".join(map(str, left))
             yield f"still running, and under the meter: {numbers} (tools/heap.py {left[0]} goes on watching)"
         yield from loaded_otherwise(self.tree)
+        yield from deep_forks(self.tree)
 
 
 def preload_value() -> str:
@@ -141,6 +144,13 @@ def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:
         )
 
 
+def deep_forks(tree: heap_tree.ProcessTree) -> Iterator[str]:
+    """A sentence for each program whose own blocks are not told from those that it inherited."""
+    deep = {one.page.program: None for one in tree.programs if one.page.forks > heap_page.MOST_FORKS}
+    for name in deep:
+        yield f"{name} forked more than {heap_page.MOST_FORKS} times in a row: some inherited blocks count as its own"
+
+
 def most_of_one(tree: heap_tree.ProcessTree, field: str) -> dict[str, int]:
     """Of each program, by name, how many libraries a process of it loaded in that way; those with none are left out."""
     most: dict[str, int] = {}
@@ -153,22 +163,30 @@ def libraries(count: int) -> str:
     return f"{count:,} {'library' if count == 1 else 'libraries'}"
 
 
+def why_not_attachable(pid: int) -> str:
+    """Why a process has no page, as a predicate."""
+    reason = why_not_loadable(Path(f"/proc/{pid}/exe"))
+    if reason:
+        return f"cannot run under the heap meter: {reason}"
+    return (
+        "was not started under the heap meter, and cannot be attached to later; start it with: tools/heap.py -- COMMAND"
+    )
+
+
 def attach_tree(pid: int) -> heap_tree.ProcessTree:
     """The tree of a process that runs under the meter, without those that had ended before; exits with a sentence."""
     if not heap_page.is_alive(pid):
         sys.exit(f"memtest: {pid}: there is no such process")
-    page = heap_page.page_path(pid)
+    page = None
     try:
-        heap_page.OpenPage(pid).close()
-        mapped = str(page) in Path(f"/proc/{pid}/maps").read_text(errors="replace").split()
-    except FileNotFoundError:
-        mapped = False
+        page = heap_page.mapped_page(pid)
+        if not page:
+            sys.exit(f"memtest: {pid} {why_not_attachable(pid)}")
+        heap_page.OpenPage(pid, page).close()
     except PermissionError:
-        sys.exit(f"memtest: {pid}: it is another user's process; only that user and root may read its page {page}")
+        sys.exit(f"memtest: {pid}: it is another user's process; only that user and root may read its memory")
     except (heap_page.NotHeapPage, OSError) as error:
-        sys.exit(f"memtest: {page}: not a page of the heap meter: {getattr(error, 'strerror', None) or error}")
-    if not mapped:
-        way_out = "start it with: tools/heap.py -- COMMAND"
-        sys.exit(f"memtest: {pid} was not started under the heap meter, and cannot be attached to later; {way_out}")
+        what = getattr(error, "strerror", None) or error
+        sys.exit(f"memtest: {page or pid}: not a page of the heap meter: {what}")
     dead = {(number, inode) for number, inode in heap_tree.list_pages() if not heap_page.is_alive(number)}
     return heap_tree.ProcessTree(pid, dead)

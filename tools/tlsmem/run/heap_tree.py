@@ -27,6 +27,7 @@ class MeteredProgram:
     state: str = RUNNING
     threads: int = 0
     rss: RssParts | str | None = None  # as it was last read, or why it was not
+    forked_from: "MeteredProgram | None" = None  # where that is known
 
     def update(self, state: str) -> None:
         """A page whose process has ended is read once more, and closed."""
@@ -67,6 +68,7 @@ class ProcessTree:
             self.settled.update(joining)
             for key in sorted(joining, key=lambda key: new[key].first.made):
                 self.join(new.pop(key), is_aside(pages[key]))
+            self.link()
         # The others are looked at again: while an exec sets a page aside, it may be missed and its children's found.
         for page in new.values():
             page.close()
@@ -101,6 +103,22 @@ class ProcessTree:
             self.current[pid] = program
         of_process.append(program)
         self.programs.append(program)
+
+    def link(self) -> None:
+        """Find what each was forked from, once that is known too."""
+        for child in self.programs:
+            if child.forked and not child.forked_from:
+                parents = [one for one in self.by_process.get(child.page.parent, ()) if one.page.made < child.page.made]
+                child.forked_from = max(parents, key=lambda one: one.page.made, default=None)
+
+    def replace(self, pid: int) -> None:
+        """The process has become a program that has no page."""
+        for program in self.by_process.get(pid, ())[-1:]:
+            if program.state == RUNNING:
+                del self.current[pid]
+                program.update(REPLACED)
+            elif program.state == ENDED:
+                program.state = REPLACED
 
     def remove_pages(self) -> None:
         """Of those that have ended."""

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 NO_PRELOAD = (
-    "a program that is statically linked, set-user-ID or of another architecture ignores LD_PRELOAD, and one that has "
-    "changed its user cannot report"
+    "a program with capabilities or of another architecture ignores LD_PRELOAD, and one that has changed its user may "
+    "not be allowed to read the meter's library"
 )
 CLEARED = "it was started without LD_PRELOAD in its environment (`env -i` does that)"
 SET_ID = "it is set-user-ID or set-group-ID, and the loader then ignores LD_PRELOAD"
 STATIC = "it is statically linked, and LD_PRELOAD is the dynamic loader's"
+NARROW = "it is a 32-bit program, and the meter is a 64-bit library"
+MUSL = "its C library is musl, and the meter needs glibc"
 SCRIPTS = 4  # that interpret each other, as far as Linux goes
 
-ELF_64, PT_INTERP, SHT_STRTAB = b"\x7fELF\x02", 3, 3
+ELF_32, ELF_64, PT_INTERP, SHT_STRTAB = b"\x7fELF\x01", b"\x7fELF\x02", 3, 3
 ALLOCATORS = {  # by a function that each of them has under its own name, where malloc is another's
     "je_malloc": "jemalloc",
     "_rjem_malloc": "jemalloc",
@@ -32,11 +34,11 @@ def why_unmetered(command: str, preloaded: bool = True) -> str:
     """Why the loader did not take the meter along, as far as the file tells, and what its environment was."""
     try:
         file = find_interpreter(Path(shutil.which(command) or command))
-        mode, is_bare = file.stat().st_mode, is_static(file)
+        mode, reason = file.stat().st_mode, why_not_loadable(file)
     except (OSError, struct.error, ValueError):
         return NO_PRELOAD if preloaded else CLEARED
-    if is_bare:
-        return STATIC
+    if reason:
+        return reason
     if mode & 0o6000:
         return SET_ID
     return NO_PRELOAD if preloaded else CLEARED
@@ -54,16 +56,23 @@ def find_interpreter(file: Path) -> Path:
     return file
 
 
-def is_static(file: Path) -> bool:
-    """Whether it is an ELF file of 64 bits that names no loader."""
+def why_not_loadable(file: Path) -> str | None:
+    """Return why no environment lets the program load the meter: its format, or the loader that it names."""
     with file.open("rb") as program:
         head = program.read(64)
+        if head.startswith(ELF_32):
+            return NARROW
         if not head.startswith(ELF_64):
-            return False
+            return None
         (table,), (each, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
         program.seek(table)
         entries = program.read(each * count)
-    return not any(struct.unpack_from("<I", entries, at * each)[0] == PT_INTERP for at in range(count))
+        for at in range(0, each * count, each):
+            kind, _flags, offset, _address, _physical, size = struct.unpack_from("<IIQQQQ", entries, at)
+            if kind == PT_INTERP:
+                program.seek(offset)
+                return MUSL if b"/ld-musl-" in program.read(size) else None
+    return STATIC
 
 
 def own_allocator(file: Path) -> str | None:

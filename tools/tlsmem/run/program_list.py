@@ -3,7 +3,9 @@
 docs/reference/records.md has the layout. A program that the loader does not give the meter notes nothing: it is known
 by the note of the exec or the spawn before it, which nobody followed up."""
 
+import contextlib
 import os
+import stat
 import struct
 import tempfile
 from collections import Counter
@@ -16,6 +18,7 @@ from tlsmem.run.program_file import why_unmetered
 
 VARIABLE = "HEAPMETER_PROGRAMS"
 PREFIX = "heapmeter-programs-"  # in PAGES_FOLDER; `heapmeter-programs.` were without a lock
+OTHERS = "-[0-9]*"  # behind the name of a list: the user id of programs that gave up the list's user
 LIST_MAGIC, LIST_BYTES = 0x3152504D50414548, 4 << 20  # some 50,000 programs
 HEAD, NOTE = struct.Struct("=QQ"), struct.Struct("=IIII")  # magic, bytes in use; size, kind, process id, flags
 STARTED, EXEC, EXEC_FAILED, SPAWNED, NO_PAGE = range(1, 6)
@@ -94,6 +97,9 @@ class ProgramList:
     def __init__(self) -> None:
         """Raises OSError when there is no room for it."""
         stale_files.remove_stale(heap_page.PAGES_FOLDER, PREFIX)
+        for path in heap_page.PAGES_FOLDER.glob(f"{PREFIX}*{OTHERS}"):
+            if not path.with_name(path.name.rpartition("-")[0]).exists():
+                remove_file(path)
         self.path, self.lock = stale_files.make_locked(make_file)
         try:
             with self.path.open("r+b") as file:
@@ -108,17 +114,41 @@ class ProgramList:
     def remove(self) -> None:
         """Programs that start from now on list nothing, and set no pages aside."""
         self.path.unlink(missing_ok=True)
+        for path in self.others():
+            remove_file(path)
         if self.lock >= 0:
             os.close(self.lock)
             self.lock = -1
 
+    def others(self) -> list[Path]:
+        """Return the lists of programs that gave up our user and then became another program."""
+        return sorted(self.path.parent.glob(self.path.name + OTHERS))
+
     def read(self) -> UnmeteredPrograms:
-        content = self.path.read_bytes()
-        _, used = HEAD.unpack_from(content)
-        found = UnmeteredPrograms(overflowed=used > len(content))
-        for note in notes(content[:used]):
-            found.add(note)
+        """Return what the notes add up to: our list first, since what a program becomes is noted before."""
+        found = UnmeteredPrograms()
+        for content in map(read_list, (self.path, *self.others())):
+            used = HEAD.unpack_from(content)[1] if len(content) >= HEAD.size else 0
+            found.overflowed |= used > len(content)
+            for note in notes(content[:used]):
+                found.add(note)
         return found
+
+
+def read_list(path: Path) -> bytes:
+    """Return the content of a list, empty if it cannot be read: another user may have put anything there."""
+    try:
+        descriptor = os.open(path, stale_files.LOOK)
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(LIST_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, unless it is another user's to remove."""
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def often(times: int) -> str:
