@@ -7,7 +7,8 @@
 #include <sys/uio.h>
 
 /* The heap meter's header of a block: memtest/heapmeter_block.h. */
-#define METER_MAGIC UINT64_C(0xb70c5)
+#define METER_MAGIC UINT64_C(0xb70c0) /* ends in the generation of the block */
+#define METER_GENERATIONS UINT64_C(63)
 #define METER_SIZE_BITS 44
 #define METER_HEADER 16
 #define METER_LEAD_SHIFT 26 /* in the last of its four numbers */
@@ -51,7 +52,7 @@ static bool window_word(struct window *window, uint64_t address, uint64_t *word)
 static bool is_block(struct window *window, uint64_t room, uint64_t lead, uint64_t chunk_end, uint64_t *size)
 {
     uint64_t header[2], at = room + lead - METER_HEADER;
-    if (!window_word(window, at, &header[0]) || header[0] >> METER_SIZE_BITS != METER_MAGIC ||
+    if (!window_word(window, at, &header[0]) || ((header[0] >> METER_SIZE_BITS) & ~METER_GENERATIONS) != METER_MAGIC ||
         !window_word(window, at + 8, &header[1]) ||
         header[1] >> (32 + METER_LEAD_SHIFT) != (uint64_t)__builtin_ctzll(lead))
         return false;
