@@ -8,14 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TRIES = 5, PAUSE_US = 2000 };
-#define CHANGED "its heap changed while it was read, each of 5 times"
+enum { TRIES = 10, PAUSE_US = 2000, SIZES_SHOWN = 8 };
+#define CHANGED "its chunks led nowhere 10 times: they change while they are read, or its glibc is a changed one"
 
 /* Divides what is resident; false where the process changed it meanwhile. `glibc->unknown` says why it cannot be. */
 static bool divide(const struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts)
 {
     struct candidates candidates = {0};
     struct pages *pages = NULL;
+    free(parts->free_sizes.slots);
     *parts = (struct parts){0};
     bool complete = glibc_heaps(process, glibc, heaps);
     if (complete)
@@ -25,6 +26,7 @@ static bool divide(const struct process *process, struct glibc *glibc, struct he
                    chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates);
     complete = complete && glibc_cached(process, glibc, heaps, &candidates, pages, &parts->cached) &&
                chunks_mmapped(process, glibc, heaps, parts);
+    parts->is_complete = complete;
     parts->used.chunks -= parts->cached.chunks;
     parts->used.bytes -= parts->cached.bytes;
     parts->used.resident_bytes -= parts->cached.resident_bytes;
@@ -38,6 +40,7 @@ static bool divide(const struct process *process, struct glibc *glibc, struct he
 /* Only by mapping. */
 static void leave_undivided(const struct process *process, struct parts *parts)
 {
+    free(parts->free_sizes.slots);
     *parts = (struct parts){0};
     for (size_t i = 0; i < process->count; i++)
         parts->mapping_bytes[process->mappings[i].kind] += process->mappings[i].anonymous_bytes;
@@ -54,8 +57,17 @@ static void print_tally(const char *key, struct tally tally)
            tally.bytes, tally.resident_bytes);
 }
 
+static void print_sizes(struct sizes *sizes)
+{
+    sizes_sort(sizes);
+    printf(",\"free_sizes\":{");
+    for (size_t i = 0; i < SIZES_SHOWN && i < sizes->count; i++)
+        printf("%s\"%" PRIu64 "\":%" PRIu64, i ? "," : "", sizes->slots[i].size, sizes->slots[i].chunks);
+    putchar('}');
+}
+
 static void print_parts(const struct process *process, const struct glibc *glibc, const struct heaps *heaps,
-                        const struct parts *parts)
+                        struct parts *parts)
 {
     print_number("rss_anon_bytes", process->rss_anon_bytes);
     print_number("swap_bytes", process->swap_bytes);
@@ -74,10 +86,31 @@ static void print_parts(const struct process *process, const struct glibc *glibc
             print_tally("mmapped_requested", parts->mmapped_requested);
         }
         print_number("own_bytes", parts->own_bytes);
+        printf(",\"exact\":%s", parts->is_exact ? "true" : "false");
+        print_sizes(&parts->free_sizes);
     }
     print_number("stack_bytes", parts->mapping_bytes[MAPPING_STACK]);
     print_number("file_bytes", parts->mapping_bytes[MAPPING_FILE]);
     print_number("other_bytes", parts->mapping_bytes[MAPPING_OTHER]);
+}
+
+static bool is_near(uint64_t one, uint64_t other)
+{
+    return (one > other ? one - other : other - one) * 100 <= other;
+}
+
+/* Reads a process once; true where that will do: it is divided, or cannot be. */
+static bool read_once(struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts)
+{
+    uint64_t before = process->rss_anon_bytes;
+    glibc_find(process, glibc);
+    if (!glibc->unknown && !divide(process, glibc, heaps, parts) && !glibc->unknown)
+        return false;
+    if (glibc->unknown)
+        leave_undivided(process, parts);
+    if (!process_status(process))
+        process->refusal = "it has ended";
+    return process->refusal || glibc->unknown || (parts->is_exact && is_near(before, process->rss_anon_bytes));
 }
 
 static void report(pid_t pid)
@@ -85,43 +118,33 @@ static void report(pid_t pid)
     struct process process;
     struct glibc glibc;
     struct heaps heaps = {0};
-    struct parts parts;
-    bool complete = false;
+    struct parts parts = {0};
+    bool is_read = false;
     int tries = 0;
-    printf("{\"pid\":%d", pid);
-    do {
-        if (tries++)
+    while (!is_read && tries < TRIES) {
+        if (tries++) {
+            process_close(&process);
             usleep(PAUSE_US);
+        }
         free(heaps.list);
         heaps = (struct heaps){0};
-        if (!process_open(&process, pid)) {
-            printf(",\"refused\":\"%s\"}\n", process.refusal);
-            return;
-        }
-        uint64_t rss_before = process.rss_anon_bytes;
-        glibc_find(&process, &glibc);
-        complete = !glibc.unknown && divide(&process, &glibc, &heaps, &parts);
-        if (!glibc.unknown && !complete && tries == TRIES)
-            glibc.unknown = CHANGED;
-        if (glibc.unknown)
-            leave_undivided(&process, &parts);
-        bool lives = process_status(&process);
-        if (!lives) {
-            process_close(&process);
-            puts(",\"refused\":\"it has ended\"}");
-            free(heaps.list);
-            return;
-        }
-        complete = complete && process.rss_anon_bytes == rss_before;
-        if (complete || glibc.unknown || tries == TRIES)
-            break;
-        process_close(&process);
-    } while (true);
-    print_parts(&process, &glibc, &heaps, &parts);
-    print_number("tries", tries);
+        is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts);
+    }
+    if (!process.refusal && !glibc.unknown && !parts.is_complete) {
+        glibc.unknown = CHANGED;
+        leave_undivided(&process, &parts);
+    }
+    printf("{\"pid\":%d", pid);
+    if (process.refusal) {
+        printf(",\"refused\":\"%s\"", process.refusal);
+    } else {
+        print_parts(&process, &glibc, &heaps, &parts);
+        print_number("tries", tries);
+    }
     puts("}");
     process_close(&process);
     free(heaps.list);
+    free(parts.free_sizes.slots);
 }
 
 int main(int argc, char **argv)

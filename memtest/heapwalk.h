@@ -90,13 +90,25 @@ struct tally {
     uint64_t chunks, bytes, resident_bytes;
 };
 
+/* heapwalk_sizes.c: numbers of chunks by size. */
+struct sizes {
+    struct size_count {
+        uint64_t size, chunks; /* of an empty slot: no chunks */
+    } * slots;
+    size_t room, count;
+};
+void sizes_add(struct sizes *, uint64_t size);
+void sizes_sort(struct sizes *); /* the sizes that take most bytes first; nothing can be added any more */
+
 /* What is resident: of malloc's memory by chunk, of the rest by mapping. `used` has what is cached too until that is
  * taken out. */
 struct parts {
     struct tally used, cached, free, mmapped;
     struct tally requested, mmapped_requested; /* as the heap meter's own headers have it; none without the meter */
+    struct sizes free_sizes;                   /* without the top chunks */
     uint64_t own_bytes;                        /* of malloc's structures in heaps */
-    uint64_t mapping_bytes[MAPPING_KINDS];     /* of mappings, without what malloc has in them */
+    bool is_complete, is_exact; /* false where the process changed its heap, or its mapped chunks, meanwhile */
+    uint64_t mapping_bytes[MAPPING_KINDS]; /* of mappings, without what malloc has in them */
 };
 
 /* Chunks of the size that a thread's cache has. */

@@ -13,22 +13,24 @@
 #define METER_HEADER 16
 #define METER_LEAD_SHIFT 26 /* in the last of its four numbers */
 
-enum { WINDOW_PAGES = 256 };
+enum { WINDOW_PAGES = 256, SMALL_WINDOW_PAGES = 8 };
 
 /* The part of a heap that was copied last: pages that are there, up to the first that is not. */
 struct window {
     const struct process *process;
     const struct pages *pages;
+    size_t most; /* pages at a time */
     uint64_t begin, end;
     uint8_t content[WINDOW_PAGES * PAGE_BYTES];
 };
 
+/* True where pages were copied. */
 static bool window_move(struct window *window, uint64_t address)
 {
     const struct pages *pages = window->pages;
     size_t number = (address - pages->at.begin) / PAGE_BYTES, count = 0;
     size_t pages_count = (pages->at.end - pages->at.begin) / PAGE_BYTES;
-    while (number + count < pages_count && count < WINDOW_PAGES && pages->flags[number + count] & PAGE_WRITTEN)
+    while (number + count < pages_count && count < window->most && pages->flags[number + count] & PAGE_WRITTEN)
         count++;
     window->begin = pages->at.begin + number * PAGE_BYTES;
     window->end = window->begin + count * PAGE_BYTES;
@@ -87,6 +89,13 @@ static void tally_add(struct tally *tally, const struct pages *pages, uint64_t b
     tally->resident_bytes += pages_resident(pages, begin, end);
 }
 
+static void tally_join(struct tally *tally, struct tally other)
+{
+    tally->chunks += other.chunks;
+    tally->bytes += other.bytes;
+    tally->resident_bytes += other.resident_bytes;
+}
+
 static void candidate_add(struct candidates *candidates, uint64_t chunk)
 {
     if (candidates->count == candidates->room) {
@@ -96,46 +105,118 @@ static void candidate_add(struct candidates *candidates, uint64_t chunk)
     candidates->list[candidates->count++] = chunk;
 }
 
-/* False where the chunks do not lead to the end of the heap: the process has changed them meanwhile, or somebody else
- * has moved the end of the brk area. */
+/* A walk through a heap that the process may change meanwhile. What was counted since the last window was copied can be
+ * taken back, to copy that window again: chunks that were split or joined while it was copied lead nowhere. */
+enum { AGAIN_MOST = 50, FREED_MOST = WINDOW_PAGES * 4096 / 32 };
+static struct walk {
+    struct window window;
+    struct parts *parts;
+    struct candidates *candidates;
+    uint64_t begin; /* the first chunk of the window, and what was counted before it */
+    struct parts parts_before;
+    size_t candidates_before;
+    uint64_t freed[FREED_MOST]; /* sizes since then */
+    size_t freed_count;
+    int again;
+} walk;
+
+static void walk_keep(uint64_t chunk)
+{
+    for (size_t i = 0; i < walk.freed_count; i++)
+        sizes_add(&walk.parts->free_sizes, walk.freed[i]);
+    walk.begin = chunk;
+    walk.parts_before = *walk.parts;
+    walk.candidates_before = walk.candidates->count;
+    walk.freed_count = walk.again = 0;
+    walk.window.most = WINDOW_PAGES;
+}
+
+static bool walk_again(void)
+{
+    *walk.parts = walk.parts_before;
+    walk.candidates->count = walk.candidates_before;
+    walk.freed_count = 0;
+    walk.window.end = walk.window.begin;
+    walk.window.most = SMALL_WINDOW_PAGES; /* copied sooner than the process changes it */
+    return walk.again++ < AGAIN_MOST;
+}
+
+enum step { STEP_ON, STEP_END, STEP_NOWHERE };
+
+/* Counts what is behind the last chunk of a heap: the top, or what malloc puts where a heap is full. */
+static enum step last_count(struct glibc *glibc, const struct heap *heap, uint64_t chunk, uint64_t size)
+{
+    const struct pages *pages = walk.window.pages;
+    if (heap->top && size >= CHUNK_LEAST) {
+        tally_add(&walk.parts->free, pages, chunk, chunk + size);
+        walk.parts->mapping_bytes[MAPPING_OTHER] += pages_resident(pages, chunk + size, heap->at.end);
+        return STEP_END;
+    }
+    walk.parts->own_bytes += pages_resident(pages, chunk, heap->at.end);
+    if (heap->is_brk && size == CHUNK_LEAST / 2)
+        glibc->unknown = "it moves the end of the brk area itself too, between malloc's chunks";
+    return heap->top ? STEP_NOWHERE : STEP_END;
+}
+
+/* Counts a chunk, and moves on to the next. */
+static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint64_t *chunk)
+{
+    const struct process *process = walk.window.process;
+    const struct pages *pages = walk.window.pages;
+    struct tally requested = {0};
+    uint64_t head, next_head;
+    if (!window_word(&walk.window, *chunk + 8, &head))
+        return STEP_NOWHERE;
+    uint64_t size = head & ~CHUNK_FLAGS, end = *chunk + size, room = heap->at.end - *chunk;
+    if (size > room || size % 16)
+        return STEP_NOWHERE;
+    if (*chunk == heap->top || size < CHUNK_LEAST || size == room)
+        return last_count(glibc, heap, *chunk, size);
+    if (process->has_meter)
+        block_count(&walk.window, *chunk, end, false, &requested);
+    if (!window_word(&walk.window, end + 8, &next_head))
+        return STEP_NOWHERE;
+    if (next_head & CHUNK_BEFORE_IN_USE) {
+        tally_add(&walk.parts->used, pages, *chunk, end);
+        tally_join(&walk.parts->requested, requested);
+        if (glibc_is_cache_size(glibc, size))
+            candidate_add(walk.candidates, *chunk);
+    } else {
+        tally_add(&walk.parts->free, pages, *chunk, end);
+        walk.freed[walk.freed_count++] = size;
+    }
+    *chunk = end;
+    return STEP_ON;
+}
+
+/* False where the chunks do not lead to the end of the heap. */
 bool chunks_walk(const struct process *process, struct glibc *glibc, const struct heap *heap, const struct pages *pages,
                  struct parts *parts, struct candidates *candidates)
 {
-    static struct window window;
-    uint64_t chunk = heap->first, head, next_head;
-    window.process = process;
-    window.pages = pages;
-    window.begin = window.end = 0;
+    uint64_t chunk = heap->first;
     uint64_t *before = heap->is_brk ? &parts->mapping_bytes[MAPPING_OTHER] : &parts->own_bytes;
     *before += pages_resident(pages, heap->at.begin, heap->first);
-    if (!window_word(&window, chunk + 8, &head))
-        return false;
+    walk.window.process = process;
+    walk.window.pages = pages;
+    walk.window.begin = walk.window.end = 0;
+    walk.parts = parts;
+    walk.candidates = candidates;
+    walk.freed_count = 0;
+    walk_keep(chunk);
     for (;;) {
-        uint64_t size = head & ~CHUNK_FLAGS, end = chunk + size;
-        if (chunk == heap->top) {
-            if (size > heap->at.end - chunk)
-                return false;
-            tally_add(&parts->free, pages, chunk, end);
-            parts->mapping_bytes[MAPPING_OTHER] += pages_resident(pages, end, heap->at.end);
+        uint64_t window = walk.window.begin;
+        enum step step = chunk_count(glibc, heap, &chunk);
+        if (step == STEP_ON) {
+            if (walk.window.begin != window || walk.freed_count == FREED_MOST)
+                walk_keep(chunk);
+        } else if (step == STEP_END) {
+            walk_keep(chunk);
             return true;
-        }
-        if (size < CHUNK_LEAST) { /* what malloc puts at the end of a heap that is full */
-            parts->own_bytes += pages_resident(pages, chunk, heap->at.end);
-            return !heap->top;
-        }
-        if (size % 16 || size > heap->at.end - chunk || !window_word(&window, end + 8, &next_head))
+        } else if (glibc->unknown || !walk_again()) {
             return false;
-        if (next_head & CHUNK_BEFORE_IN_USE) {
-            tally_add(&parts->used, pages, chunk, end);
-            if (glibc_is_cache_size(glibc, size))
-                candidate_add(candidates, chunk);
-            if (process->has_meter)
-                block_count(&window, chunk, end, false, &parts->requested);
         } else {
-            tally_add(&parts->free, pages, chunk, end);
+            chunk = walk.begin;
         }
-        chunk = end;
-        head = next_head;
     }
 }
 
@@ -173,6 +254,7 @@ static void mmapped_block_count(const struct process *process, const struct page
     static struct window window;
     window.process = process;
     window.pages = pages;
+    window.most = SMALL_WINDOW_PAGES;
     window.begin = window.end = 0;
     block_count(&window, chunk, end, true, requested);
 }
@@ -224,7 +306,7 @@ static bool has_heap(const struct heaps *heaps, struct range at)
     return false;
 }
 
-/* False where malloc counts other chunks than are found. */
+/* What is found is not exact where malloc counts something else. False where the process is gone. */
 bool chunks_mmapped(const struct process *process, struct glibc *glibc, const struct heaps *heaps, struct parts *parts)
 {
     for (size_t i = 0; i < process->count; i++) {
@@ -238,5 +320,6 @@ bool chunks_mmapped(const struct process *process, struct glibc *glibc, const st
             parts->mapping_bytes[mapping->kind] += mapping->anonymous_bytes;
         }
     }
-    return parts->mmapped.chunks == glibc->mmapped_chunks && parts->mmapped.bytes == glibc->mmapped_bytes;
+    parts->is_exact = parts->mmapped.chunks == glibc->mmapped_chunks && parts->mmapped.bytes == glibc->mmapped_bytes;
+    return true;
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Of glibc 2.`from` to 2.`to` on 64 bits: offsets in struct malloc_state, struct malloc_par (from sbrk_base back) and
- * struct heap_info. */
+ * struct heap_info. Tried on 2.31, 2.36, 2.41 and 2.43; those between have the same structures in their source. */
 struct layout {
     unsigned from, to;
     bool has_fastbins;  /* lists of free chunks of one size that count as in use */
@@ -24,8 +24,9 @@ struct layout {
     unsigned mmaps_back; /* n_mmaps is so far before sbrk_base */
 };
 static const struct layout layouts[] = {
-    {30, 31, true, false, false, 2200, 32, 32}, {32, 34, true, true, false, 2200, 32, 32},
-    {35, 41, true, true, false, 2200, 48, 36},  {42, 42, true, true, true, 2200, 48, 36},
+    {31, 31, true, false, false, 2200, 32, 32},
+    {32, 34, true, true, false, 2200, 32, 32},
+    {35, 41, true, true, false, 2200, 48, 36},
     {43, 43, false, true, true, 2112, 48, 36},
 };
 enum {
@@ -39,6 +40,7 @@ enum {
     LARGE_BINS = 12,
     CACHE_BINS = SMALL_BINS + LARGE_BINS,
     ARENAS_MOST = 8192,
+    FOLLOW_TRIES = 50,
 };
 #define HEAP_MOST UINT64_C(0x4000000)
 
@@ -161,25 +163,46 @@ static struct range heap_range(const struct process *process)
     return heap;
 }
 
-static void structures_find(const struct process *process, struct glibc *glibc, const struct mapping *data)
+/* Finds both structures in one mapping of data: a library that is loaded into a namespace of its own has both, too. */
+static bool structures_find(const struct process *process, struct glibc *glibc, const struct mapping *data)
 {
     const struct layout *layout = glibc->layout;
     const struct range heap = heap_range(process);
     size_t size = data->at.end - data->at.begin;
     uint8_t *content = calloc(1, size); /* a page that is not there has no arena on it */
+    uint64_t arena = 0, base = 0;
     for (size_t offset = 0; offset < size; offset += PAGE_BYTES)
         process_read(process, data->at.begin + offset, content + offset, PAGE_BYTES);
     for (size_t at = 0; at + layout->arena_bytes <= size; at += 8)
         if (is_arena(layout, content + at, data->at.begin + at))
-            glibc->main_arena = data->at.begin + at;
-    for (size_t at = PAR_BEFORE; at + PAR_AFTER <= size && !glibc->sbrk_base; at += 8)
+            arena = data->at.begin + at;
+    for (size_t at = PAR_BEFORE; at + PAR_AFTER <= size && !base; at += 8)
         if (is_par(layout, content + at, heap)) {
-            glibc->sbrk_base = word_at(content + at);
+            base = word_at(content + at);
             glibc->mmapped_chunks = number_at(content + at - layout->mmaps_back);
             glibc->mmapped_bytes = word_at(content + at - 16);
             glibc->cache_count = word_at(content + at + 24);
         }
     free(content);
+    glibc->main_arena = arena;
+    glibc->sbrk_base = base;
+    return arena && base;
+}
+
+/* Allocators that take malloc's place, by a part of their libraries' names. */
+static const char *why_unused(const struct process *process)
+{
+    static const struct {
+        const char *name, *why;
+    } known[] = {{"jemalloc", "its allocator is jemalloc"},
+                 {"mimalloc", "its allocator is mimalloc"},
+                 {"tcmalloc", "its allocator is tcmalloc"},
+                 {"snmalloc", "its allocator is snmalloc"}};
+    for (size_t i = 0; i < process->count; i++)
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (process->mappings[i].inode && strstr(process->mappings[i].name, known[k].name))
+                return known[k].why;
+    return "it has not used glibc's malloc";
 }
 
 void glibc_find(const struct process *process, struct glibc *glibc)
@@ -204,11 +227,11 @@ void glibc_find(const struct process *process, struct glibc *glibc)
     }
     if (glibc->unknown)
         return;
-    for (size_t i = 0; i < process->count && !(glibc->main_arena && glibc->sbrk_base); i++)
-        if (process->mappings[i].writable && is_libc(&process->mappings[i]))
-            structures_find(process, glibc, &process->mappings[i]);
-    if (!glibc->main_arena || !glibc->sbrk_base)
-        glibc->unknown = "it has not used glibc's malloc";
+    for (size_t i = 0; i < process->count; i++)
+        if (process->mappings[i].writable && is_libc(&process->mappings[i]) &&
+            structures_find(process, glibc, &process->mappings[i]))
+            return;
+    glibc->unknown = why_unused(process);
 }
 
 /* Adds the heaps of an arena other than the main one: the last has the top chunk, and each leads to the one before. */
@@ -313,9 +336,8 @@ static bool cache_follow(const struct process *process, struct glibc *glibc, uin
     for (size_t bin = 0; bin < bins; bin++) {
         uint64_t entry = entries[bin];
         for (unsigned left = counts[bin]; left; left--) {
-            uint64_t link;
-            if (!cached_add(process, entry - 16, bin < SMALL_BINS ? bin * 16 + CHUNK_LEAST : 0, heaps, pages, cached) ||
-                !process_read(process, entry, &link, 8))
+            uint64_t link, size = bin < SMALL_BINS ? bin * 16 + CHUNK_LEAST : 0;
+            if (!cached_add(process, entry - 16, size, heaps, pages, cached) || !process_read(process, entry, &link, 8))
                 return false;
             entry = reveal(glibc->layout, link, entry);
         }
@@ -342,15 +364,32 @@ static bool fastbins_follow(const struct process *process, struct glibc *glibc, 
     return true;
 }
 
+/* Follows lists from a thread's cache or an arena, again where the process changed them meanwhile. */
+static bool lists_follow(bool (*follow)(const struct process *, struct glibc *, uint64_t, const struct heaps *,
+                                        const struct pages *, struct tally *),
+                         const struct process *process, struct glibc *glibc, uint64_t from, const struct heaps *heaps,
+                         const struct pages *pages, struct tally *cached)
+{
+    const struct tally before = *cached;
+    for (int tries = 0; tries < FOLLOW_TRIES; tries++) {
+        *cached = before;
+        if (follow(process, glibc, from, heaps, pages, cached))
+            return true;
+        process_forget();
+    }
+    return false;
+}
+
 bool glibc_cached(const struct process *process, struct glibc *glibc, const struct heaps *heaps,
                   const struct candidates *candidates, const struct pages *pages, struct tally *cached)
 {
+    process_forget();
     for (size_t i = 0; i < candidates->count; i++)
-        if (!cache_follow(process, glibc, candidates->list[i], heaps, pages, cached))
+        if (!lists_follow(cache_follow, process, glibc, candidates->list[i], heaps, pages, cached))
             return false;
     uint64_t arena = glibc->main_arena;
     for (size_t i = 0; glibc->layout->has_fastbins && i < heaps->arenas; i++)
-        if (!fastbins_follow(process, glibc, arena, heaps, pages, cached) ||
+        if (!lists_follow(fastbins_follow, process, glibc, arena, heaps, pages, cached) ||
             !process_read(process, arena + glibc->layout->arena_bytes - NEXT_BACK, &arena, 8))
             return false;
     return true;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -86,20 +87,20 @@ static bool mappings_read(struct process *process)
     return complete;
 }
 
-/* The mapping in which a thread's stack pointer is; /proc/PID/task/TID/syscall ends with it and the next instruction.
- */
-static void stack_mark(struct process *process, const char *thread)
+/* Marks the mapping in which a thread's stack pointer is: /proc/PID/task/TID/syscall ends with that and the next
+ * instruction while the thread waits. False while it runs. */
+static bool stack_mark(struct process *process, const char *thread)
 {
     char name[280], line[256] = "";
     snprintf(name, sizeof name, "task/%s/syscall", thread);
     FILE *file = proc_file(process->pid, name);
     if (!file)
-        return;
+        return true;
     char *got = fgets(line, sizeof line, file);
     fclose(file);
     char *last = got ? strrchr(line, ' ') : NULL;
     if (!last)
-        return; /* it runs */
+        return false;
     *last = 0;
     char *before = strrchr(line, ' ');
     uint64_t pointer = before ? strtoull(before + 1, NULL, 16) : 0;
@@ -108,16 +109,18 @@ static void stack_mark(struct process *process, const char *thread)
         if (mapping->at.begin <= pointer && pointer < mapping->at.end && mapping->kind == MAPPING_OTHER)
             mapping->kind = MAPPING_STACK;
     }
+    return true;
 }
 
+enum { STACK_TRIES = 3 };
 static void stacks_mark(struct process *process)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", process->pid);
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (entry->d_name[0] != '.')
-            stack_mark(process, entry->d_name);
+        for (int tries = 0; entry->d_name[0] != '.' && tries < STACK_TRIES && !stack_mark(process, entry->d_name);)
+            tries++;
     if (folder)
         closedir(folder);
 }
@@ -174,7 +177,8 @@ struct scanned {
 #define SCAN_PAGES _IOWR('f', 16, struct scan)
 #define IS_ZERO_PAGE (UINT64_C(1) << 5)
 
-static void zeros_clear(const struct process *process, struct pages *pages)
+/* False where the kernel does not know the request. */
+static bool zeros_clear(const struct process *process, struct pages *pages)
 {
     static struct scanned found[1024];
     uint64_t start = pages->at.begin;
@@ -188,19 +192,22 @@ static void zeros_clear(const struct process *process, struct pages *pages)
                             .return_mask = IS_ZERO_PAGE};
         int count = ioctl(process->pagemap, SCAN_PAGES, &scan);
         if (count < 0)
-            return;
+            return false;
         for (int i = 0; i < count; i++)
             for (uint64_t at = found[i].begin; at < found[i].end; at += PAGE_BYTES)
                 pages->flags[(at - pages->at.begin) / PAGE_BYTES] &= ~PAGE_RESIDENT;
         if (scan.walk_end <= start)
-            return;
+            break;
         start = scan.walk_end;
     }
+    return true;
 }
 
 #define ENTRY_PRESENT (UINT64_C(1) << 63)
 #define ENTRY_SWAPPED (UINT64_C(1) << 62)
 #define ENTRY_FILE (UINT64_C(1) << 61) /* or shared */
+
+#define ENTRY_FRAME ((UINT64_C(1) << 55) - 1) /* 0 for all but root */
 
 static uint8_t flags_of(uint64_t entry)
 {
@@ -208,10 +215,27 @@ static uint8_t flags_of(uint64_t entry)
     return flags | ((entry & (ENTRY_PRESENT | ENTRY_FILE)) == ENTRY_PRESENT ? PAGE_RESIDENT : 0);
 }
 
+/* The frame of the kernel's page of zeros, from a page of our own that is read and never written; 0: not told. */
+static uint64_t zero_frame(void)
+{
+    static uint64_t frame = 1;
+    if (frame != 1)
+        return frame;
+    volatile char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entry = 0;
+    if (page != MAP_FAILED && !*page && pread(pagemap, &entry, 8, (uintptr_t)page / PAGE_BYTES * 8) != 8)
+        entry = 0;
+    if (pagemap >= 0)
+        close(pagemap);
+    return frame = entry & ENTRY_FRAME;
+}
+
 bool pages_read(const struct process *process, struct range at, struct pages *pages)
 {
     static uint64_t entries[8192];
     size_t count = (at.end - at.begin) / PAGE_BYTES;
+    uint64_t zero = zero_frame();
     *pages = (struct pages){at, malloc(count + 1), malloc((count + 1) * sizeof *pages->residents_before)};
     for (size_t done = 0; done < count;) {
         size_t wanted = count - done < 8192 ? count - done : 8192;
@@ -221,7 +245,8 @@ bool pages_read(const struct process *process, struct range at, struct pages *pa
             return false;
         }
         for (size_t i = 0; i < (size_t)got / 8; i++)
-            pages->flags[done + i] = flags_of(entries[i]);
+            pages->flags[done + i] =
+                flags_of(entries[i]) & (zero && (entries[i] & ENTRY_FRAME) == zero ? ~PAGE_RESIDENT : ~0);
         done += got / 8;
     }
     zeros_clear(process, pages);

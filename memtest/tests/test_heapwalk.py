@@ -1,6 +1,7 @@
 """heapwalk on a program that holds known blocks: bytes by arithmetic, and as malloc counts them itself."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -136,3 +137,120 @@ def test_under_the_meter_live_is_what_was_requested(metered):
     assert bytes_of["unwritten"] - bytes_of["mmapped"] == 10 * 100000
     rss = metered.rss["unwritten"]
     assert 10 * 100000 + 300000 - 30 * PAGE < rss.absent_bytes <= 10 * 100000 + 300000
+
+
+SHORT = {  # programs that write "x" and wait
+    "plain": "memset(malloc(50000), 1, 50000);",
+    "brk": "memset(malloc(50000), 1, 50000); memset(sbrk(5000), 1, 5000); memset(malloc(200000), 1, 200000);"
+    " for (int i = 0; i < 100; i++) memset(malloc(5000), 1, 5000);",
+    "none": "",
+}
+SHORT_SOURCE = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {{ {} write(1, "x", 1); alarm(60); pause(); }}
+"""
+TINY = ".globl _start\n_start: movl $4,%eax; movl $1,%ebx; movl $start,%ecx; movl $1,%edx; int $0x80\n"
+TINY += "loop: movl $29,%eax; int $0x80; jmp loop\nstart: .byte 120\n"  # write and pause of 32 bits
+
+
+@pytest.fixture(scope="module")
+def compile_short(tmp_path_factory):
+    """A function that returns the path of a program of SHORT, or of TINY, compiled with these flags."""
+    folder = tmp_path_factory.mktemp("short")
+
+    def compile_program(name, *flags):
+        program, source = folder / f"{name}{len(flags)}", folder / f"{name}.{'S' if name == 'tiny' else 'c'}"
+        source.write_text(TINY if name == "tiny" else SHORT_SOURCE.format(SHORT[name]))
+        subprocess.run(["gcc", "-O1", "-fno-builtin", *flags, source, "-o", program], check=True)
+        return program
+
+    return compile_program
+
+
+def waiting(program, **how):
+    """What heapwalk says of a program that waits."""
+    with subprocess.Popen([program], stdout=subprocess.PIPE, **how) as process:
+        try:
+            assert process.stdout.read(1) == b"x"
+            line = walk(process.pid)
+        finally:
+            process.kill()
+    return line
+
+
+@pytest.mark.parametrize(
+    "name, flags, why",
+    [
+        ("plain", ["-static"], "it is statically linked"),
+        ("tiny", ["-m32", "-nostdlib", "-static"], "it is a 32-bit program"),
+        ("brk", [], "it moves the end of the brk area itself too, between malloc's chunks"),
+        ("none", [], "it has not used glibc's malloc"),
+    ],
+)
+def test_what_cannot_be_divided_is_a_sentence_beside_its_mappings(compile_short, name, flags, why):
+    line = waiting(compile_short(name, *flags))
+    assert line["undivided"] == why and "used" not in line
+    assert sum(line[f"{part}_bytes"] for part in ("heap", "stack", "file", "other")) == line["rss_anon_bytes"]
+
+
+@pytest.mark.parametrize("name", ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_another_allocator_is_named(compile_short, name):
+    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    if name not in known:
+        pytest.skip(f"needs {name}")
+    line = waiting(compile_short("plain"), env={"LD_PRELOAD": name})
+    assert line["undivided"] == f"its allocator is {name[3:].split('.')[0].split('_')[0]}"
+
+
+def test_a_process_that_is_gone_and_one_of_another_user_are_a_sentence(compile_short, tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert walk(ended.pid) == {"pid": ended.pid, "refused": "it has ended, or is the kernel's"}
+    if os.getuid():
+        pytest.skip("needs root")
+    with subprocess.Popen([compile_short("plain")], stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        command = ["setpriv", "--reuid=65534", "--clear-groups", "/proc/self/fd/0", str(process.pid)]
+        with open(WALK, "rb") as program:
+            done = subprocess.run(command, stdin=program, capture_output=True, check=True)
+        process.kill()
+    assert json.loads(done.stdout)["refused"] == "only its user and root may read its memory"
+
+
+def test_an_arena_of_several_heaps_is_walked_to_its_end(tmp_path):
+    """Of 64 MiB each: a thread writes 30,000 blocks of 5,000 B and frees every third."""
+    source, program = tmp_path / "arena.c", tmp_path / "arena"
+    source.write_text(ARENA)
+    subprocess.run(["gcc", "-O1", "-fno-builtin", source, "-o", program, "-lpthread"], check=True)
+    line = waiting(program)
+    assert (line["arenas"], line["exact"], total(line)) == (2, True, line["rss_anon_bytes"])
+    assert 20_000 * chunk(5000) <= line["used"]["bytes"] < 20_000 * chunk(5000) + 16 * PAGE
+    assert line["free_sizes"][str(chunk(5000))] >= 9_990
+
+
+ARENA = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *blocks[30000];
+static void *work(void *nothing)
+{
+    for (int i = 0; i < 30000; i++)
+        memset(blocks[i] = malloc(5000), 1, 5000);
+    for (int i = 0; i < 30000; i += 3)
+        free(blocks[i]);
+    write(1, "x", 1);
+    pause();
+    return nothing;
+}
+int main(void)
+{
+    pthread_t thread;
+    alarm(60);
+    pthread_create(&thread, NULL, work, NULL);
+    pause();
+}
+"""
