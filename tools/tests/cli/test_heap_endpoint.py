@@ -15,6 +15,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.run import heap_metrics, heap_page
+from tlsmem.run.rss_parts import read_rss
 
 HEAP = [sys.executable, str(ROOT / "tools/heap.py")]
 # Five connections to a port of its own, then a MiB for each byte that it reads, and 64 KiB that it frees at once.
@@ -66,7 +67,8 @@ def samples(text):
 
 
 def expected_samples(pid):
-    """What the meter's page of a program at rest says, and no connection to port 1."""
+    """What the meter's page of a program at rest says and what it has resident, and no connection to port 1."""
+    rss = read_rss([pid])[pid]
     page = heap_page.OpenPage(pid).read()
     program, total = f'program="{page.program}",pid="{pid}"', page.total
     return {
@@ -75,6 +77,13 @@ def expected_samples(pid):
         ("tls_heap_peak_bytes", program): total.peak_bytes,
         ("tls_heap_allocated_bytes_total", program): total.cumulative_bytes,
         ("tls_heap_allocated_blocks_total", program): total.cumulative_blocks,
+        ("tls_heap_rss_anon_bytes", program): rss.anon_bytes,
+        **{
+            ("tls_heap_rss_part_bytes", f'{program},part="{part}"'): size
+            for part, size in rss.parts.items()
+            if size is not None
+        },
+        ("tls_heap_absent_bytes", program): rss.absent_bytes,
         ("tls_heap_connections", 'port="1"'): 0,
     }
 

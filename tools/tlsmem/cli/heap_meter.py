@@ -72,8 +72,10 @@ class TreeWatcher:
         elif self.growth and not self.live:
             self.write(self.growth.line(self.said - self.began, self.tree.programs, self.connections()))
         elif self.live:
-            table = self.growth_table(self.growth) if self.growth else self.table()
-            self.live.update(render_table(table, self.console.width), refresh=True)
+            first = self.growth_table(self.growth) if self.growth else self.table()
+            both = [first, heap_rss.table(self.what, self.tree.programs)]
+            drawn = [render_table(table, self.console.width) for table in both if table]
+            self.live.update(rich.text.Text("\n\n").join(drawn), refresh=True)
         else:
             self.write(heap_meter_report.lines(self.said - self.began, self.tree.programs))
 

@@ -1,26 +1,28 @@
 """RSS beside live heap: what heap.py says of the resident memory of the programs that it follows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tlsmem.run.heap_tree import RUNNING, MeteredProgram
 from tlsmem.run.rss_parts import RssParts, describe_size, read_rss
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 
-CAPTION = (
-    "Resident anonymous memory (RssAnon) by what it is, in bytes. Live: requested bytes in the heap that are resident. "
-)
+CAPTION = "Resident anonymous memory (RssAnon) by what it is, in bytes."
+CAPTION_LIVE = " Live: requested, in the heap, and resident. Freed, but kept by malloc: {}."
 PARTS = {
     "live": "live",
     "overhead": "headers, rounding",
     "cached": "cached by malloc",
     "free": "free, but kept",
     "mmapped": "mmapped chunks",
-    "heap": "[heap], undivided",
+    "heap": "[heap], not divided",
     "stacks": "stacks",
     "files": "files",
     "other": "other mappings",
 }
-LEFT_OVER = 0.01  # of RssAnon: so much may parts be off without a word
+LEFT_OVER, LEAST_LEFT_OVER = 0.01, 2**18  # of RssAnon, and bytes: so much may the parts be off without a word
+ELSEWHERE = 0.05  # of live heap: more than it may change between two readings
+BOOTSTRAP = 2**13  # bytes that the heap meter has for blocks from before it knows the next allocator
+ENDED = "as it was last read before the program ended"
 
 
 def update(programs: Iterable[MeteredProgram]) -> None:
@@ -40,36 +42,58 @@ def describe(program: MeteredProgram) -> str:
     return said if kept is None else f"{said}, freed, but kept by malloc: {describe_size(kept)}"
 
 
-def table(what: str, programs: Sequence[MeteredProgram]) -> Table | None:
+def table(what: str, programs: Iterable[MeteredProgram]) -> Table | None:
     """Return a row for each program that was read; None where none was."""
     rows = [(program, program.rss) for program in programs if isinstance(program.rss, RssParts)]
     if not rows:
         return None
-    shown = {name: heading for name, heading in PARTS.items() if any(rss.parts[name] is not None for _, rss in rows)}
+    shown = [name for name in PARTS if any(rss.parts[name] is not None for _, rss in rows)]
     columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("anon_bytes", "RssAnon")]
-    columns += [Column(f"{name}_bytes", heading) for name, heading in shown.items()]
-    columns.append(Column("absent_bytes", "live, not resident"))
-    kept = sum(rss.kept_bytes or 0 for _, rss in rows)
-    caption = f"{CAPTION}Freed, but kept by malloc: {describe_size(kept)}."
-    return Table("rss", f"RSS of {what}", caption, columns, [row(program, rss, shown) for program, rss in rows])
+    columns += [Column(f"{name}_bytes", PARTS[name]) for name in shown]
+    has_divided = "live" in shown
+    columns += [Column("absent_bytes", "live, not resident")] * has_divided
+    caption = CAPTION + CAPTION_LIVE.format(describe_kept(rows)) * has_divided
+    cells = [row(program, rss, shown)[: len(columns)] for program, rss in rows]
+    return Table("rss", f"RSS of {what}", caption, columns, cells)
+
+
+def describe_kept(rows: Sequence[tuple[MeteredProgram, RssParts]]) -> str:
+    """Return how much malloc keeps, in the process in which it keeps most."""
+    kept = [(rss.kept_bytes, program) for program, rss in rows if rss.kept_bytes is not None]
+    most, program = max(kept, key=lambda one: one[0])
+    where = f" in {program.page.program}[{program.page.pid}], more than in any other" if len(kept) > 1 else ""
+    return f"{describe_size(most)}{where}"
 
 
 def row(program: MeteredProgram, rss: RssParts, shown: Iterable[str]) -> list[Cell]:
     """Return the cells of a program."""
-    unknown = f"not divided: {rss.undivided}"
-    parts = [missing_cell(unknown) if size is None else integer_cell(size) for size in map(rss.parts.get, shown)]
-    absent = missing_cell(unknown) if rss.absent_bytes is None else integer_cell(rss.absent_bytes)
-    anon = integer_cell(rss.anon_bytes)
-    return [text_cell(program.page.program), Cell(str(rss.pid), rss.pid), anon, *parts, absent]
+    unknown = f"not divided: {rss.undivided}" if rss.undivided else "it is divided"
+    sizes = [*(rss.parts[name] for name in shown), rss.absent_bytes]
+    cells = [missing_cell(unknown) if size is None else integer_cell(size) for size in sizes]
+    note = None if program.state == RUNNING else ENDED
+    anon = Cell(f"{rss.anon_bytes:,}", rss.anon_bytes, note)
+    return [text_cell(program.page.program), Cell(str(rss.pid), rss.pid), anon, *cells]
 
 
-def remarks(programs: Iterable[MeteredProgram]) -> Iterable[str]:
+def remarks(programs: Iterable[MeteredProgram]) -> Iterator[str]:
     """Yield a sentence for each program whose memory was not divided, or not wholly."""
     for program in programs:
         name, rss = f"{program.page.program}[{program.page.pid}]", program.rss
         if isinstance(rss, str):
-            yield f"{name}: its RSS is not known: {rss}"
+            yield f"{name}: its resident memory is not known: {rss}"
         elif rss and rss.undivided and not program.page.own_malloc:
             yield f"{name}: its heap is not divided: {rss.undivided}"
-        elif rss and abs(rss.unexplained_bytes) > LEFT_OVER * rss.anon_bytes:
-            yield f"{name}: the parts of its RSS are {rss.unexplained_bytes:+,} B off; it changed while it was read"
+        elif rss:
+            yield from (f"{name}: {what}" for what in describe_doubts(program, rss))
+
+
+def describe_doubts(program: MeteredProgram, rss: RssParts) -> Iterator[str]:
+    """Yield what is not as it should be in a heap that was divided."""
+    off = -rss.unexplained_bytes
+    if abs(off) > max(LEFT_OVER * rss.anon_bytes, LEAST_LEFT_OVER):
+        yield f"the parts of its RSS add up to {abs(off):,} B {'more' if off > 0 else 'less'} than RssAnon"
+    if not rss.is_exact:
+        yield "its mapped chunks changed while they were read, and may be counted as other mappings"
+    elsewhere = program.page.total.live_bytes - (rss.found_bytes or 0)
+    if program.state == RUNNING and elsewhere > max(ELSEWHERE * program.page.total.live_bytes, BOOTSTRAP):
+        yield f"{describe_size(elsewhere)} of its live heap are in no chunk of the C library's malloc that was found"

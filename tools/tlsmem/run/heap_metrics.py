@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tlsmem.run.heap_page import ROLES, PageCounts
 from tlsmem.run.heap_tree import RUNNING, MeteredProgram
+from tlsmem.run.rss_parts import RssParts, read_rss
 
 ESTABLISHED = "01"  # as /proc/net/tcp has it
 LIVE = ("live_bytes", "live_blocks")
@@ -16,6 +17,9 @@ METRICS = {  # name: what it is; a name that ends in _total is a counter
     "tls_heap_peak_bytes": "Most live bytes at once since the program began, or since its phase did",
     "tls_heap_allocated_bytes_total": "Bytes requested since the program began",
     "tls_heap_allocated_blocks_total": "Blocks requested since the program began",
+    "tls_heap_rss_anon_bytes": "Resident anonymous memory",
+    "tls_heap_rss_part_bytes": "Resident anonymous memory by what it is; the parts add up to tls_heap_rss_anon_bytes",
+    "tls_heap_absent_bytes": "Live bytes that are not resident: never written, or swapped out",
     "tls_heap_connections": "Established TCP connections of this local port",
 }
 Sample = tuple[dict[str, str], int]  # labels, value
@@ -69,8 +73,22 @@ def render(programs: Iterable[MeteredProgram], connections: dict[int, int]) -> s
         samples["tls_heap_peak_bytes"].append((labels(program), total.peak_bytes))
         samples["tls_heap_allocated_bytes_total"].append((labels(program), total.cumulative_bytes))
         samples["tls_heap_allocated_blocks_total"].append((labels(program), total.cumulative_blocks))
+    readings = read_rss(program.page.pid for program in running)
+    for program in running:
+        if isinstance(rss := readings.get(program.page.pid), RssParts):
+            add_rss(samples, labels(program), rss)
     samples["tls_heap_connections"] = [({"port": str(port)}, count) for port, count in connections.items()]
     return "".join(render_metric(name, values) for name, values in samples.items() if values)
+
+
+def add_rss(samples: dict[str, list[Sample]], named: dict[str, str], rss: RssParts) -> None:
+    """Add what a program has resident; a part that is not known has no sample."""
+    samples["tls_heap_rss_anon_bytes"].append((named, rss.anon_bytes))
+    for part, size in rss.parts.items():
+        if size is not None:
+            samples["tls_heap_rss_part_bytes"].append((named | {"part": part}, size))
+    if rss.absent_bytes is not None:
+        samples["tls_heap_absent_bytes"].append((named, rss.absent_bytes))
 
 
 def labels(program: MeteredProgram) -> dict[str, str]:

@@ -28,6 +28,7 @@ class RssParts:
     absent_bytes: int | None
     found_bytes: int | None
     undivided: str | None  # why the heap is not divided
+    is_exact: bool = True  # malloc counts as many chunks with a mapping of their own as were found
 
     @property
     def unexplained_bytes(self) -> int:
@@ -44,7 +45,7 @@ class RssParts:
         """Return what a record of the process has."""
         found = {f"{name}_bytes": size for name, size in self.parts.items()}
         rest = {"absent_bytes": self.absent_bytes, "unexplained_bytes": self.unexplained_bytes}
-        return {"anon_bytes": self.anon_bytes} | found | rest | {"undivided": self.undivided}
+        return {"anon_bytes": self.anon_bytes} | found | rest | {"undivided": self.undivided, "exact": self.is_exact}
 
 
 def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
@@ -77,7 +78,7 @@ def parse(line: dict[str, Any]) -> RssParts:
     }
     absent = sum(one["bytes"] - one["resident_bytes"] for one in (live, mapped))
     found = live["bytes"] + mapped["bytes"] if "requested" in line else None
-    return RssParts(line["pid"], line["rss_anon_bytes"], parts | mappings, absent, found, None)
+    return RssParts(line["pid"], line["rss_anon_bytes"], parts | mappings, absent, found, None, line["exact"])
 
 
 def describe_size(size: int) -> str:
