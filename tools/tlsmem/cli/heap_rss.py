@@ -52,7 +52,7 @@ def table(what: str, programs: Iterable[MeteredProgram]) -> Table | None:
     columns += [Column(f"{name}_bytes", PARTS[name]) for name in shown]
     has_divided = "live" in shown
     columns += [Column("absent_bytes", "live, not resident")] * has_divided
-    caption = CAPTION + CAPTION_LIVE.format(describe_kept(rows)) * has_divided
+    caption = f"{CAPTION}{CAPTION_LIVE.format(describe_kept(rows))}" if has_divided else CAPTION
     cells = [row(program, rss, shown)[: len(columns)] for program, rss in rows]
     return Table("rss", f"RSS of {what}", caption, columns, cells)
 
@@ -94,6 +94,7 @@ def describe_doubts(program: MeteredProgram, rss: RssParts) -> Iterator[str]:
         yield f"the parts of its RSS add up to {abs(off):,} B {'more' if off > 0 else 'less'} than RssAnon"
     if not rss.is_exact:
         yield "its mapped chunks changed while they were read, and may be counted as other mappings"
-    elsewhere = program.page.total.live_bytes - (rss.found_bytes or 0)
-    if program.state == RUNNING and elsewhere > max(ELSEWHERE * program.page.total.live_bytes, BOOTSTRAP):
+    live = program.page.total.live_bytes
+    elsewhere = 0 if rss.found_bytes is None else live - rss.found_bytes
+    if program.state == RUNNING and elsewhere > max(ELSEWHERE * live, BOOTSTRAP):
         yield f"{describe_size(elsewhere)} of its live heap are in no chunk of the C library's malloc that was found"
