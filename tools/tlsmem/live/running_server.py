@@ -7,21 +7,23 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
-from tlsmem.live.glibc_heap import read_heap, sum_heaps
 from tlsmem.live.network import Network
 from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
-from tlsmem.run import heap_process, heap_tree, stale_files
+from tlsmem.run import heap_process, heap_tree, rss_parts, stale_files
 from tlsmem.schema.live_records import LiveMeter, MallocBytes, ServerMemory
 
 FOLDER_PREFIX = "memtest-live."  # in /tmp; `memtest-live-` were without a lock
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
 SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
 COLLECTED = "collected\n"  # what harness-go/server says
+FREE_SIZES = 8  # that take most bytes
 STILL_S = 0.3  # at rest: no figure has changed for so long
 
 
@@ -145,11 +147,7 @@ class RunningServer:
     def read_malloc(self) -> MallocBytes | None:
         """Return what glibc's malloc holds in its processes; None under the heap meter, which has bytes of its own, and
         where a process allocates in another way."""
-        if self.meter == "heap":
-            return None
-        heaps = [read_heap(pid) for pid in self.pids()]
-        found = [heap for heap in heaps if heap is not None]
-        return MallocBytes(**sum_heaps(found)._asdict()) if len(found) == len(heaps) else None
+        return None if self.meter == "heap" else sum_malloc(rss_parts.walk_heaps(self.pids()))
 
     def read_resident(self) -> tuple[int, int]:
         """Return the anonymous memory of its processes, and their page tables. Raises OSError where one ends."""
@@ -187,6 +185,27 @@ class RunningServer:
                 f"{self.server.name} runs with {' and '.join(sorted(loaded)) or 'no libcrypto'}, not with "
                 f"{self.program.tls_library}"
             )
+
+
+def sum_malloc(heaps: Iterable[Mapping[str, Any]]) -> MallocBytes | None:
+    """Return what heapwalk says of several processes, added up; None where one was not divided."""
+    heaps, free_sizes = list(heaps), Counter[int]()
+    if not all("used" in heap for heap in heaps):
+        return None
+    for heap in heaps:
+        free_sizes.update({int(size): chunks for size, chunks in heap["free_sizes"].items()})
+    largest = sorted(free_sizes.items(), key=lambda one: (-one[0] * one[1], one[0]))[:FREE_SIZES]
+
+    def total(unit: str, *parts: str) -> int:
+        return sum(heap[part][unit] for heap in heaps for part in parts)
+
+    return MallocBytes(
+        chunks=total("chunks", "used", "mmapped"),
+        chunk_bytes=total("bytes", "used", "mmapped"),
+        chunk_resident_bytes=total("resident_bytes", "used", "mmapped"),
+        free_resident_bytes=total("resident_bytes", "free", "cached"),
+        free_sizes=dict(largest),
+    )
 
 
 def moments(limit_s: float) -> Iterator[None]:

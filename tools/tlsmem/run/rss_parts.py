@@ -52,15 +52,21 @@ def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
     """Return the parts of each process, or why it could not be read.
 
     Exits with a sentence where heapwalk is not built."""
+    return {line["pid"]: line["refused"] if "refused" in line else parse(line) for line in walk_heaps(pids)}
+
+
+def walk_heaps(pids: Iterable[int]) -> list[dict[str, Any]]:
+    """Return what heapwalk says of each process: docs/reference/records.md has the keys.
+
+    Exits with a sentence where it is not built."""
     words = [str(ROOT / HEAP_WALK), *map(str, pids)]
     if len(words) == 1:
-        return {}
+        return []
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     except FileNotFoundError:
         sys.exit(f"memtest: {HEAP_WALK} is not there: run `make core` in the repository")
-    lines = map(json.loads, done.stdout.splitlines())
-    return {line["pid"]: line["refused"] if "refused" in line else parse(line) for line in lines}
+    return list(map(json.loads, done.stdout.splitlines()))
 
 
 def parse(line: dict[str, Any]) -> RssParts:

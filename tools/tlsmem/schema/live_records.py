@@ -48,7 +48,9 @@ class ServerMemory(Model):
 
 class MallocBytes(Model):
     """What glibc's malloc holds in the server's processes, chunk by chunk: those in use, with what malloc adds to each;
-    how much of them, and of free ones, is resident; and how many free chunks there are of the sizes that take most."""
+    how much of them, and of free and cached ones, is resident; and how many free chunks there are of the sizes that
+    take most. In runs of before 26 November 2026 it is the main arena alone, without chunks that have a mapping of
+    their own, and cached chunks count as in use."""
 
     chunks: NonNegativeInt
     chunk_bytes: NonNegativeInt
@@ -59,7 +61,7 @@ class MallocBytes(Model):
 
 class LivePhase(Model):
     """The end of a phase, once the server is at rest. `malloc` since schema 2, of runs without the heap meter; None
-    where a process has an allocator of its own, or several arenas."""
+    where a process has a heap that heapwalk does not divide."""
 
     phase: str
     ended_s: NonNegativeFloat  # since the run began
