@@ -185,6 +185,7 @@ __attribute__((constructor)) static void start(void)
     next_found();
     loader_find(); /* now, since a dlsym frees what another one has left */
     programs_open();
+    maps_start();
     page_start();
     errno = before;
 }

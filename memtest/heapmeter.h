@@ -50,6 +50,11 @@ struct heapmeter_page {
     struct {
         uint64_t bytes, blocks;
     } inherited_live; /* of what is live, what was inherited at the fork and not freed since */
+    struct {
+        uint64_t bytes, peak_bytes, shared_bytes;
+    } mapped;                /* past malloc: anonymous memory that the program mapped by itself, and may use */
+    uint32_t mapped_unknown; /* calls that could not be followed: what is mapped is not exact */
+    uint64_t list; /* inode of the list of programs that this one is in: while it is there, the page is read */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 

@@ -52,9 +52,11 @@ void *bootstrap_new(size_t size);
 /* heapmeter_page.c */
 extern uint32_t own_magic; /* of the blocks that this process requests */
 void page_start(void);
-void page_inherited_out(uint64_t size);             /* a block that the parent requested is freed */
-void page_inherited_back(uint64_t size);            /* and live again */
-uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
+void page_inherited_out(uint64_t size);                          /* a block that the parent requested is freed */
+void page_inherited_back(uint64_t size);                         /* and live again */
+void page_mapped(uint64_t private_bytes, uint64_t shared_bytes); /* what the program has mapped by itself */
+void page_mapped_unknown(void);                                  /* something of that could not be followed */
+uint8_t page_count_in(uint8_t role, uint64_t size);              /* returns the phase, for the block's header */
 void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
 void *page_count_failure(void);                                   /* NULL, with errno as it is for that */
 void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
@@ -62,12 +64,18 @@ void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again,
 enum library { LIBRARY_DEEPBIND, LIBRARY_NAMESPACE };
 void page_note_library(enum library); /* that the program loads one in this way */
 
+/* heapmeter_map.c */
+void maps_start(void);
+bool maps_fork_prepare(void);
+void maps_fork_done(bool entered);
+
 /* heapmeter_dlopen.c */
 void loader_find(void);
 
 /* heapmeter_exec.c */
 void programs_open(void); /* the list that the environment names, if any */
 bool programs_listed(void);
+uint64_t programs_list(void); /* its inode, or 0 */
 void programs_note(uint32_t kind, uint32_t pid, uint32_t flags, const char *path);
 void programs_note_start(void);
 bool malloc_is_foreign(void); /* and so passes the meter by */

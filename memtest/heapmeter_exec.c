@@ -34,7 +34,7 @@ struct note {
 };
 
 static struct list *list;
-static uint64_t list_bytes;
+static uint64_t list_bytes, list_inode;
 
 static struct {
     int (*execve)(const char *, char *const *, char *const *);
@@ -57,6 +57,11 @@ static void real_find(void)
     real.spawn = dlsym(RTLD_NEXT, "posix_spawn");
     real.spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
     real.execve = dlsym(RTLD_NEXT, "execve"); /* last: says that all are there */
+}
+
+uint64_t programs_list(void)
+{
+    return list_inode;
 }
 
 bool programs_listed(void)
@@ -129,6 +134,7 @@ void programs_open(void)
             list_begin(shared);
         if (shared != MAP_FAILED && shared->magic == HEAPMETER_PROGRAMS_MAGIC) {
             list_bytes = about.st_size;
+            list_inode = about.st_ino;
             list = shared;
         }
     }

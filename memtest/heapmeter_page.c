@@ -17,6 +17,7 @@
 
 static struct heapmeter_page early = {.magic = HEAPMETER_MAGIC, .phases = {"start"}};
 static struct heapmeter_page before_fork;
+static bool has_maps; /* during a fork: nobody changes the list of mappings meanwhile */
 static struct heapmeter_page *page = &early;
 uint32_t own_magic = BLOCK_MAGIC;
 
@@ -78,6 +79,19 @@ void page_inherited_back(uint64_t size)
 {
     add(&page->inherited_live.bytes, size);
     add(&page->inherited_live.blocks, 1);
+}
+
+void page_mapped(uint64_t private_bytes, uint64_t shared_bytes)
+{
+    __atomic_store_n(&page->mapped.bytes, private_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&page->mapped.shared_bytes, shared_bytes, __ATOMIC_RELAXED);
+    if (private_bytes > page->mapped.peak_bytes)
+        __atomic_store_n(&page->mapped.peak_bytes, private_bytes, __ATOMIC_RELAXED);
+}
+
+void page_mapped_unknown(void)
+{
+    __atomic_add_fetch(&page->mapped_unknown, 1, __ATOMIC_RELAXED);
 }
 
 void *page_count_failure(void)
@@ -191,12 +205,20 @@ static void page_open(const struct heapmeter_page *counted)
  * parent were counting at this moment may be missing in it. */
 static void fork_prepare(void)
 {
+    has_maps = maps_fork_prepare();
     before_fork = *page;
+}
+
+static void fork_parent(void)
+{
+    maps_fork_done(has_maps);
 }
 
 /* The child keeps the parent's blocks; neither its peak nor what it allocates begins with the parent's. */
 static void fork_child(void)
 {
+    maps_fork_done(has_maps);
+    before_fork.mapped.peak_bytes = before_fork.mapped.bytes;
     const struct heapmeter_count *total = &before_fork.counts[HEAP_TOTAL];
     before_fork.inherited.live_bytes = total->live_bytes;
     before_fork.inherited.live_blocks = total->live_blocks;
@@ -219,16 +241,16 @@ EXPORT pid_t _Fork(void)
     pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
     fork_prepare();
     pid_t child = real();
-    if (child == 0)
-        fork_child();
+    (child == 0 ? fork_child : fork_parent)();
     return child;
 }
 
 void page_start(void)
 {
     name_find(early.program);
-    pthread_atfork(fork_prepare, NULL, fork_child);
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
     early.own_malloc = malloc_is_foreign();
+    early.list = programs_list();
     page_open(&early);
     programs_note_start();
 }

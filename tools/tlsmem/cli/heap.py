@@ -6,7 +6,8 @@ requested: live, at the peak, and in all. A program that replaces itself by exec
 With a command, signals are passed on to it, and the exit status is the command's (128 + the signal's number if a signal
 ended it). The command runs to its end even if nobody reads the reports. If the command exits with 0 but a part of it
 was not counted, the exit status is 125 and a sentence names the part: a program that is statically linked, was started
-without LD_PRELOAD (`env -i`), or has an allocator of its own.
+without LD_PRELOAD (`env -i`), has an allocator of its own, or took 2 MiB or more from the OS by itself, if that is at
+least 10 % of what the meter counted.
 """
 
 import argparse

@@ -6,30 +6,37 @@ import contextlib
 import os
 import re
 import struct
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
 PAGES_FOLDER = Path("/dev/shm")
 NAME = re.compile(r"heapmeter\.([0-9]+)(?:-[0-9]+)?(?:\.[0-9]+)?")
-PAGE_MAGIC, PAGE_BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/reference/records.md
+PAGE_MAGIC, PAGE_BYTES, PARENT_AT, LIST_AT = 0x3152544D50414548, 4096, 3376, 3512  # as in docs/reference/records.md
+LISTS = "heapmeter-programs-*"  # of commands that heap.py follows
 
 
 def remove_stale_pages(folder: Path = PAGES_FOLDER) -> None:
     """Removes them; a page is a dead process's when it says so itself, and so does its name.
 
-    As long as its parent lives it is the parent's to read and to remove, which heap.py does."""
+    As long as its parent lives it is the parent's to read and to remove. What heap.py started is heap.py's as long as
+    its list of programs is there."""
+    lists = {path.stat().st_ino for path in folder.glob(LISTS)}
     for page in folder.glob("heapmeter.*"):
         with contextlib.suppress(OSError):  # another's, or removed meanwhile
-            if dead(page):
+            if dead(page, lists):
                 page.unlink()
 
 
-def dead(page: Path) -> bool:
+def dead(page: Path, lists: Container[int] = ()) -> bool:
+    """Whether it is the page of a dead process that nobody follows; `lists` are the inodes of lists of programs."""
     if not page.is_file() or page.stat().st_size != PAGE_BYTES:
         return False
     content = page.read_bytes()
     (magic, pid), (parent,) = struct.unpack_from("=QI", content), struct.unpack_from("=I", content, PARENT_AT)
-    return magic == PAGE_MAGIC and process_of(page.name) == pid and not is_alive(pid) and not is_alive(parent)
+    is_followed = struct.unpack_from("=Q", content, LIST_AT)[0] in lists
+    is_its_own = magic == PAGE_MAGIC and process_of(page.name) == pid
+    return is_its_own and not is_followed and not is_alive(pid) and not is_alive(parent)
 
 
 def is_alive(pid: int) -> bool:
@@ -44,8 +51,8 @@ ROLES = ("untagged", "client", "server", "client_context", "server_context", "to
 HEAD = struct.Struct("=QII")  # magic, process id, index of the phase
 COUNTS = struct.Struct("=6q")  # signed: a child that was forked while others counted may be a little below nought
 NAMES_AT, NAME_BYTES = 304, 16
-# Parent, program, inherited, own malloc, namespaces, made, deepbind, forks, inherited and still live.
-TAIL = struct.Struct("=I20s4q8xIIQII2q")
+# Parent, program, inherited, own malloc, namespaces, made, deepbind, forks, inherited and still live, mapped.
+TAIL = struct.Struct("=I20s4q8xIIQII2q3QI")
 MOST_FORKS = 63  # beyond, the meter does not tell blocks of a process from those of its parent
 TAIL_AT = 3376
 
@@ -77,6 +84,18 @@ class InheritedCounts:
 
 
 @dataclass(frozen=True)
+class MappedBytes:
+    """Anonymous memory that the program mapped by itself, past malloc, in bytes: private now and at most, and shared.
+
+    `unknown`: calls that could not be followed."""
+
+    private: int = 0
+    peak: int = 0
+    shared: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True)
 class Page:
     pid: int
     parent: int
@@ -90,6 +109,7 @@ class Page:
     deepbind: int = 0  # libraries that it loaded without RTLD_DEEPBIND, which it had asked for
     forks: int = 0  # between the first program and this process
     inherited_live: tuple[int, int] = (0, 0)  # bytes and blocks of the parent's that were not freed since the fork
+    mapped: MappedBytes = MappedBytes()
 
     @property
     def total(self) -> PageCounts:
@@ -135,7 +155,8 @@ def parse(content: bytes) -> Page:
         raise NotHeapPage("it begins with another magic number")
     counts = (PageCounts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
     parent, program, *counted = TAIL.unpack_from(content, TAIL_AT)
-    inherited, (own_malloc, namespaces, made, deepbind, forks), inherited_live = counted[:4], counted[4:9], counted[9:]
+    inherited, (own_malloc, namespaces, made, deepbind, forks) = counted[:4], counted[4:9]
+    inherited_live, mapped = counted[9:11], counted[11:]
     name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
     roles = dict(zip(ROLES, counts, strict=True))
     names = text(program), text(name)
@@ -151,6 +172,7 @@ def parse(content: bytes) -> Page:
         deepbind=deepbind,
         forks=forks,
         inherited_live=(inherited_live[0], inherited_live[1]),
+        mapped=MappedBytes(*mapped),
     )
 
 

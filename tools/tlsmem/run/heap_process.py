@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tlsmem.base.paths import HEAP_METER, ROOT
-from tlsmem.run import heap_page, heap_tree
+from tlsmem.run import heap_page, heap_tree, rss_parts
 from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
 from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms
 
@@ -20,6 +20,13 @@ SI_KERNEL = 0x80  # a terminal's own signals: its foreground processes have got 
 PASSED = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 SIGNALS = PASSED | {signal.SIGCHLD}
 ON_THE_WAY_S, SETTLE_S = 2.0, 0.01  # a program that is being loaded has this long to make its page; looked at so often
+# What passes the meter by is a sentence from so many bytes on, and from such a share of what the meter counted.
+UNCOUNTED_BYTES, UNCOUNTED_SHARE = 2 << 20, 0.1
+FRAGMENTED, BLOCK_BYTES, BESIDES_HEAP_BYTES = 2, 32, 16 << 20  # at most, of malloc's pages; a block's own; stacks, data
+TO_MALLOC = {  # by how the program's name begins
+    "python": "with PYTHONMALLOC=malloc in its environment it takes all from malloc",
+    "php": "with USE_ZEND_ALLOC=0 in its environment it takes all from malloc",
+}
 UNSEEN = 125  # exit status, as of other programs that run commands, where a part of the command was not counted
 
 
@@ -90,7 +97,9 @@ class MeteredCommand:
         said = [] if started else [f"{command} was never under the heap meter: {why_unmetered(command)}"]
         said += [*self.found.describe(), *own_allocators(self.tree, self.found.files)]
         if self.unseen:
-            said += [f"still running, and not under the heap meter: {' '.join(map(str, sorted(self.unseen)))}"]
+            said += [
+                f"still running, and not under the heap meter: {', '.join(map(describe_unseen, sorted(self.unseen)))}"
+            ]
         return said
 
     def close(self) -> None:
@@ -123,16 +132,54 @@ def program_files(tree: heap_tree.ProcessTree) -> Iterator[str]:
 
 def own_allocators(tree: heap_tree.ProcessTree, files: Iterable[str]) -> Iterator[str]:
     """A sentence for each program whose allocations pass the meter by, all of them or some."""
+    sizes = uncounted_sizes(tree)
     named = dict.fromkeys(program.page.program for program in tree.programs if program.page.own_malloc)
     for name in named:
-        yield f"{name} has a malloc of its own, which the heap meter does not see: what it allocates is not counted"
+        what = f"what it allocates is not counted{described(sizes.pop(name, None))}"
+        yield f"{name} has a malloc of its own, which the heap meter does not see: {what}"
     for name, count in most_of_one(tree, "namespaces").items():
         loaded = f"{name} loaded {libraries(count)} by dlmopen"
         yield f"{loaded}, with a malloc of their own: what they allocate is not counted"
     for file in map(Path, files):
         own = None if file.name in named else own_allocator(file)
         if own:
-            yield f"{file.name} has an allocator besides malloc ({own}): what it allocates with that is not counted"
+            what = f"what it allocates with that is not counted{described(sizes.pop(file.name, None))}"
+            yield f"{file.name} has an allocator besides malloc ({own}): {what}"
+    for name, (mapped, counted) in sizes.items():
+        advice = next((f"; {way}" for start, way in TO_MALLOC.items() if name.startswith(start)), "")
+        yield (
+            f"{name} took {rss_parts.describe_size(mapped)} from the OS by itself (mmap or sbrk), which is not "
+            f"counted; the meter counted {rss_parts.describe_size(counted)}{advice}"
+        )
+
+
+def uncounted_sizes(tree: heap_tree.ProcessTree) -> dict[str, tuple[int, int]]:
+    """Return what passes the meter by, and what it counted at the peak, of each program in which that is much; in
+    bytes, of the process in which it is most."""
+    sizes: dict[str, tuple[int, int]] = {}
+    for program in tree.programs:
+        mapped, counted = uncounted_bytes(program), program.page.total.peak_bytes
+        if mapped >= UNCOUNTED_BYTES and mapped >= UNCOUNTED_SHARE * counted:
+            sizes[program.page.program] = max(sizes.get(program.page.program, (0, 0)), (mapped, counted))
+    return sizes
+
+
+def uncounted_bytes(program: heap_tree.MeteredProgram) -> int:
+    """Return the most that the program had past malloc: what it mapped, as far as it used that, where it was seen;
+    else what was resident and cannot be malloc's."""
+    mapped, total = program.page.mapped.peak, program.page.total
+    if not program.anon_peak:
+        return mapped
+    by_malloc = FRAGMENTED * (total.peak_bytes + BLOCK_BYTES * total.peak_blocks) + BESIDES_HEAP_BYTES
+    return max(min(mapped, program.anon_peak), program.anon_peak - by_malloc)
+
+
+def describe_unseen(pid: int) -> str:
+    return f"{pid} ({rss_parts.describe_size(heap_tree.anonymous_bytes(pid))} of anonymous memory)"
+
+
+def described(sizes: tuple[int, int] | None) -> str:
+    return f", {rss_parts.describe_size(sizes[0])}" if sizes else ""
 
 
 def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:

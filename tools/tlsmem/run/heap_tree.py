@@ -26,6 +26,7 @@ class MeteredProgram:
     page: Page
     state: str = RUNNING
     threads: int = 0
+    anon_peak: int = 0  # the most anonymous memory, in bytes, that was resident when it was read
     rss: RssParts | str | None = None  # as it was last read, or why it was not
     forked_from: "MeteredProgram | None" = None  # where that is known
 
@@ -36,6 +37,8 @@ class MeteredProgram:
         except (NotHeapPage, OSError):
             self.state = LOST
         self.threads = threads(self.page.pid) if self.state == RUNNING else 0
+        if self.state == RUNNING:
+            self.anon_peak = max(self.anon_peak, anonymous_bytes(self.page.pid))
         if self.state != RUNNING:
             self.open.close()
 
@@ -181,6 +184,15 @@ def has_meter(pid: int) -> bool:
         return "libheapmeter.so" in Path(f"/proc/{pid}/maps").read_text(errors="replace")
     except OSError:
         return True
+
+
+def anonymous_bytes(pid: int) -> int:
+    """What is resident and of no file; 0 when it is gone."""
+    try:
+        _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
 
 def threads(pid: int) -> int:
