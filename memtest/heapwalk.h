@@ -66,11 +66,10 @@ struct glibc {
     char version[16];
     unsigned minor;      /* of 2.x */
     const char *unknown; /* why the heap cannot be divided, or NULL */
-    bool is_torn;        /* it may be known when it is read once more: the process changed it meanwhile */
     const struct layout *layout;
     uint64_t main_arena, sbrk_base;
-    uint64_t mmapped_chunks, mmapped_bytes; /* as malloc counts them */
-    uint32_t cache_count;                   /* chunks that a bin of a thread's cache can hold */
+    uint64_t mmapped_chunks; /* as malloc counts them */
+    uint32_t cache_count;    /* chunks that a bin of a thread's cache can hold */
 };
 void glibc_find(const struct process *, struct glibc *);
 

@@ -21,13 +21,14 @@ struct layout {
     bool mangles_links; /* a link is xored with its own address >> 12 */
     bool counts_slots;  /* a thread's cache has the slots that are left, and bins of large chunks */
     unsigned arena_bytes, heap_info_bytes;
-    unsigned mmaps_back; /* n_mmaps is so far before sbrk_base */
+    unsigned mmaps_back;     /* n_mmaps is so far before sbrk_base */
+    unsigned threshold_back; /* and mmap_threshold */
 };
 static const struct layout layouts[] = {
-    {31, 31, true, false, false, 2200, 32, 32},
-    {32, 34, true, true, false, 2200, 32, 32},
-    {35, 41, true, true, false, 2200, 48, 36},
-    {43, 43, false, true, true, 2112, 48, 36},
+    {31, 31, true, false, false, 2200, 32, 32, 56},
+    {32, 34, true, true, false, 2200, 32, 32, 56},
+    {35, 41, true, true, false, 2200, 48, 36, 80},
+    {43, 43, false, true, true, 2112, 48, 36, 88},
 };
 enum {
     FASTBINS = 10,
@@ -145,10 +146,11 @@ static bool is_par(const struct layout *layout, const uint8_t *at, struct range 
 {
     uint64_t base = word_at(at), cache_bins = word_at(at + 8), cache_count = word_at(at + 24);
     uint64_t mmapped_bytes = word_at(at - 16), most_bytes = word_at(at - 8);
+    uint64_t threshold = word_at(at - layout->threshold_back);
     uint32_t mmaps = number_at(at - layout->mmaps_back), most_mmaps = number_at(at - layout->mmaps_back + 8);
-    return heap.begin <= base && base < heap.end && cache_bins <= CACHE_BINS && cache_count <= UINT16_MAX &&
-           mmapped_bytes <= most_bytes && mmapped_bytes % PAGE_BYTES == 0 && mmaps <= most_mmaps &&
-           !mmaps == !mmapped_bytes;
+    return heap.begin <= base && base < heap.end && cache_bins && cache_bins <= CACHE_BINS &&
+           cache_count <= UINT16_MAX && mmapped_bytes <= most_bytes && mmapped_bytes % 16 == 0 && mmaps <= most_mmaps &&
+           threshold && threshold < UINT64_C(1) << 40;
 }
 
 static struct range heap_range(const struct process *process)
@@ -176,11 +178,10 @@ static bool structures_find(const struct process *process, struct glibc *glibc, 
     for (size_t at = 0; at + layout->arena_bytes <= size; at += 8)
         if (is_arena(layout, content + at, data->at.begin + at))
             arena = data->at.begin + at;
-    for (size_t at = PAR_BEFORE; at + PAR_AFTER <= size && !base; at += 8)
-        if (is_par(layout, content + at, heap)) {
+    for (size_t at = PAR_BEFORE; at + PAR_AFTER <= size; at += 8) /* of places that look so, the lowest address is it */
+        if (is_par(layout, content + at, heap) && (!base || word_at(content + at) < base)) {
             base = word_at(content + at);
             glibc->mmapped_chunks = number_at(content + at - layout->mmaps_back);
-            glibc->mmapped_bytes = word_at(content + at - 16);
             glibc->cache_count = word_at(content + at + 24);
         }
     free(content);
