@@ -1,79 +1,19 @@
 """Upstream's archive out of a source package: from an archive of our own, by the apt of this machine."""
 
 import functools
-import hashlib
 import http.server
-import io
 import re
 import shutil
-import tarfile
 import threading
 
 import pytest
 
-from tlsmem.build import debian_sources, harness, sources
+from tests.support.debian_mirror import TINY, Mirror, orig, sums
+from tlsmem.build import debian_sources, harness
 from tlsmem.build.commands import BuildFailed, Unavailable
-from tlsmem.config.definitions import Source, Stack
+from tlsmem.config.definitions import Stack
 
-TINY = "const char *tiny(void) { return __FILE__; }\n"
 pytestmark = pytest.mark.skipif(not shutil.which("apt-get"), reason="this system has no apt")
-
-
-def sums(data):
-    return hashlib.sha256(data).hexdigest(), len(data)
-
-
-def orig(version):
-    """Upstream's archive; its one directory is named as upstream pleases."""
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:xz") as archive:
-        member = tarfile.TarInfo(f"Tiny_{version}-final/tiny.c")
-        member.size = len(TINY)
-        archive.addfile(member, io.BytesIO(TINY.encode()))
-    return file.getvalue()
-
-
-class Mirror:
-    """A mirror of Debian's with `tiny` in one suite, and a machine whose apt asks it for other suites."""
-
-    def __init__(self, place, monkeypatch):
-        self.place, self.parts = place / "debian", place / "etc"
-        self.parts.mkdir()
-        (place / "apt.conf").write_text(f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{self.parts}";\n')
-        monkeypatch.setenv("APT_CONFIG", str(place / "apt.conf"))
-        (self.parts / "a.list").write_text(f"deb [trusted=yes] file:{self.place} bookworm main contrib # ours\n")
-        self.folder = place / "sources"
-        self.folder.mkdir()
-
-    def offer(self, suite, *versions):
-        """These, and their archive's sum."""
-        pool, paragraphs = self.place / "pool", []
-        pool.mkdir(parents=True)
-        for version in versions:
-            files = {f"tiny_{version}.dsc": b"x", f"tiny_{version.partition('-')[0]}.orig.tar.xz": orig(version)}
-            for name, data in files.items():
-                (pool / name).write_bytes(data)
-            listed = "".join(f" {sum_} {size} {name}\n" for name, (sum_, size) in self.listed(files))
-            head = f"Package: tiny\nBinary: tiny\nVersion: {version}\nArchitecture: any\nFormat: 3.0 (quilt)\n"
-            paragraphs.append(f"{head}Directory: pool\nChecksums-Sha256:\n{listed}")
-        index = "\n".join(paragraphs).encode()
-        folder = self.place / "dists" / suite
-        (folder / "main/source").mkdir(parents=True)
-        (folder / "main/source/Sources").write_bytes(index)
-        sum_, size = sums(index)
-        (folder / "Release").write_text(
-            f"Origin: Debian\nCodename: {suite}\nComponents: main\nDate: Sat, 01 Aug 2026 00:00:00 UTC\n"
-            f"SHA256:\n {sum_} {size} main/source/Sources\n"
-        )
-
-    def listed(self, files):
-        return [(name, sums(data)) for name, data in files.items()]
-
-    def source(self, version="1.2.3-1", suite="trixie", sum_=None):
-        return Source(debian="tiny", suite=suite, version=version, sha256=sum_ or sums(orig(version))[0])
-
-    def get(self, source):
-        return sources.provide_tree("tiny@1", source, self.folder, self.folder.parent / "log")
 
 
 @pytest.fixture
@@ -189,14 +129,14 @@ def test_a_second_clone_has_it_from_the_cache_even_when_it_is_gone(mirror, tmp_p
 
 
 def test_a_security_suite_is_asked_for_where_this_machine_has_its_own(mirror, snapshot):
-    source = mirror.source(suite="trixie-security")
+    security = ("trixie-security", "tiny", "tiny@1")
     with pytest.raises(Unavailable) as none:
-        debian_sources.find_entry(source, "tiny@1")
+        debian_sources.find_entry(*security)
     assert "tiny@1" in str(none.value) and "-security" in str(none.value)
     assert str(none.value) == snapshot
     (mirror.parts / "b.list").write_text("deb http://elsewhere/debian-security bookworm-security main\n")
-    assert "URIs: http://elsewhere/debian-security\n" in debian_sources.find_entry(source, "tiny@1")
-    assert f"URIs: file:{mirror.place}\n" in debian_sources.find_entry(mirror.source(), "tiny@1")
+    assert "URIs: http://elsewhere/debian-security\n" in debian_sources.find_entry(*security)
+    assert f"URIs: file:{mirror.place}\n" in debian_sources.find_entry("trixie", "tiny", "tiny@1")
 
 
 def test_a_vendors_archive_is_not_taken_for_debians(mirror):
@@ -204,7 +144,7 @@ def test_a_vendors_archive_is_not_taken_for_debians(mirror):
         "deb https://vendor/apt bookworm main\ndeb https://vendor/linux/debian bookworm stable\n"
     )
     with pytest.raises(Unavailable):
-        debian_sources.find_entry(mirror.source(), "tiny@1")
+        debian_sources.find_entry("trixie", "tiny", "tiny@1")
 
 
 def test_both_forms_of_apts_sources_are_read(tmp_path):

@@ -139,7 +139,7 @@ def test_an_unknown_stack_is_a_sentence_with_the_nearest(project, snapshot):
 
 def test_every_stack_says_what_it_is_where_it_comes_from_and_its_licence():
     known = definitions.stacks()
-    rows = {row[0].text: [cell.text for cell in row] for row in stack_list.sources(list(known)).rows}
+    rows = {row[0].text: [cell.text for cell in row] for row in stack_list.sources_table(list(known)).rows}
     assert list(rows) == list(known) and all(all(row) for row in rows.values())
     assert rows["openssl@3.5.5"][2:] == ["crate openssl-src 300.5.5+3.5.5", "Apache-2.0", "gcc"]
     assert rows["openssl+clang@3.5.5"][4] == "clang" and rows["null@rust"][2] == "this repository"

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.build import cache, commands
 from tlsmem.build.commands import BuildFailed, Unavailable
@@ -18,7 +19,9 @@ from tlsmem.config.definitions import Source
 ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+)")
 KEPT = ("URIs", "Signed-By", "Trusted")  # of an entry; suite and component are ours
 SECURITY = "-security"
-GONE = re.compile(r"^[EW]: Failed to fetch .*\s404\s", re.MULTILINE)  # the archive answers, and has no such suite
+GONE = re.compile(
+    r"^[EW]: Failed to fetch .*(\s404\s|File not found)", re.MULTILINE
+)  # the archive answers, and has it not
 
 
 def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
@@ -27,15 +30,77 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
     if file.is_file() or cache.restore_source(source.sha256, file, title):
         return file
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
-        place = Path(made)
-        apt = private(place, find_entry(source, title))
-        update(source, apt, place, log, title)
-        insist(source, offered(source, apt), title)
-        wanted = ["source", "--download-only", "--tar-only", f"{source.debian}={source.version}"]
-        commands.run(["apt-get", *apt, *wanted], log, f"{title}: fetching {source.debian} {source.version}", place)
-        [archive] = [file for file in place.glob("*.orig.tar.*") if file.suffix != ".asc"]
-        shutil.copyfile(archive, place / "whole")  # it may be a link, into a mirror on this machine
-        return (place / "whole").replace(file)
+        package, in_suite = source.in_debian
+        suite = open_suite(in_suite, package, Path(made), log, title)
+        insist(source, suite.list_versions(package), title)
+        shutil.copyfile(suite.download(source), suite.place / "whole")  # it may be a link, into a mirror here
+        return (suite.place / "whole").replace(file)
+
+
+class Suite(NamedTuple):
+    """A suite of Debian's, as apt knows it now."""
+
+    name: str
+    apt: list[str]  # options
+    place: Path  # where it downloads to
+    log: Path
+    title: str  # of messages
+
+    def list_versions(self, package: str) -> list[str]:
+        """Return the versions of this source package that the index lists."""
+        try:
+            said = commands.read_output(["apt-cache", *self.apt, "showsrc", "--only-source", package])
+        except BuildFailed:  # apt's way to say none
+            return []
+        return sorted(set(re.findall(r"^Version: (.+)$", said, re.MULTILINE)))
+
+    def download(self, source: Source) -> Path:
+        """Return the .orig archive, in `place`. Raises Unavailable when the index lists it and the pool has no file."""
+        start, wanted = log_size(self.log), f"{source.debian} {source.version}"
+        command = ["apt-get", *self.apt, "source", "--download-only", "--tar-only", wanted.replace(" ", "=")]
+        try:
+            commands.run(command, self.log, f"{self.title}: fetching {wanted}", self.place)
+        except BuildFailed:
+            if GONE.search(read_log(self.log, start)):
+                raise Unavailable(
+                    f"{self.title}: Debian's {self.name} lists {wanted} and does not serve it (404 Not Found)"
+                ) from None
+            raise
+        [archive] = [file for file in self.place.glob("*.orig.tar.*") if file.suffix != ".asc"]
+        return archive
+
+
+def open_suite(suite: str, package: str, place: Path, log: Path, title: str) -> Suite:
+    """Ask for what the suite offers now. Raises BuildFailed when its archive cannot be reached, Unavailable when it has
+    no such suite.
+
+    Without the error mode apt takes an archive that does not answer for an empty one."""
+    apt, start = private(place, find_entry(suite, package, title)), log_size(log)
+    command = ["apt-get", *apt, "-o", "APT::Update::Error-Mode=any", "update"]
+    try:
+        commands.run(command, log, f"{title}: asking for {package} of {suite}", place)
+    except BuildFailed:
+        said = read_log(log, start)
+        if GONE.search(said):
+            raise Unavailable(f"{title}: Debian's archive has no {suite} any more") from None
+        reasons = re.findall(r"^[EW]: (.+)$", said, re.MULTILINE) or ["apt-get says no reason"]
+        raise BuildFailed(
+            f"{title}: cannot reach Debian's archive to ask for {package} of {suite}: {reasons[0]}; "
+            f"try again when it can be reached (the whole log: {log})"
+        ) from None
+    return Suite(suite, apt, place, log, title)
+
+
+def log_size(log: Path) -> int:
+    """Where what is written from now on begins."""
+    return log.stat().st_size if log.exists() else 0
+
+
+def read_log(log: Path, start: int) -> str:
+    """What was written to the log after `start`."""
+    with log.open("rb") as written:
+        written.seek(start)
+        return written.read().decode(errors="replace")
 
 
 def archive_path(source: Source, folder: Path) -> Path:
@@ -57,37 +122,6 @@ def private(place: Path, stanza: str) -> list[str]:
     return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
 
 
-def update(source: Source, apt: list[str], place: Path, log: Path, title: str) -> None:
-    """What the suite offers now. Raises BuildFailed when its archive cannot be reached, Unavailable when it has no such
-    suite.
-
-    Without the error mode apt takes an archive that does not answer for an empty one."""
-    before = log.stat().st_size if log.exists() else 0
-    command = ["apt-get", *apt, "-o", "APT::Update::Error-Mode=any", "update"]
-    try:
-        commands.run(command, log, f"{title}: asking for {source.debian} of {source.suite}", place)
-    except BuildFailed:
-        with log.open("rb") as written:
-            written.seek(before)
-            said = written.read().decode(errors="replace")
-        if GONE.search(said):
-            raise Unavailable(f"{title}: Debian's archive has no {source.suite} any more") from None
-        reasons = re.findall(r"^[EW]: (.+)$", said, re.MULTILINE) or ["apt-get says no reason"]
-        raise BuildFailed(
-            f"{title}: cannot reach Debian's archive to ask for {source.debian} of {source.suite}: {reasons[0]}; "
-            f"build again when it can be reached (the whole log: {log})"
-        ) from None
-
-
-def offered(source: Source, apt: list[str]) -> list[str]:
-    """The versions of this package that the suite has now."""
-    try:
-        said = commands.read_output(["apt-cache", *apt, "showsrc", "--only-source", source.debian])
-    except BuildFailed:  # apt's way to say none
-        return []
-    return sorted(set(re.findall(r"^Version: (.+)$", said, re.MULTILINE)))
-
-
 def insist(source: Source, versions: list[str], title: str) -> None:
     if source.version not in versions:
         now = f"it offers {' and '.join(versions)} now" if versions else "it offers none now"
@@ -97,22 +131,22 @@ def insist(source: Source, versions: list[str], title: str) -> None:
         )
 
 
-def find_entry(source: Source, title: str) -> str:
+def find_entry(suite: str, package: str, title: str) -> str:
     """What apt is to ask for this suite: the machine's entry for its own suite of that kind."""
     if not shutil.which("apt-get"):
         raise Unavailable(
             f"{title}: its source is a package of Debian's, and there is no apt-get here to fetch it with"
         )
-    security = source.suite.endswith(SECURITY)
+    security = suite.endswith(SECURITY)
     for fields in read_entries(*configured()):
         suites = fields.get("Suites", "").split()
-        if any(suite.endswith(SECURITY) == security for suite in suites) and is_debians(fields):
-            own = {"Types": "deb-src", "Suites": source.suite, "Components": "main"}
+        if any(one.endswith(SECURITY) == security for one in suites) and is_debians(fields):
+            own = {"Types": "deb-src", "Suites": suite, "Components": "main"}
             return "".join(
                 f"{key}: {value}\n" for key, value in ({key: fields.get(key) for key in KEPT} | own).items() if value
             )
     kind = f"a {SECURITY} suite" if security else "a suite"
-    raise Unavailable(f"{title}: no apt source of this machine has {kind} of Debian's to ask for {source.debian} like")
+    raise Unavailable(f"{title}: no apt source of this machine has {kind} of Debian's to ask for {package} like")
 
 
 def is_debians(fields: dict[str, str]) -> bool:

@@ -42,9 +42,13 @@ def pinned_version(root: Path = ROOT, manifest: str = MANIFEST) -> str:
 
 def go_variables(root: Path, manifest: str = MANIFEST) -> dict[str, str]:
     """Of every call of go: GOTOOLCHAIN has it be this version, or fetch it, or fail."""
-    kept = {name: os.environ[name] for name in NETWORK if name in os.environ}
     caches = {"GOCACHE": str(root / "build/go/cache"), "GOPATH": str(root / "build/go")}
-    return FIXED | caches | kept | {"GOTOOLCHAIN": f"go{pinned_version(root, manifest)}"}
+    return FIXED | caches | network_variables() | {"GOTOOLCHAIN": f"go{pinned_version(root, manifest)}"}
+
+
+def network_variables() -> dict[str, str]:
+    """The user's own that say where a toolchain comes from."""
+    return {name: os.environ[name] for name in NETWORK if name in os.environ}
 
 
 def toolchain_record(root: Path = ROOT, manifest: str = MANIFEST) -> dict[str, str]:

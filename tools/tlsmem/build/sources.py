@@ -15,6 +15,13 @@ def name(source: Source) -> str:
     return f"{source.crate or source.debian}-{source.version}"
 
 
+def describe_package(source: Source) -> str:
+    """Return the package with its version, for people."""
+    if source.crate:
+        return f"crate {source.crate} {source.version}"
+    return f"Debian's source package {source.debian} {source.version} ({source.suite})"
+
+
 def identity(source: Source | TreeSource) -> dict[str, str]:
     """What is in it: the same tree of two commits is one."""
     return {"tree": source.tree} if isinstance(source, TreeSource) else source.model_dump(exclude_none=True)
@@ -62,18 +69,23 @@ def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
     """The .crate file, by a manifest of one dependency: cargo has no command that fetches a crate alone."""
     if found := crate_file(source):
         return found
-    manifest = folder / f"fetch-{source.crate}" / "Cargo.toml"
-    (manifest.parent / "src").mkdir(parents=True, exist_ok=True)
-    (manifest.parent / "src/lib.rs").touch()
+    place = folder / f"fetch-{source.crate}"
     version = source.version.partition("+")[0]  # what follows is a label, and no part of a requirement
-    manifest.write_text(
-        f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n\n[workspace]\n\n'
-        f'[dependencies]\n{source.crate} = "={version}"\n'
-    )
-    commands.run(["cargo", "fetch"], log, f"{title}: fetching {source.crate} {source.version}", manifest.parent)
+    write_fetch_manifest(place, str(source.crate), f"={version}")
+    commands.run(["cargo", "fetch"], log, f"{title}: fetching {source.crate} {source.version}", place)
     if found := crate_file(source):
         return found
     raise BuildFailed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
+
+
+def write_fetch_manifest(place: Path, crate: str, requirement: str) -> None:
+    """A package in `place` that depends on this crate alone."""
+    (place / "src").mkdir(parents=True, exist_ok=True)
+    (place / "src/lib.rs").touch()
+    (place / "Cargo.toml").write_text(
+        f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n\n[workspace]\n\n'
+        f'[dependencies]\n{crate} = "{requirement}"\n'
+    )
 
 
 def check(archive: Path, source: Source, stack: str) -> None:

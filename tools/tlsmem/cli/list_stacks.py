@@ -1,7 +1,8 @@
 """List every stack: library, version, protocols, whether it is recorded or built, and what a session costs.
 
 Tables go to stdout: drawn on a terminal, Markdown in a pipe, unless --format says otherwise. --details tries which
-suites the built harnesses can do. --sources shows where each stack comes from. --into replaces the text between
+suites the built harnesses can do. --sources shows where each stack comes from. --outdated asks the registries for newer
+releases, and tries to download them. --into replaces the text between
 <!-- begin: COMMAND --> and <!-- end --> in a page."""
 
 import argparse
@@ -15,6 +16,7 @@ EXAMPLES = """examples:
   tools/list_stacks.py                                       all of them
   tools/list_stacks.py --stacks "openssl@3.5.5 null@c" --format json
   tools/list_stacks.py --details --stacks openssl@3.5.5      the suites that it can do
+  tools/list_stacks.py --outdated                            newer releases, listed and served
   tools/list_stacks.py --sources --into docs/reference/stacks.md       the table in the documentation again"""
 
 
@@ -30,11 +32,27 @@ def run(given: argparse.Namespace, parser: CommandParser) -> None:
 
     definitions.check_definitions()
     stacks = toml_tables.expand_stacks(given.stacks, "any")
-    if given.details or given.sources:
-        table = (stack_list.sources if given.sources else stack_list.what_they_can)(stacks)
+    if given.outdated:
+        deliver_new_releases(stacks, given, parser)
+    elif given.details or given.sources:
+        table = (stack_list.sources_table if given.sources else stack_list.what_they_can)(stacks)
         table_command.deliver([table], given, parser)
     else:
         stack_inventory.run(given, parser, stacks)
+
+
+def deliver_new_releases(stacks: list[str], given: argparse.Namespace, parser: CommandParser) -> None:
+    """Print what the registries offer; exit with 1 and a sentence for each that did not answer."""
+    from tlsmem.base.paths import ROOT
+    from tlsmem.build import offers
+    from tlsmem.config import definitions
+    from tlsmem.tables import new_releases, table_command
+
+    known = definitions.stacks()
+    found, failures = offers.find_new_releases({name: known[name] for name in stacks}, ROOT / "build/logs/offers.log")
+    table_command.deliver([new_releases.new_releases_table(found)], given, parser)
+    if failures:
+        sys.exit("\n".join(f"memtest: {failure}" for failure in failures))
 
 
 def main() -> None:

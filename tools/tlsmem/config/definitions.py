@@ -71,6 +71,13 @@ class Source(Definition):
             raise ValueError("debian needs suite, and suite needs debian")
         return self
 
+    @property
+    def in_debian(self) -> tuple[str, str]:
+        """Return the package and its suite. Raises ValueError for a crate."""
+        if not self.debian or not self.suite:
+            raise ValueError(f"{self.crate} is no package of Debian's")
+        return self.debian, self.suite
+
 
 class Stack(Definition):
     """A TLS implementation and how its harness is made."""

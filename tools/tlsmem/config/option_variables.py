@@ -351,6 +351,13 @@ VARIABLES = (
         example="RSS=2000",
     ),
     Option(
+        "OUTDATED",
+        "ask the registries for releases that are newer than those of memtest/stacks.toml, and whether they serve them",
+        Flag(),
+        goals={"stacks": "0"},
+        example="OUTDATED=1",
+    ),
+    Option(
         "FRESH",
         "measure again what is recorded",
         Flag(),

@@ -18,6 +18,16 @@ def version(stack: str) -> str:
     return stack.partition("@")[2]
 
 
+def series(name: str) -> str:
+    """Return the release series of a version: 3.5 of 3.5.7, 1.1 of 1.1.1w."""
+    return ".".join(name.split(".")[:2])
+
+
+def is_stable(name: str) -> bool:
+    """Return whether a version, or a stack of it, is no pre-release: 0.24.0-dev.2, 1.27rc1 and 4.1.0~beta1 are such."""
+    return not re.search(r"\d[-~.]?(dev|alpha|beta|pre|rc)(\b|\d)", name.rpartition("@")[2])
+
+
 def version_key(name: str) -> Key:
     """Of a version among others."""
     found = []
@@ -41,7 +51,7 @@ def group_by_library(stacks: Iterable[str], least: int = 1) -> dict[str, list[st
 
 def newest_of_each_build(stacks: Iterable[str]) -> set[str]:
     """Return the newest release of each build of a library; no pre-release, and no library of the system."""
-    return {several[-1] for several in group_by_library(stack for stack in stacks if "-dev" not in stack).values()}
+    return {several[-1] for several in group_by_library(filter(is_stable, stacks)).values()}
 
 
 def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | None = None) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from functools import cache
 
 from tlsmem.base.venv import is_active
-from tlsmem.config.releases import group_by_library, library_with_variant, version
+from tlsmem.config.releases import group_by_library, is_stable, library_with_variant, version
 from tlsmem.config.toml_tables import read_tables
 
 
 def newest_releases(stacks: Iterable[str]) -> dict[str, str]:
     """Return the newest release among the stacks of each library that has one, as servers build it."""
-    releases = group_by_library(stack for stack in stacks if "-dev" not in version(stack))
+    releases = group_by_library(filter(is_stable, stacks))
     found = {key: releases.get(library.get("build", key)) for key, library in read_tables("libraries").items()}
     return {key: several[-1] for key, several in found.items() if several}
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, library_name, stack_title
-from tlsmem.config.releases import group_by_library, newest_of_each_build, version
+from tlsmem.config.releases import group_by_library, is_stable, newest_of_each_build, version
 from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.left_out import find_refusals
@@ -74,7 +74,7 @@ def find_memory(among: Sequence[Path]) -> list[Kept]:
     """Return the newest measured release of each library, in the first recording that has one; the most kept last."""
     for recording in among:
         found = [kept for stack in recordings.stacks(recording) if (kept := find_kept(stack, recording))]
-        released = [kept for kept in found if "-dev" not in kept.stack]
+        released = [kept for kept in found if is_stable(kept.stack)]
         groups = group_by_library(kept.stack for kept in released)
         newest = {library_key(name): (libraries()[library_key(name)].build, name) for name in groups}
         chosen = {groups[build if build in groups else name][-1] for build, name in newest.values()}

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tlsmem.build import sources
 from tlsmem.config import definitions
-from tlsmem.config.definitions import Source, Stack
+from tlsmem.config.definitions import Stack
 from tlsmem.run import stack_abilities
 from tlsmem.run.provenance import is_built, read_manifest, unavailable_reason
 from tlsmem.run.stack_abilities import Ability
@@ -79,15 +80,8 @@ def origin(stack: Stack) -> str:
     if stack.pkg_config:
         return f"package {stack.package} of the system"
     if stack.source:
-        return describe_package(stack.source)
+        return sources.describe_package(stack.source)
     return "the toolchain itself" if stack.harness == "go" else f"the lockfile beside {stack.manifest}"
-
-
-def describe_package(source: Source) -> str:
-    """Return the package with its version."""
-    if source.crate:
-        return f"crate {source.crate} {source.version}"
-    return f"Debian's source package {source.debian} {source.version} ({source.suite})"
 
 
 def compiler(stack: Stack) -> str:
@@ -111,7 +105,7 @@ SOURCE_COLUMNS = (
 )
 
 
-def sources(stacks: list[str]) -> Table:
+def sources_table(stacks: list[str]) -> Table:
     """The table of where each stack comes from."""
     caption = "From memtest/stacks.toml, where each source is pinned by its SHA-256 too."
     table = Table("sources", "Stacks and where they come from", caption, [*SOURCE_COLUMNS])

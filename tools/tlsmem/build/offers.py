@@ -1,0 +1,237 @@
+"""What registries offer now: the versions that they list, and whether they serve these.
+
+Each registry is asked by its ordinary client (cargo, apt, go) for the packages that memtest/stacks.toml pins. A version
+is tried by downloading it: an index may list what its pool no longer has."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tlsmem.build import commands, debian_sources, go_stack, sources
+from tlsmem.build.commands import BuildFailed
+from tlsmem.config.definitions import Source, Stack
+from tlsmem.config.libraries import library_key
+from tlsmem.config.releases import is_stable, series, version, version_key
+from tlsmem.config.toml_tables import parse_toml
+
+UNFETCHED = "0" * 64  # in the place of the sum of an archive that was not fetched yet
+NEWEST_SUITES = ("sid", "experimental")  # of Debian's, beside those that stacks.toml pins
+RUST = "rustls"  # the library that stacks take from the lock files beside their manifests
+GO = "go"
+TITLE = "newer releases"  # of messages
+
+
+class Offer(NamedTuple):
+    """A version that a registry lists, and what is measured of the same library."""
+
+    library: str  # the first word of its stacks' names
+    place: str  # where it is listed: `crate rustls 0.23.47`
+    version: str  # upstream's, where the registry tells it; else the package's
+    measured: Mapping[str, str]  # stacks by their version, in the registry's numbers
+
+    @property
+    def known(self) -> str | None:
+        """Return the measured stack that this release comes after: of its series, or of one before it; else None."""
+        same = [one for one in self.measured if series(one) == series(self.version)]
+        before = [one for one in same or self.measured if version_key(one) < version_key(self.version)]
+        if not before or not is_stable(self.version) or (same and len(before) < len(same)):
+            return None
+        return self.measured[max(before, key=version_key)]
+
+
+class NewRelease(NamedTuple):
+    """An offer that is newer than what is measured, and why it is not served; None where it is."""
+
+    offer: Offer
+    refusal: str | None
+
+
+class Registry(Protocol):
+    """A registry, asked by its client."""
+
+    def list_offers(self) -> Iterator[Offer]:
+        """Yield what it lists. Raises BuildFailed with a sentence where it does not answer."""
+
+    def download(self, offer: Offer) -> None:
+        """Fetch it. Raises BuildFailed where it is not served."""
+
+
+def find_new_releases(stacks: Mapping[str, Stack], log: Path) -> tuple[list[NewRelease], list[str]]:
+    """Return what is newer than these stacks, and a sentence for each registry that did not answer."""
+    found: list[NewRelease] = []
+    failures: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="memtest-offers-") as made:
+        for registry in (Crates(stacks, Path(made), log), Debian(stacks, Path(made), log), Go(stacks, Path(made), log)):
+            try:
+                found += [
+                    one for several in newest_first(registry.list_offers()) for one in try_series(several, registry)
+                ]
+            except BuildFailed as error:
+                failures.append(sentence(error))
+    return found, failures
+
+
+def newest_first(offers: Iterable[Offer]) -> Iterator[list[Offer]]:
+    """Yield the new offers of each library's release series, the newest first, each version once."""
+    new = {(one.library, one.version): one for one in offers if one.known}
+    for _, several in groupby(sorted(new.values(), key=series_of_offer), series_of_offer):
+        yield sorted(several, key=lambda one: version_key(one.version), reverse=True)
+
+
+def series_of_offer(offer: Offer) -> tuple[str, str]:
+    """Return the library and the release series of an offer."""
+    return offer.library, series(offer.version)
+
+
+def try_series(offers: Sequence[Offer], registry: Registry) -> Iterator[NewRelease]:
+    """Yield offers with what came of downloading them, down to the first that is served."""
+    for offer in offers:
+        refusal = None
+        try:
+            registry.download(offer)
+        except BuildFailed as error:
+            refusal = sentence(error)
+        yield NewRelease(offer, refusal)
+        if not refusal:
+            return
+
+
+def sentence(error: BuildFailed) -> str:
+    """What went wrong, in one line."""
+    return str(error).splitlines()[0].removeprefix(f"{TITLE}: ")
+
+
+def measured_releases(stacks: Mapping[str, Stack], library: str) -> dict[str, str]:
+    """Return the stacks of a library by their release, any build of it."""
+    return {version(name): name for name in stacks if library_key(name) == library and version(name)[:1].isdigit()}
+
+
+class Crates:
+    """crates.io, asked by cargo: of each crate the newest version, and the newest of each series that is pinned."""
+
+    def __init__(self, stacks: Mapping[str, Stack], place: Path, log: Path) -> None:
+        self.stacks, self.place, self.log = stacks, place / "crates", log
+
+    def list_offers(self) -> Iterator[Offer]:
+        """Yield the newest version of each crate and of each of its series."""
+        for (library, crate), pinned in self.pinned().items():
+            newest = {series(one): one.partition("+")[0] for one in sorted(pinned, key=version_key)}
+            for requirement in ("*", *(f"~{one}" for one in newest.values())):  # ~300.5.5: not 300.6
+                listed = self.resolve(crate, requirement)
+                tells = "+" in listed or crate == library  # upstream's release: 300.5.5+3.5.5
+                measured = measured_releases(self.stacks, library) if tells else pinned
+                yield Offer(library, f"crate {crate} {listed}", listed.partition("+")[2] or listed, measured)
+
+    def pinned(self) -> dict[tuple[str, str], dict[str, str]]:
+        """The stacks by the version of their crate, by library and crate."""
+        found: dict[tuple[str, str], dict[str, str]] = {}
+        for name, stack in self.stacks.items():
+            library = library_key(name)
+            if stack.source and stack.source.crate:
+                found.setdefault((library, stack.source.crate), {})[stack.source.version] = name
+            elif library == RUST:
+                found.setdefault((library, RUST), {})[version(name)] = name
+        return found
+
+    def resolve(self, crate: str, requirement: str) -> str:
+        """The newest version that meets the requirement."""
+        folder = self.folder(crate, requirement)
+        try:
+            commands.read_output(["cargo", "generate-lockfile"], folder)
+        except BuildFailed as error:
+            raise BuildFailed(f"crates.io was not asked further than {crate}: {reason(error)}") from None
+        locked = parse_toml((folder / "Cargo.lock").read_bytes())["package"]
+        return next(one["version"] for one in locked if one["name"] == crate)
+
+    def folder(self, crate: str, requirement: str) -> Path:
+        """A package that depends on this crate alone."""
+        folder = self.place / f"{crate}-{len(list(self.place.glob('*')))}"
+        sources.write_fetch_manifest(folder, crate, requirement)
+        return folder
+
+    def download(self, offer: Offer) -> None:
+        """Fetch the crate. Raises BuildFailed where it is not served."""
+        _, crate, listed = offer.place.split()
+        sources.fetch_crate(Source(crate=crate, version=listed, sha256=UNFETCHED), self.place, self.log, crate)
+
+
+class Debian:
+    """Debian's archive, asked by an apt of our own: its suites that stacks.toml pins, and the newest."""
+
+    def __init__(self, stacks: Mapping[str, Stack], place: Path, log: Path) -> None:
+        self.stacks, self.place, self.log = stacks, place, log
+        self.found: dict[str, tuple[Source, debian_sources.Suite]] = {}  # by the place of the offer
+
+    def list_offers(self) -> Iterator[Offer]:
+        """Yield every version of the pinned packages that a suite lists."""
+        pinned = [(library_key(name), stack.source) for name, stack in self.stacks.items() if stack.source]
+        places = [(library, *source.in_debian) for library, source in pinned if source.debian]
+        packages = dict.fromkeys((library, package) for library, package, _ in places)
+        suites = dict.fromkeys([*(suite for _, _, suite in places), *NEWEST_SUITES])
+        for suite in suites if packages else ():
+            place = self.place / f"apt-{suite}"
+            opened = debian_sources.open_suite(suite, "releases", place, self.log, TITLE)
+            for library, package in packages:
+                measured = measured_releases(self.stacks, library)
+                for listed in opened.list_versions(package):
+                    source = Source(debian=package, suite=suite, version=listed, sha256=UNFETCHED)
+                    offer = Offer(library, sources.describe_package(source), upstream_version(listed), measured)
+                    self.found[offer.place] = source, opened
+                    yield offer
+
+    def download(self, offer: Offer) -> None:
+        """Fetch the .orig archive. Raises BuildFailed where it is not served."""
+        source, suite = self.found[offer.place]
+        suite.download(source).unlink()
+
+
+def upstream_version(listed: str) -> str:
+    """`3.13.0` of Debian's 2:3.13.0+dfsg-2~deb13u1."""
+    return re.sub(r"^\d+:|-[^-]*$|[+~](dfsg|ds)\b.*$", "", re.sub(r"-[^-]*$", "", listed))
+
+
+class Go:
+    """The Go module proxy, asked by the go command for its toolchains."""
+
+    def __init__(self, stacks: Mapping[str, Stack], place: Path, log: Path) -> None:
+        self.stacks, self.place, self.log = stacks, place / "go", log
+
+    def list_offers(self) -> Iterator[Offer]:
+        """Yield every toolchain."""
+        measured = measured_releases(self.stacks, GO)
+        if not measured:
+            return
+        try:
+            listed = self.read("list", "-m", "-versions", "go")
+        except BuildFailed as error:
+            raise BuildFailed(f"Go's module proxy was not asked for toolchains: {reason(error)}") from None
+        for one in listed.split()[1:]:
+            yield Offer(GO, f"toolchain go{one}", one, measured)
+
+    def download(self, offer: Offer) -> None:
+        """Fetch the toolchain. Raises BuildFailed where it is not served."""
+        here = "-".join(self.read("env", "GOOS", "GOARCH").split())
+        try:
+            self.read("mod", "download", f"{go_stack.TOOLCHAIN}@v0.0.1-go{offer.version}.{here}")
+        except BuildFailed as error:
+            raise BuildFailed(
+                f"Go's module proxy lists go {offer.version} and does not serve it: {reason(error)}"
+            ) from None
+        shutil.rmtree(self.place)
+
+    def read(self, *words: str) -> str:
+        """What this go command prints, without a module and with a cache of its own."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        own = {"GOTOOLCHAIN": "local", "GOFLAGS": "-modcacherw", "GOPATH": str(self.place), "GOENV": "off"}
+        return commands.read_output(["go", *words], self.place, **(go_stack.network_variables() | own))
+
+
+def reason(error: BuildFailed) -> str:
+    """What the client says, in one line: its last error."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if not line.startswith(("Updating", "Caused by", "warning"))]
+    return (causes or lines)[-1].removeprefix("error: ")
