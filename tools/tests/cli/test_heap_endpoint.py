@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.run import heap_metrics, heap_page
+from tlsmem.run import heap_connections, heap_metrics, heap_page
 from tlsmem.run.rss_parts import read_rss
 
 HEAP = [sys.executable, str(ROOT / "tools/heap.py")]
@@ -32,15 +32,38 @@ while os.read(0, 1):
     free(malloc(1 << 16))
     os.write(1, b"done\\n")
 """
-SAMPLE = re.compile(r"(\w+)\{(.*)\} (\d+)")
+SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (-?\d+)")
+# 10 MiB before there are connections, which a worker inherits; then for each byte read a connection, and 100,000 bytes.
+SERVER = """
+import ctypes, os, socket
+malloc = ctypes.CDLL(None).malloc
+malloc.restype = ctypes.c_void_p
+for _ in range(100):
+    malloc((10 << 20) // 100)
+server = socket.create_server(("127.0.0.1", 0))
+port = server.getsockname()[1]
+wait, stay = os.pipe()
+if not os.fork():
+    os.close(stay)
+    os.read(wait, 1)
+    os._exit(0)
+for one in (socket.create_connection(("127.0.0.1", port)), server.accept()[0]):  # what Python loads for the first
+    one.close()
+ends = []
+os.write(1, b"%d %d\\n" % (os.getpid(), port))
+while os.read(0, 1):
+    ends.append((socket.create_connection(("127.0.0.1", port)), server.accept()))
+    malloc(100_000)
+    os.write(1, b"done\\n")
+"""
 
 
 @contextlib.contextmanager
-def metered(*words, folder):
+def metered(*words, folder, program=PROGRAM):
     """heap.py with the program, its process id and port, and what heap.py says."""
     said = folder / "said"
     with said.open("w") as file:
-        words = [*HEAP, *words, "--", sys.executable, "-S", "-c", PROGRAM]
+        words = [*HEAP, *words, "--", sys.executable, "-S", "-c", program]
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, bufsize=0)
     try:
         pid, port = map(int, process.stdout.readline().split())
@@ -63,7 +86,7 @@ def samples(text):
     """Values by name and labels."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     found = [SAMPLE.fullmatch(line) for line in lines]
-    return {(one[1], one[2]): int(one[3]) for one in found}
+    return {(one[1], one[2] or ""): int(one[3]) for one in found}
 
 
 def expected_samples(pid):
@@ -85,6 +108,13 @@ def expected_samples(pid):
         },
         ("tls_heap_absent_bytes", program): rss.absent_bytes,
         ("tls_heap_connections", 'port="1"'): 0,
+        ("tls_heap_inherited_bytes", program): 0,
+        ("tls_heap_all_live_bytes", ""): total.live_bytes,
+        ("tls_heap_growth_bytes", ""): 0,
+        ("tls_heap_growth_connections", ""): 0,
+        ("tls_heap_mapped_bytes", program): page.mapped.private,
+        ("tls_heap_processes", f'program="{page.program}"'): 1,
+        ("tls_heap_ended_total", f'program="{page.program}"'): 0,
     }
 
 
@@ -100,10 +130,106 @@ def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
             time.sleep(0.1)
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(url.removesuffix("metrics"))
-        assert heap_metrics.count_connections(pid, port) == 5
+        assert heap_connections.count_connections(pid, port) == 5
     assert samples(text) == expected
     assert "# TYPE tls_heap_live_bytes gauge\n" in text
     assert "# TYPE tls_heap_allocated_bytes_total counter\n" in text
+
+
+def scrape_until(url, name, value):
+    """The samples, once this one without labels has the value."""
+    for _ in range(600):
+        found = samples(urllib.request.urlopen(url).read().decode())
+        if found.get((name, "")) == value:
+            return found
+        time.sleep(0.05)
+    pytest.fail(f"{name} never was {value}: {found}")
+
+
+def test_a_connection_costs_what_is_live_above_the_fewest_connections(tmp_path):
+    """As the page has it. Not the 10 MiB from before, which two processes have and all together have once."""
+    with metered(folder=tmp_path, program=SERVER) as (process, pid, port, _):
+        words = [*HEAP, "--listen=127.0.0.1:0", "--interval=0.05", f"--connections=port:{port}", str(pid)]
+        answers = tmp_path / "answers"
+        with answers.open("w") as file:
+            watching = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=file)
+        try:
+            url = wait_for(r"http://127.0.0.1:\d+/metrics", answers)[0]
+            scrape_until(url, "tls_heap_growth_connections", 0)
+            for _ in range(20):
+                process.stdin.write(b"x")
+                assert process.stdout.readline() == b"done\n"
+            time.sleep(0.2)
+            found = scrape_until(url, "tls_heap_growth_connections", 20)
+        finally:
+            watching.terminate()
+            watching.wait()
+    assert 100_000 <= found["tls_heap_growth_bytes", ""] / 20 < 101_000
+    inherited = [value for (name, _), value in found.items() if name == "tls_heap_inherited_bytes"]
+    assert sorted(value > 10 << 20 for value in inherited) == [False, True]
+    live = sum(value for (name, _), value in found.items() if name == "tls_heap_live_bytes")
+    assert found["tls_heap_all_live_bytes", ""] == live < 14 << 20
+
+
+def test_one_report_has_the_connections_too(tmp_path):
+    with metered(folder=tmp_path) as (_, pid, port, _):
+        words = ["--once", f"--connections=port:{port}"]
+        table, objects = (
+            subprocess.run([*HEAP, *words, *more, str(pid)], capture_output=True, text=True, check=False).stdout
+            for more in ([], ["--json"])
+        )
+    assert f"Port {port}: 5 connections." in " ".join(table.split())
+    assert json.loads(objects.splitlines()[-1])["connections"] == {str(port): 5}
+
+
+WORKERS = """
+import os, time
+for _ in range(3):
+    os.fork() or os._exit(0)
+    os.wait()
+os.write(1, b"%d 0\\n" % os.getpid())
+os.read(0, 1)
+"""
+
+
+def test_lines_have_the_connections(tmp_path):
+    with metered("--interval=0.05", "--connections=port:1", folder=tmp_path) as (_, _, _, said):
+        wait_for(r"heap: [\d.]+ s  Port 1: 0 connections\.\n", said)
+
+
+def test_a_worker_that_ends_is_a_line_and_leaves_no_page(tmp_path):
+    """Once, whatever was said of it before."""
+    with metered("--interval=0.05", folder=tmp_path, program=WORKERS) as (_, pid, _, said):
+        for _ in range(3):
+            wait_for(rf"(?s)(\[{pid}\]: live.*?){{3}}", said)
+        lines = said.read_text().splitlines()
+        pages = {path.name for path in heap_page.PAGES_FOLDER.glob("heapmeter.*")}
+    ended = [re.search(r"\[(\d+)\] ended: live ", line) for line in lines]
+    workers = [found[1] for found in ended if found]
+    assert len(workers) == len(set(workers)) == 3
+    assert f"heapmeter.{pid}" in pages and not {f"heapmeter.{worker}" for worker in workers} & pages
+
+
+def test_growth_is_ndjson_too(tmp_path):
+    with metered("--growth", "--json", "--interval=0.05", folder=tmp_path) as (process, pid, _, said):
+        wait_for(r'"record": "growth".*\n', said)
+        process.stdin.write(b"x")
+        assert process.stdout.readline() == b"done\n"
+        wait_for(r'"growth_bytes": 10\d{5}', said)
+    records = [json.loads(line) for line in said.read_text().splitlines() if line.startswith("{")]
+    grown = [one for one in records if one["record"] == "growth"]
+    assert {(one["pid"], one["role"], one["connection_bytes"]) for one in grown} == {(pid, "untagged", None)}
+    assert {one["record"] for one in records} == {"program", "growth", "all"}
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+    report, ran = tmp_path / "report", tmp_path / "ran"
+    report.write_text("mine")
+    words = [*HEAP, "--out", str(report), "--", "touch", str(ran)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, report.read_text(), ran.exists()) == (1, "mine", False)
+    assert done.stderr == f"memtest: --out {report}: it is there already; give another name, or remove it\n"
+    assert subprocess.run([*HEAP, "--out", "/dev/null", "--", "true"], check=False).returncode == 0
 
 
 def status_for(url: str, host: str) -> int:
@@ -183,8 +309,9 @@ def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path)
         (["--listen=127.0.0.1:99999"], "no port of this machine's own"),
         (["--connections=8443"], "write port:NUMBER, such as port:8443"),
         (["--host=metrics.example"], "--host also needs --listen"),
-        (["--once", "--growth"], "--once gives one report: without --listen and --growth"),
-        (["--json", "--growth"], "give either --json or --growth"),
+        (["--once", "--growth"], "--once gives one report: without --listen, --growth and --interval"),
+        (["--once", "--interval=5"], "--once gives one report: without --listen, --growth and --interval"),
+        (["--once", "--connections=port:1"], "--once reports when it has ended: then there are no --connections"),
     ],
 )
 def test_what_cannot_be_is_refused(words, sentence):

@@ -40,10 +40,11 @@ def parsed(words: list[str]) -> argparse.Namespace:
         asked.error("give either -- and a COMMAND, or the PID of a process that runs under the meter")
     if given.host and not given.listen:
         asked.error("--host also needs --listen")
-    if given.once and (given.listen or given.growth):
-        asked.error("--once gives one report: without --listen and --growth")
-    if given.json and given.growth:
-        asked.error("give either --json or --growth")
+    has_interval = any("--interval".startswith(word.partition("=")[0]) for word in words if word.startswith("--i"))
+    if given.once and (given.listen or given.growth or has_interval):
+        asked.error("--once gives one report: without --listen, --growth and --interval")
+    if given.once and given.connections and command:
+        asked.error("with a COMMAND, --once reports when it has ended: then there are no --connections to count")
     return given
 
 

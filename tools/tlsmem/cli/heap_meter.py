@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import os
 import shlex
 import signal
 import sys
@@ -9,6 +10,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TextIO
 
 import rich.console
 import rich.text
@@ -19,8 +21,9 @@ from tlsmem.cli import heap_growth, heap_meter_report, heap_rss
 from tlsmem.cli.heap_endpoint import Endpoint
 from tlsmem.cli.heap_meter_report import Listener
 from tlsmem.run import heap_metrics, heap_process, heap_tree
+from tlsmem.run.heap_connections import ConnectionGrowth, count_connections, describe_connections
 from tlsmem.run.heap_sum import LiveSum, sum_live
-from tlsmem.run.heap_tree import ProcessTree
+from tlsmem.run.heap_tree import MeteredProgram, ProcessTree
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
 
@@ -39,55 +42,84 @@ class TreeWatcher:
         covered = bool(given.command) and stdout.is_terminal()  # the command's output is on this terminal too
         live = out.isatty() and not covered and not given.once and not given.json
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
-        self.growth = heap_growth.Growth() if given.growth else None
+        self.of_connections = ConnectionGrowth()
+        self.growth = heap_growth.Growth(self.of_connections) if given.growth else None
+        self.told = set[MeteredProgram]()  # of those that have ended
         self.peak = LiveSum()
 
     def connections(self) -> dict[int, int]:
-        """Return the number of connections by port, of those that are to be counted.
+        """Return the number of connections by port, of those that are to be counted; none once no program runs.
 
         Two threads call it: the list is taken at once, since the other one may change the processes meanwhile."""
-        pid = next(iter(list(self.tree.current)), self.tree.root)
-        return {port: heap_metrics.count_connections(pid, port) for port in self.given.connections or ()}
+        for pid in list(self.tree.current)[:1]:
+            counts = {port: count_connections(pid, port) for port in self.given.connections or ()}
+            return {port: count for port, count in counts.items() if count is not None}
+        return {}
 
     def metrics(self) -> str:
         """Return what the endpoint serves, from the thread that serves it."""
-        return heap_metrics.render(list(self.tree.programs), self.connections())
+        programs, connections = list(self.tree.programs), self.connections()
+        growth = self.of_connections.above(programs, sum(connections.values())) if connections else None
+        return heap_metrics.render(programs, connections, growth)
 
     def poll(self) -> None:
         """Read all programs. A program's own peak was live at one moment too, which readings may have missed."""
+        before, known = list(self.tree.current.values()), len(self.tree.programs)
         self.tree.poll()
-        peaks = (LiveSum(one.page.total.peak_bytes, one.page.total.peak_blocks) for one in self.tree.programs)
+        changed = (*before, *self.tree.programs[known:])
+        peaks = (LiveSum(one.page.total.peak_bytes, one.page.total.peak_blocks) for one in changed)
         self.peak = max(self.peak, sum_live(self.tree.current.values()), *peaks)
 
     def tick(self) -> None:
         self.poll()
-        if not self.given.once and not self.out.gone and time.monotonic() - self.said >= self.given.interval:
+        if not self.given.once and time.monotonic() - self.said >= self.given.interval:
             self.said = time.monotonic()
-            self.report()
+            connections = self.connections()
+            if connections:
+                self.of_connections.observe(self.tree.current.values(), sum(connections.values()))
+            if not self.out.gone:
+                self.report(connections)
+            if self.given.command:
+                self.tree.remove_pages()
 
-    def report(self) -> None:
+    def report(self, connections: dict[int, int]) -> None:
+        """What runs, and what has ended since the report before."""
         heap_rss.update(self.tree.programs)
+        ended = [one for one in self.tree.programs if one.state != heap_tree.RUNNING and one not in self.told]
+        self.told.update(ended)
+        seconds = self.said - self.began
         if self.given.json:
-            self.write(heap_meter_report.ndjson(self.said - self.began, self.tree.programs, self.peak))
+            recent = set(ended)
+            shown = [one for one in self.tree.programs if one.state == heap_tree.RUNNING or one in recent]
+            self.write(self.ndjson(shown, connections))
         elif self.growth and not self.live:
-            self.write(self.growth.line(self.said - self.began, self.tree.programs, self.connections()))
+            self.write(self.growth.lines(seconds, self.tree.programs, connections))
+            self.write(heap_meter_report.lines(seconds, ended, connections))
         elif self.live:
-            first = self.growth_table(self.growth) if self.growth else self.table()
+            first = self.growth_table(self.growth, connections) if self.growth else self.table(connections)
             both = [first, heap_rss.table(self.what, self.tree.programs)]
             drawn = [render_table(table, self.console.width) for table in both if table]
             self.live.update(rich.text.Text("\n\n").join(drawn), refresh=True)
         else:
-            self.write(heap_meter_report.lines(self.said - self.began, self.tree.programs))
+            shown = [*self.tree.current.values(), *ended]
+            self.write(heap_meter_report.lines(seconds, shown, connections))
+
+    def ndjson(self, shown: list[MeteredProgram], connections: dict[int, int]) -> str:
+        """Objects of the programs that are to be shown, what grew, and what all hold."""
+        seconds = self.said - self.began
+        grown = self.growth.ndjson(seconds, self.tree.programs, connections) if self.growth else ""
+        everything = heap_meter_report.all_ndjson(seconds, self.tree.programs, self.peak, connections)
+        return heap_meter_report.ndjson(seconds, shown) + grown + everything
 
     def summary(self) -> None:
-        self.said = time.monotonic()
+        self.said, connections = time.monotonic(), self.connections()
         if self.out.gone:
             return
+        heap_rss.update(self.tree.programs)
         if self.given.json:
-            self.report()
+            self.write(self.ndjson(self.tree.programs, connections))
         elif self.tree.programs:
-            heap_rss.update(self.tree.programs)
-            render.terminal(self.table(), self.console)
+            render.terminal(self.table(connections), self.console)
             self.show_rss()
 
     def show_rss(self) -> None:
@@ -104,12 +136,12 @@ class TreeWatcher:
         command = textwrap.shorten(shlex.join(self.given.command), 60, placeholder=" ...")
         return command or f"process {self.given.pid}"
 
-    def table(self) -> tables.Table:
+    def table(self, connections: dict[int, int]) -> tables.Table:
         title = f"Heap of {self.what} after {self.said - self.began:.1f} s"
-        return heap_meter_report.table(title, self.tree.programs, self.peak, POLL_S)
+        return heap_meter_report.table(title, self.tree.programs, self.peak, POLL_S, describe_connections(connections))
 
-    def growth_table(self, growth: heap_growth.Growth) -> tables.Table:
-        return growth.table(self.what, self.said - self.began, self.tree.programs, self.connections())
+    def growth_table(self, growth: heap_growth.Growth, connections: dict[int, int]) -> tables.Table:
+        return growth.table(self.what, self.said - self.began, self.tree.programs, connections)
 
     def write(self, text: str) -> None:
         self.out.write(text)
@@ -137,7 +169,9 @@ def open_listener(given: argparse.Namespace) -> Iterator[Listener]:
     """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
     try:
         standard = sys.stderr if given.command or given.out else stdout.require_open()
-        stream = open(given.out, "w") if given.out else nullcontext(standard)  # noqa: SIM115, it is closed below
+        stream = open_new(given.out) if given.out else nullcontext(standard)
+    except FileExistsError:
+        sys.exit(f"memtest: --out {given.out}: it is there already; give another name, or remove it")
     except OSError as error:
         sys.exit(f"memtest: {given.out}: {error.strerror}")
     with stream as file:
@@ -146,6 +180,12 @@ def open_listener(given: argparse.Namespace) -> Iterator[Listener]:
         out.flush()
         if out.gone and not isinstance(out.gone, BrokenPipeError):
             tell(f"{given.out or file.name}: {out.gone.strerror}; what was to be reported after that is not there")
+
+
+def open_new(path: str) -> TextIO:
+    """Open a new file to write, or one that holds nothing: a device, a FIFO. Raises OSError."""
+    is_file = os.path.isfile(path)
+    return open(path, "x" if is_file or not os.path.exists(path) else "w")
 
 
 def tell(sentence: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from tlsmem.cli import heap_rss
 from tlsmem.run import heap_tree
+from tlsmem.run.heap_connections import describe_connections
 from tlsmem.run.heap_sum import LiveSum, sum_live
 from tlsmem.run.heap_tree import MeteredProgram
 from tlsmem.run.rss_parts import RssParts
@@ -28,13 +29,15 @@ ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"
 SEEN = "the largest sum read at one moment; programs are read every {seconds} s, so the true peak may be higher"
 
 
-def lines(seconds: float, programs: Iterable[MeteredProgram]) -> str:
-    """One line for each that runs."""
-    running = [program for program in programs if program.state == heap_tree.RUNNING]
-    return "".join(
-        f"heap: {seconds:.1f} s  {program_label(program)}: {describe_counts(program)}{heap_rss.describe(program)}\n"
-        for program in running
-    )
+def lines(seconds: float, programs: Iterable[MeteredProgram], connections: dict[int, int]) -> str:
+    """One line for each program, with its state if it no longer runs, and one for the connections that are counted."""
+    said = [f"{label_with_state(one)}: {describe_counts(one)}{heap_rss.describe(one)}" for one in programs]
+    said += [sentence.strip() for sentence in [describe_connections(connections)] if sentence]
+    return "".join(f"heap: {seconds:.1f} s  {line}\n" for line in said)
+
+
+def label_with_state(program: MeteredProgram) -> str:
+    return program_label(program) + ("" if program.state == heap_tree.RUNNING else f" {program.state}")
 
 
 def program_label(program: MeteredProgram) -> str:
@@ -50,12 +53,16 @@ def describe_counts(program: MeteredProgram) -> str:
     return ", ".join(said)
 
 
-def ndjson(seconds: float, programs: Iterable[MeteredProgram], peak: LiveSum) -> str:
-    """An object for each program, and one for all; `peak` is the largest sum that was seen."""
-    programs = list(programs)
+def ndjson(seconds: float, programs: Iterable[MeteredProgram]) -> str:
+    """An object for each program, a line each."""
     objects = [{"record": "program", "seconds": round(seconds, 3), **fields(program)} for program in programs]
-    objects.append({"record": "all", "seconds": round(seconds, 3), **sums(programs, peak)})
     return "".join(json.dumps(one) + "\n" for one in objects)
+
+
+def all_ndjson(seconds: float, programs: list[MeteredProgram], peak: LiveSum, connections: dict[int, int]) -> str:
+    """An object for all programs; `peak` is the largest sum that was seen."""
+    counted = {"connections": connections} if connections else {}
+    return json.dumps({"record": "all", "seconds": round(seconds, 3), **sums(programs, peak), **counted}) + "\n"
 
 
 def fields(program: MeteredProgram) -> dict[str, Any]:
@@ -85,9 +92,9 @@ def requested(programs: Iterable[MeteredProgram]) -> LiveSum:
     return LiveSum(sum(one.cumulative_bytes for one in totals), sum(one.cumulative_blocks for one in totals))
 
 
-def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: float) -> Table:
+def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: float, counted: str = "") -> Table:
     """Return a row for each program, the smallest together, and one for all; `peak` is the largest sum that was seen,
-    by readings every `interval` seconds."""
+    by readings every `interval` seconds; `counted` says how many connections there are."""
     running, ended = (with_state(programs, state) for state in (heap_tree.RUNNING, heap_tree.ENDED))
     columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("state", "state", left=True)]
     columns += [Column("threads", "threads")] * bool(running)
@@ -118,7 +125,7 @@ def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: f
     if not running:
         for cells in rows:
             del cells[THREADS_AT]
-    return Table("heap", title, CAPTION + CAPTION_INHERITED * has_forked, columns, rows)
+    return Table("heap", title, CAPTION + CAPTION_INHERITED * has_forked + counted, columns, rows)
 
 
 def row(program: MeteredProgram) -> list[Cell]:

@@ -85,7 +85,7 @@ class RunningServer:
             self.process.wait()
         if self.tree:
             self.tree.poll()
-            self.tree.remove_pages()
+            self.tree.remove_pages(last=True)
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self.lock)

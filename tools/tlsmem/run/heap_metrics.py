@@ -1,75 +1,52 @@
 """What the heap meter and /proc say of running programs, as text that Prometheus reads."""
 
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable
 
-from tlsmem.run.heap_page import ROLES, PageCounts
-from tlsmem.run.heap_tree import RUNNING, MeteredProgram
+from tlsmem.run.heap_connections import live_by_role
+from tlsmem.run.heap_sum import sum_live
+from tlsmem.run.heap_tree import ENDED, RUNNING, MeteredProgram
 from tlsmem.run.rss_parts import RssParts, read_rss
 
-ESTABLISHED = "01"  # as /proc/net/tcp has it
-LIVE = ("live_bytes", "live_blocks")
 METRICS = {  # name: what it is; a name that ends in _total is a counter
-    "tls_heap_live_bytes": "Bytes requested from the allocator and not yet freed",
-    "tls_heap_live_blocks": "Blocks requested from the allocator and not yet freed",
+    "tls_heap_live_bytes": "Bytes that the process requested from the allocator and has not freed",
+    "tls_heap_live_blocks": "Blocks that the process requested from the allocator and has not freed",
+    "tls_heap_inherited_bytes": "Bytes that the process inherited at its fork and has not freed",
+    "tls_heap_all_live_bytes": "Live bytes of all programs together; what was inherited counts once",
+    "tls_heap_growth_bytes": "Live bytes, without contexts, above those at the reading with the fewest connections",
+    "tls_heap_growth_connections": "Connections above the fewest that were seen",
     "tls_heap_peak_bytes": "Most live bytes at once since the program began, or since its phase did",
     "tls_heap_allocated_bytes_total": "Bytes requested since the program began",
     "tls_heap_allocated_blocks_total": "Blocks requested since the program began",
     "tls_heap_rss_anon_bytes": "Resident anonymous memory",
     "tls_heap_rss_part_bytes": "Resident anonymous memory by what it is; the parts add up to tls_heap_rss_anon_bytes",
     "tls_heap_absent_bytes": "Live bytes that are not resident: never written, or swapped out",
+    "tls_heap_mapped_bytes": "Private anonymous memory that the program took from the OS past malloc, and may use",
     "tls_heap_connections": "Established TCP connections of this local port",
+    "tls_heap_processes": "Processes of a program that run under the meter",
+    "tls_heap_ended_total": "Processes of a program that have ended",
 }
 Sample = tuple[dict[str, str], int]  # labels, value
 
 
-class RoleCounts(NamedTuple):
-    """What a program holds for a role: `untagged` for all of a program that names no roles."""
-
-    program: MeteredProgram
-    role: str
-    counts: PageCounts
-
-
-def count_connections(pid: int, port: int) -> int:
-    """Return the established connections of a local port in the network namespace of the process; 0 once it is gone."""
-    found = 0
-    for name in ("tcp", "tcp6"):
-        try:
-            lines = Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
-        except OSError:
-            continue
-        found += sum(is_established(line, port) for line in lines)
-    return found
-
-
-def is_established(line: str, port: int) -> bool:
-    """Return whether a line of /proc/net/tcp is such a connection: `sl local_address rem_address st ...`."""
-    fields = line.split()
-    return len(fields) > 3 and fields[3] == ESTABLISHED and int(fields[1].rpartition(":")[2], 16) == port
-
-
-def role_counts(programs: Iterable[MeteredProgram]) -> Iterator[RoleCounts]:
-    """Yield what each running program holds for each role, untagged first, without roles that never held a block."""
-    for program in programs:
-        if program.state == RUNNING:
-            roles = program.page.roles
-            for role in ROLES[:-1]:  # the last is the total
-                if role == ROLES[0] or roles[role].cumulative_blocks:
-                    yield RoleCounts(program, role, roles[role])
-
-
-def render(programs: Iterable[MeteredProgram], connections: dict[int, int]) -> str:
-    """Return all metrics of the running programs, and the number of connections by port."""
+def render(programs: list[MeteredProgram], connections: dict[int, int], growth: tuple[int, int] | None) -> str:
+    """Return all metrics of the running programs, the number of connections by port, and the bytes and connections of
+    `ConnectionGrowth.above`."""
     running = [program for program in programs if program.state == RUNNING]
     samples: dict[str, list[Sample]] = {name: [] for name in METRICS}
-    for program, role, counts in role_counts(running):
-        for quantity in LIVE:
-            samples[f"tls_heap_{quantity}"].append((labels(program) | {"role": role}, getattr(counts, quantity)))
+    for one in live_by_role(running):
+        samples["tls_heap_live_bytes"].append((labels(one.program) | {"role": one.role}, one.bytes))
+        samples["tls_heap_live_blocks"].append((labels(one.program) | {"role": one.role}, one.blocks))
+    if running:
+        samples["tls_heap_all_live_bytes"].append(({}, sum_live(running).bytes))
+    if growth:
+        samples["tls_heap_growth_bytes"].append(({}, growth[0]))
+        samples["tls_heap_growth_connections"].append(({}, max(growth[1], 0)))
     for program in running:
         total = program.page.total
+        samples["tls_heap_inherited_bytes"].append((labels(program), program.page.inherited_live[0]))
+        samples["tls_heap_mapped_bytes"].append((labels(program), program.page.mapped.private))
         samples["tls_heap_peak_bytes"].append((labels(program), total.peak_bytes))
         samples["tls_heap_allocated_bytes_total"].append((labels(program), total.cumulative_bytes))
         samples["tls_heap_allocated_blocks_total"].append((labels(program), total.cumulative_blocks))
@@ -78,6 +55,10 @@ def render(programs: Iterable[MeteredProgram], connections: dict[int, int]) -> s
         if isinstance(rss := readings.get(program.page.pid), RssParts):
             add_rss(samples, labels(program), rss)
     samples["tls_heap_connections"] = [({"port": str(port)}, count) for port, count in connections.items()]
+    titles = dict.fromkeys(program.page.program for program in programs)
+    for name, state in (("tls_heap_processes", RUNNING), ("tls_heap_ended_total", ENDED)):
+        processes = Counter(program.page.program for program in programs if program.state == state)
+        samples[name] = [({"program": title}, processes[title]) for title in titles]
     return "".join(render_metric(name, values) for name, values in samples.items() if values)
 
 
@@ -102,7 +83,7 @@ def render_metric(name: str, samples: Iterable[Sample]) -> str:
     lines = [f"# HELP {name} {METRICS[name]}", f"# TYPE {name} {kind}"]
     for named, value in samples:
         inner = ",".join(f'{key}="{escape(text)}"' for key, text in named.items())
-        lines.append(f"{name}{{{inner}}} {value}")
+        lines.append(f"{name}{{{inner}}} {value}" if named else f"{name} {value}")
     return "\n".join(lines) + "\n"
 
 

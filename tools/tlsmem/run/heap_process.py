@@ -105,7 +105,7 @@ class MeteredCommand:
     def close(self) -> None:
         """Removes what was there for the command alone; what still runs keeps its pages."""
         self.list.remove()
-        self.tree.remove_pages()
+        self.tree.remove_pages(last=True)
 
     def remarks(self) -> Iterator[str]:
         """What else a reader of the summary must know."""
@@ -212,7 +212,10 @@ def libraries(count: int) -> str:
 
 def why_not_attachable(pid: int) -> str:
     """Why a process has no page, as a predicate."""
-    reason = why_not_loadable(Path(f"/proc/{pid}/exe"))
+    program = Path(f"/proc/{pid}/exe")
+    reason = why_not_loadable(program)
+    if own := own_allocator(program):
+        return f"cannot be measured by the heap meter, which does not see its allocator ({own})"
     if reason:
         return f"cannot run under the heap meter: {reason}"
     return (

@@ -123,11 +123,11 @@ class ProcessTree:
             elif program.state == ENDED:
                 program.state = REPLACED
 
-    def remove_pages(self) -> None:
-        """Of those that have ended."""
+    def remove_pages(self, last: bool = False) -> None:
+        """Of those that have ended; `last`: also those of programs that were replaced since the last reading."""
         ended = {(program.page.pid, program.open.inode) for program in self.programs if program.state != RUNNING}
         for key, path in find_pages().items():
-            if key in ended or (is_aside(path) and key[0] in self.by_process):
+            if key in ended or (last and is_aside(path) and key[0] in self.by_process):
                 path.unlink(missing_ok=True)
 
 
