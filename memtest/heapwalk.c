@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TRIES = 10, PAUSE_US = 2000, SIZES_SHOWN = 8 };
+enum { TRIES = 10, TRIES_DIVIDED = 3, PAUSE_US = 2000, SIZES_SHOWN = 8 };
 #define CHANGED "its chunks led nowhere 10 times: they change while they are read, or its glibc is a changed one"
 
-/* Divides what is resident; false where the process changed it meanwhile. `glibc->unknown` says why it cannot be. */
+/* Divides what is resident; false where it could not be. */
 static bool divide(const struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts)
 {
     struct candidates candidates = {0};
@@ -24,7 +24,7 @@ static bool divide(const struct process *process, struct glibc *glibc, struct he
     for (size_t i = 0; complete && i < heaps->count; i++)
         complete = pages_read(process, heaps->list[i].at, &pages[i]) &&
                    chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates);
-    complete = complete && glibc_cached(process, glibc, heaps, &candidates, pages, &parts->cached) &&
+    complete = complete && cached_count(process, glibc, heaps, &candidates, pages, &parts->cached) &&
                chunks_mmapped(process, glibc, heaps, parts);
     parts->is_complete = complete;
     parts->used.chunks -= parts->cached.chunks;
@@ -104,12 +104,13 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
 {
     uint64_t before = process->rss_anon_bytes;
     glibc_find(process, glibc);
-    if (!glibc->unknown && !divide(process, glibc, heaps, parts) && !glibc->unknown)
-        return false;
+    bool is_divided = !glibc->unknown && divide(process, glibc, heaps, parts);
     if (glibc->unknown)
         leave_undivided(process, parts);
     if (!process_status(process))
         process->refusal = "it has ended";
+    if (!is_divided && !glibc->unknown && !process->refusal)
+        return false;
     return process->refusal || glibc->unknown || (parts->is_exact && is_near(before, process->rss_anon_bytes));
 }
 
@@ -128,10 +129,11 @@ static void report(pid_t pid)
         }
         free(heaps.list);
         heaps = (struct heaps){0};
-        is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts);
+        is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts) ||
+                  (parts.is_complete && tries == TRIES_DIVIDED);
     }
     if (!process.refusal && !glibc.unknown && !parts.is_complete) {
-        glibc.unknown = CHANGED;
+        glibc.unknown = glibc.doubt ? glibc.doubt : CHANGED;
         leave_undivided(&process, &parts);
     }
     printf("{\"pid\":%d", pid);

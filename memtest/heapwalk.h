@@ -59,13 +59,25 @@ uint64_t pages_resident(const struct pages *, uint64_t begin, uint64_t end); /* 
 
 bool process_copy(const struct process *, uint64_t address, void *to, size_t size); /* pages that are there */
 bool process_read(const struct process *, uint64_t address, void *to, size_t size); /* false where a page is not */
-void process_forget(void); /* what process_read keeps of pages */
+void process_forget(void); /* the pages that process_read keeps */
 
-/* heapwalk_glibc.c: malloc's structures. */
+/* heapwalk_glibc.c: malloc's structures. Of glibc 2.`from` to 2.`to` on 64 bits: sizes, and distances in struct
+ * malloc_par. */
+struct layout {
+    unsigned from, to;
+    bool has_fastbins;  /* lists of free chunks of one size that count as in use */
+    bool mangles_links; /* a link is xored with its own address >> 12 */
+    bool counts_slots;  /* a thread's cache has the slots that are left, and bins of large chunks */
+    unsigned arena_bytes, heap_info_bytes;
+    unsigned mmaps_back;     /* n_mmaps is so far before sbrk_base */
+    unsigned threshold_back; /* and mmap_threshold */
+};
+enum { CACHE_BINS_MOST = 76 };
 struct glibc {
     char version[16];
     unsigned minor;      /* of 2.x */
     const char *unknown; /* why the heap cannot be divided, or NULL */
+    const char *doubt;   /* why it could not be this time: the process may have changed it meanwhile */
     const struct layout *layout;
     uint64_t main_arena, sbrk_base;
     uint64_t mmapped_chunks; /* as malloc counts them */
@@ -84,6 +96,7 @@ struct heaps {
     size_t count, arenas;
 };
 bool glibc_heaps(const struct process *, struct glibc *, struct heaps *);
+bool glibc_next_arena(const struct process *, const struct glibc *, uint64_t *arena);
 
 struct tally {
     uint64_t chunks, bytes, resident_bytes;
@@ -106,17 +119,18 @@ struct parts {
     struct tally requested, mmapped_requested; /* as the heap meter's own headers have it; none without the meter */
     struct sizes free_sizes;                   /* without the top chunks */
     uint64_t own_bytes;                        /* of malloc's structures in heaps */
+    bool has_grown;
     bool is_complete, is_exact; /* false where the process changed its heap, or its mapped chunks, meanwhile */
     uint64_t mapping_bytes[MAPPING_KINDS]; /* of mappings, without what malloc has in them */
 };
 
-/* Chunks of the size that a thread's cache has. */
+/* heapwalk_cached.c: freed chunks that count as in use. Candidates have the size of a thread's cache. */
 struct candidates {
     uint64_t *list;
     size_t count, room;
 };
-bool glibc_is_cache_size(const struct glibc *, uint64_t size);
-bool glibc_cached(const struct process *, struct glibc *, const struct heaps *, const struct candidates *,
+bool cached_is_candidate(const struct glibc *, uint64_t size);
+bool cached_count(const struct process *, const struct glibc *, const struct heaps *, const struct candidates *,
                   const struct pages *pages, struct tally *cached);
 
 /* heapwalk_chunks.c */

@@ -154,7 +154,7 @@ static enum step last_count(struct glibc *glibc, const struct heap *heap, uint64
     }
     walk.parts->own_bytes += pages_resident(pages, chunk, heap->at.end);
     if (heap->is_brk && size == CHUNK_LEAST / 2)
-        glibc->unknown = "it moves the end of the brk area itself too, between malloc's chunks";
+        glibc->doubt = "it moves the end of the brk area itself too, between malloc's chunks";
     return heap->top ? STEP_NOWHERE : STEP_END;
 }
 
@@ -168,6 +168,11 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
     if (!window_word(&walk.window, *chunk + 8, &head))
         return STEP_NOWHERE;
     uint64_t size = head & ~CHUNK_FLAGS, end = *chunk + size, room = heap->at.end - *chunk;
+    if (size > room && heap->top && *chunk > heap->top && size % 16 == 0) { /* the heap has grown meanwhile */
+        tally_add(&walk.parts->used, pages, *chunk, heap->at.end);
+        walk.parts->has_grown = true;
+        return STEP_END;
+    }
     if (size > room || size % 16)
         return STEP_NOWHERE;
     if (*chunk == heap->top || size < CHUNK_LEAST || size == room)
@@ -179,7 +184,7 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
     if (next_head & CHUNK_BEFORE_IN_USE) {
         tally_add(&walk.parts->used, pages, *chunk, end);
         tally_join(&walk.parts->requested, requested);
-        if (glibc_is_cache_size(glibc, size))
+        if (cached_is_candidate(glibc, size))
             candidate_add(walk.candidates, *chunk);
     } else {
         tally_add(&walk.parts->free, pages, *chunk, end);
@@ -212,7 +217,7 @@ bool chunks_walk(const struct process *process, struct glibc *glibc, const struc
         } else if (step == STEP_END) {
             walk_keep(chunk);
             return true;
-        } else if (glibc->unknown || !walk_again()) {
+        } else if (!walk_again()) {
             return false;
         } else {
             chunk = walk.begin;
@@ -321,6 +326,6 @@ bool chunks_mmapped(const struct process *process, struct glibc *glibc, const st
             parts->mapping_bytes[mapping->kind] += mapping->anonymous_bytes;
         }
     }
-    parts->is_exact = parts->mmapped.chunks == glibc->mmapped_chunks;
+    parts->is_exact = parts->mmapped.chunks == glibc->mmapped_chunks && !parts->has_grown;
     return true;
 }

@@ -13,17 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Of glibc 2.`from` to 2.`to` on 64 bits: offsets in struct malloc_state, struct malloc_par (from sbrk_base back) and
- * struct heap_info. Tried on 2.31, 2.36, 2.41 and 2.43; those between have the same structures in their source. */
-struct layout {
-    unsigned from, to;
-    bool has_fastbins;  /* lists of free chunks of one size that count as in use */
-    bool mangles_links; /* a link is xored with its own address >> 12 */
-    bool counts_slots;  /* a thread's cache has the slots that are left, and bins of large chunks */
-    unsigned arena_bytes, heap_info_bytes;
-    unsigned mmaps_back;     /* n_mmaps is so far before sbrk_base */
-    unsigned threshold_back; /* and mmap_threshold */
-};
+/* Tried on 2.31, 2.36, 2.41 and 2.43; those between have the same structures in their source. */
 static const struct layout layouts[] = {
     {31, 31, true, false, false, 2200, 32, 32, 56},
     {32, 34, true, true, false, 2200, 32, 32, 56},
@@ -31,18 +21,13 @@ static const struct layout layouts[] = {
     {43, 43, false, true, true, 2112, 48, 36, 88},
 };
 enum {
-    FASTBINS = 10,
-    FASTBINS_AT = 16,
     BINS = 254,      /* a pair of links for each bin */
     AFTER_BINS = 16, /* a bitmap, and then the next arena */
-    NEXT_BACK = 40,
-    SYSTEM_BACK = 16, /* from the end of the structure */
-    SMALL_BINS = 64,
-    LARGE_BINS = 12,
-    CACHE_BINS = SMALL_BINS + LARGE_BINS,
+    NEXT_BACK = 40,  /* from the end of the structure */
     ARENAS_MOST = 8192,
-    FOLLOW_TRIES = 50,
 };
+#define GROWTH_MOST (UINT64_C(1) << 32)
+#define BRK_MOST (UINT64_C(1) << 44)
 #define HEAP_MOST UINT64_C(0x4000000)
 
 static uint64_t bins_at(const struct layout *layout)
@@ -65,8 +50,11 @@ static const char *why_no_libc(const struct process *process)
 {
     bool has_loader = false;
     for (size_t i = 0; i < process->count; i++) {
-        if (is_library(&process->mappings[i], "ld-musl") || is_library(&process->mappings[i], "libc.musl"))
+        const char *base = strrchr(process->mappings[i].name, '/');
+        if (base && strstr(process->mappings[i].name, "musl"))
             return "its C library is musl, not glibc";
+        if (base && !strcmp(base, "/libc.so"))
+            return "its C library is not glibc";
         has_loader |= is_library(&process->mappings[i], "ld-linux");
     }
     return has_loader ? "it has not loaded glibc's libc.so.6" : "it is statically linked";
@@ -148,7 +136,7 @@ static bool is_par(const struct layout *layout, const uint8_t *at, struct range 
     uint64_t mmapped_bytes = word_at(at - 16), most_bytes = word_at(at - 8);
     uint64_t threshold = word_at(at - layout->threshold_back);
     uint32_t mmaps = number_at(at - layout->mmaps_back), most_mmaps = number_at(at - layout->mmaps_back + 8);
-    return heap.begin <= base && base < heap.end && cache_bins && cache_bins <= CACHE_BINS &&
+    return heap.begin <= base && base < heap.end && cache_bins && cache_bins <= CACHE_BINS_MOST &&
            cache_count <= UINT16_MAX && mmapped_bytes <= most_bytes && mmapped_bytes % 16 == 0 && mmaps <= most_mmaps &&
            threshold && threshold < UINT64_C(1) << 40;
 }
@@ -261,20 +249,22 @@ static bool arena_heaps(const struct process *process, struct glibc *glibc, uint
 bool glibc_heaps(const struct process *process, struct glibc *glibc, struct heaps *heaps)
 {
     const struct layout *layout = glibc->layout;
-    const struct range brk = heap_range(process);
-    uint64_t arena = glibc->main_arena, top;
+    struct range brk = heap_range(process);
+    uint64_t arena = glibc->main_arena, top, head;
     *heaps = (struct heaps){0};
     if (!process_read(process, arena + bins_at(layout) - 16, &top, 8))
         return false;
-    if (top < brk.begin || top >= brk.end) {
-        glibc->unknown = "its main heap is not all in [heap]";
+    if (top >= brk.end && top - brk.end < GROWTH_MOST && process_read(process, top + 8, &head, 8))
+        brk.end = (top + (head & ~CHUNK_FLAGS) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1); /* it has grown meanwhile */
+    if (top < brk.begin || top >= brk.end || brk.end - brk.begin > BRK_MOST) {
+        glibc->doubt = "its main heap is not all in [heap]";
         return false;
     }
     heaps->list = malloc(sizeof *heaps->list);
     heaps->list[0] = (struct heap){brk, (glibc->sbrk_base + 15) & ~UINT64_C(15), top, true};
     heaps->count = heaps->arenas = 1;
     for (;;) {
-        if (!process_read(process, arena + layout->arena_bytes - NEXT_BACK, &arena, 8) || heaps->arenas > ARENAS_MOST)
+        if (!glibc_next_arena(process, glibc, &arena) || heaps->arenas > ARENAS_MOST)
             return false;
         if (arena == glibc->main_arena)
             return true;
@@ -284,114 +274,7 @@ bool glibc_heaps(const struct process *process, struct glibc *glibc, struct heap
     }
 }
 
-static uint64_t reveal(const struct layout *layout, uint64_t link, uint64_t address)
+bool glibc_next_arena(const struct process *process, const struct glibc *glibc, uint64_t *arena)
 {
-    return layout->mangles_links ? link ^ address >> 12 : link;
-}
-
-/* Counts a chunk that is on a list, with what of it is resident; false where no chunk of its size is there. */
-static bool cached_add(const struct process *process, uint64_t chunk, uint64_t size, const struct heaps *heaps,
-                       const struct pages *pages, struct tally *cached)
-{
-    uint64_t head[2];
-    if (chunk % 16 || !process_read(process, chunk, head, sizeof head))
-        return false;
-    uint64_t actual = head[1] & ~CHUNK_FLAGS;
-    if (size ? actual != size : actual < CHUNK_LEAST)
-        return false;
-    for (size_t i = 0; i < heaps->count; i++)
-        if (heaps->list[i].at.begin <= chunk && chunk + actual <= heaps->list[i].at.end) {
-            cached->chunks++;
-            cached->bytes += actual;
-            cached->resident_bytes += pages_resident(&pages[i], chunk, chunk + actual);
-            return true;
-        }
-    return false;
-}
-
-bool glibc_is_cache_size(const struct glibc *glibc, uint64_t size)
-{
-    if (!glibc->layout->counts_slots)
-        return size == 656;            /* 2 and 8 bytes for each small bin, and the header */
-    return size == 768 || size == 784; /* 2 and 8 bytes for each bin; 2.43 can round twice */
-}
-
-/* Follows a thread's cache, if that is what the chunk has: a list for each bin, and how long it is. */
-static bool cache_follow(const struct process *process, struct glibc *glibc, uint64_t chunk, const struct heaps *heaps,
-                         const struct pages *pages, struct tally *cached)
-{
-    const bool slots = glibc->layout->counts_slots;
-    const size_t bins = slots ? CACHE_BINS : SMALL_BINS;
-    uint16_t counts[CACHE_BINS];
-    uint64_t entries[CACHE_BINS];
-    if (!process_read(process, chunk + 16, counts, bins * 2) ||
-        !process_read(process, chunk + 16 + bins * 2, entries, bins * 8))
-        return true; /* never written: not a cache */
-    for (size_t bin = 0; bin < bins; bin++) {
-        if (slots && counts[bin] > glibc->cache_count)
-            return true;
-        counts[bin] = slots ? glibc->cache_count - counts[bin] : counts[bin];
-        if (counts[bin] > glibc->cache_count || !counts[bin] != !entries[bin] || entries[bin] % 16)
-            return true;
-    }
-    for (size_t bin = 0; bin < bins; bin++) {
-        uint64_t entry = entries[bin];
-        for (unsigned left = counts[bin]; left; left--) {
-            uint64_t link, size = bin < SMALL_BINS ? bin * 16 + CHUNK_LEAST : 0;
-            if (!cached_add(process, entry - 16, size, heaps, pages, cached) || !process_read(process, entry, &link, 8))
-                return false;
-            entry = reveal(glibc->layout, link, entry);
-        }
-        if (entry)
-            return false;
-    }
-    return true;
-}
-
-static bool fastbins_follow(const struct process *process, struct glibc *glibc, uint64_t arena,
-                            const struct heaps *heaps, const struct pages *pages, struct tally *cached)
-{
-    uint64_t lists[FASTBINS];
-    uint64_t most = 0;
-    for (size_t i = 0; i < heaps->count; i++)
-        most += (heaps->list[i].at.end - heaps->list[i].at.begin) / CHUNK_LEAST;
-    if (!process_read(process, arena + FASTBINS_AT, lists, sizeof lists))
-        return false;
-    for (size_t bin = 0; bin < FASTBINS; bin++)
-        for (uint64_t chunk = lists[bin], link; chunk; chunk = reveal(glibc->layout, link, chunk + 16))
-            if (!most-- || !cached_add(process, chunk, bin * 16 + CHUNK_LEAST, heaps, pages, cached) ||
-                !process_read(process, chunk + 16, &link, 8))
-                return false;
-    return true;
-}
-
-/* Follows lists from a thread's cache or an arena, again where the process changed them meanwhile. */
-static bool lists_follow(bool (*follow)(const struct process *, struct glibc *, uint64_t, const struct heaps *,
-                                        const struct pages *, struct tally *),
-                         const struct process *process, struct glibc *glibc, uint64_t from, const struct heaps *heaps,
-                         const struct pages *pages, struct tally *cached)
-{
-    const struct tally before = *cached;
-    for (int tries = 0; tries < FOLLOW_TRIES; tries++) {
-        *cached = before;
-        if (follow(process, glibc, from, heaps, pages, cached))
-            return true;
-        process_forget();
-    }
-    return false;
-}
-
-bool glibc_cached(const struct process *process, struct glibc *glibc, const struct heaps *heaps,
-                  const struct candidates *candidates, const struct pages *pages, struct tally *cached)
-{
-    process_forget();
-    for (size_t i = 0; i < candidates->count; i++)
-        if (!lists_follow(cache_follow, process, glibc, candidates->list[i], heaps, pages, cached))
-            return false;
-    uint64_t arena = glibc->main_arena;
-    for (size_t i = 0; glibc->layout->has_fastbins && i < heaps->arenas; i++)
-        if (!lists_follow(fastbins_follow, process, glibc, arena, heaps, pages, cached) ||
-            !process_read(process, arena + glibc->layout->arena_bytes - NEXT_BACK, &arena, 8))
-            return false;
-    return true;
+    return process_read(process, *arena + glibc->layout->arena_bytes - NEXT_BACK, arena, 8);
 }

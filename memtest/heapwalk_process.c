@@ -112,17 +112,28 @@ static bool stack_mark(struct process *process, const char *thread)
     return true;
 }
 
-enum { STACK_TRIES = 3 };
+enum { STACK_TRIES = 5, STACK_PAUSE_US = 50 }; /* a thread may be about to wait */
+
 static void stacks_mark(struct process *process)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", process->pid);
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        for (int tries = 0; entry->d_name[0] != '.' && tries < STACK_TRIES && !stack_mark(process, entry->d_name);)
-            tries++;
+        for (int tries = 0; entry->d_name[0] != '.' && !stack_mark(process, entry->d_name) && ++tries < STACK_TRIES;)
+            usleep(STACK_PAUSE_US);
     if (folder)
         closedir(folder);
+}
+
+/* Runtimes without a C library, as Go's, have stacks in heaps of their own. */
+static bool has_threads(const struct process *process)
+{
+    for (size_t i = 0; i < process->count; i++)
+        if (strstr(process->mappings[i].name, "/libc.so") || strstr(process->mappings[i].name, "/libc-2.") ||
+            strstr(process->mappings[i].name, "/ld-musl"))
+            return true;
+    return false;
 }
 
 bool process_open(struct process *process, pid_t pid)
@@ -149,7 +160,8 @@ bool process_open(struct process *process, pid_t pid)
         program >= 0 && read(program, head, sizeof head) == sizeof head && head[EI_CLASS] == ELFCLASS32;
     if (program >= 0)
         close(program);
-    stacks_mark(process);
+    if (has_threads(process))
+        stacks_mark(process);
     return true;
 }
 
@@ -286,28 +298,29 @@ bool process_copy(const struct process *process, uint64_t address, void *to, siz
 /* Pages that lists lead to, each read once. */
 enum { KEPT_PAGES = 4096 };
 static struct {
-    uint64_t address; /* 0: none */
+    uint64_t address, round; /* of another round: it is forgotten */
     uint8_t content[PAGE_BYTES];
 } kept[KEPT_PAGES];
+static uint64_t kept_round = 1;
 
 void process_forget(void)
 {
-    for (size_t i = 0; i < KEPT_PAGES; i++)
-        kept[i].address = 0;
+    kept_round++;
 }
 
 static const uint8_t *page_read(const struct process *process, uint64_t address)
 {
     uint64_t entry, number = address / PAGE_BYTES;
     size_t slot = number % KEPT_PAGES;
-    if (kept[slot].address == address)
+    if (kept[slot].address == address && kept[slot].round == kept_round)
         return kept[slot].content;
     if (pread(process->pagemap, &entry, 8, number * 8) != 8 || !(flags_of(entry) & PAGE_WRITTEN))
         return NULL;
-    kept[slot].address = 0;
+    kept[slot].round = 0;
     if (!process_copy(process, address, kept[slot].content, PAGE_BYTES))
         return NULL;
     kept[slot].address = address;
+    kept[slot].round = kept_round;
     return kept[slot].content;
 }
 

@@ -46,6 +46,24 @@ static void run_thread(void)
     pthread_barrier_wait(&barrier);
 }
 
+/* The child extends the heap, which is then two mappings. */
+static void run_child(void)
+{
+    static void *of_child[100];
+    int ends[2];
+    char done = 0;
+    if (pipe(ends))
+        return;
+    if (!fork()) {
+        alarm(60);
+        fill(of_child, 100, 9000);
+        done = write(ends[1], "", 1) == 1;
+        pause();
+    }
+    if (read(ends[0], &done, 1) != 1)
+        exit(1);
+}
+
 static void step(const char *name)
 {
     if (!strcmp(name, "blocks")) {
@@ -70,10 +88,7 @@ static void step(const char *name)
         for (int i = 0; i < 100; i++)
             (void)from[i * 4096];
     } else if (!strcmp(name, "fork")) {
-        if (!fork()) {
-            alarm(60);
-            pause();
-        }
+        run_child();
     }
 }
 

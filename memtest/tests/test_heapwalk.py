@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+from array import array
 from pathlib import Path
 
 import pytest
@@ -34,18 +36,33 @@ def walk(pid):
     return json.loads(subprocess.run([WALK, str(pid)], capture_output=True, check=True).stdout)
 
 
+def present_pages(pid):
+    """How many pages of writable mappings are present; the kernel's page of zeros counts wherever it is mapped."""
+    present = 0
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as pagemap:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            places, rights = line.split()[:2]
+            begin, end = (int(place, 16) // PAGE for place in places.split("-"))
+            if rights[1] == "w":
+                entries = array("Q", os.pread(pagemap.fileno(), 8 * (end - begin), 8 * begin))
+                present += sum(entry >> 63 for entry in entries)
+    return present
+
+
 class Holding:
     """The program: what heapwalk says of it after each step, and what malloc says."""
 
     def __init__(self, program, **how):
-        self.walks, self.counts, self.rss = {}, {}, {}
+        self.walks, self.counts, self.rss, self.mapped = {}, {}, {}, {}
         with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how) as process:
             for step in STEPS:
                 process.stdin.write(f"{step}\n")
                 process.stdin.flush()
                 self.counts[step] = json.loads(process.stdout.readline())
+                present = present_pages(process.pid)
                 self.walks[step] = walk(process.pid)
                 self.rss[step] = read_rss([process.pid])[process.pid]
+                self.mapped[step] = present_pages(process.pid) - present
             (self.child,) = heap_tree.descendants(process.pid)
             self.child_walk = walk(self.child)
             process.terminate()
@@ -114,15 +131,26 @@ def test_a_page_that_was_only_read_is_not_resident(holding):
 
 
 def test_reading_changes_nothing(holding):
-    """heapwalk reads twice after each step: what it read first did not make pages resident, or present."""
+    """heapwalk reads twice after each step: what it read first did not make pages resident, nor map any."""
+    assert set(holding.mapped.values()) == {0}
     for step in STEPS:
-        assert holding.rss[step] == parse(holding.walks[step])
+        before, after = (
+            vars(rss) | {"parts": join_mappings(rss.parts)} for rss in (parse(holding.walks[step]), holding.rss[step])
+        )
+        assert before == after
 
 
-def test_a_forked_child_has_what_its_parent_had(holding):
+def join_mappings(parts):
+    """Without the difference of stacks and other mappings: the stack of a thread that runs is not known as one."""
+    rest = {name: size for name, size in parts.items() if name not in ("stacks", "other")}
+    return rest | {"mappings": parts["stacks"] + parts["other"]}
+
+
+def test_a_forked_child_has_what_its_parent_had_and_its_own(holding):
+    """Its own blocks are in a second mapping of [heap]."""
     parent, child = holding.walks["fork"], holding.child_walk
-    for part in ("used", "cached", "free", "mmapped"):
-        assert child[part] == parent[part]
+    assert child["used"]["bytes"] == parent["used"]["bytes"] + 100 * chunk(9000)
+    assert (child["cached"], child["mmapped"]) == (parent["cached"], parent["mmapped"])
     assert total(child) == child["rss_anon_bytes"]
 
 
@@ -160,10 +188,10 @@ def compile_short(tmp_path_factory):
     """A function that returns the path of a program of SHORT, or of TINY, compiled with these flags."""
     folder = tmp_path_factory.mktemp("short")
 
-    def compile_program(name, *flags):
-        program, source = folder / f"{name}{len(flags)}", folder / f"{name}.{'S' if name == 'tiny' else 'c'}"
+    def compile_program(name, *flags, compiler="gcc"):
+        program, source = folder / f"{name}-{compiler}{len(flags)}", folder / f"{name}.{'S' if name == 'tiny' else 'c'}"
         source.write_text(TINY if name == "tiny" else SHORT_SOURCE.format(SHORT[name]))
-        subprocess.run(["gcc", "-O1", "-fno-builtin", *flags, source, "-o", program], check=True)
+        subprocess.run([compiler, "-O1", "-fno-builtin", *flags, source, "-o", program], check=True)
         return program
 
     return compile_program
@@ -193,6 +221,12 @@ def test_what_cannot_be_divided_is_a_sentence_beside_its_mappings(compile_short,
     line = waiting(compile_short(name, *flags))
     assert line["undivided"] == why and "used" not in line
     assert sum(line[f"{part}_bytes"] for part in ("heap", "stack", "file", "other")) == line["rss_anon_bytes"]
+
+
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="needs musl-tools")
+def test_a_program_of_another_c_library_is_a_sentence(compile_short):
+    line = waiting(compile_short("plain", compiler="musl-gcc"))
+    assert line["undivided"] == "its C library is musl, not glibc"
 
 
 @pytest.mark.parametrize("name", ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"])
@@ -230,6 +264,50 @@ def test_an_arena_of_several_heaps_is_walked_to_its_end(tmp_path):
     assert line["free_sizes"][str(chunk(5000))] >= 9_990
 
 
+def test_a_program_that_allocates_all_the_time_is_divided(tmp_path):
+    """Twenty times, while three threads do nothing else; what adds up was read at one moment."""
+    source, program = tmp_path / "busy.c", tmp_path / "busy"
+    source.write_text(BUSY)
+    subprocess.run(["gcc", "-O1", "-fno-builtin", source, "-o", program, "-lpthread"], check=True)
+    with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        lines = [walk(process.pid) for _ in range(20)]
+        process.kill()
+    divided = [line for line in lines if "undivided" not in line]
+    assert len(divided) > 10
+    assert all(abs(total(line) - line["rss_anon_bytes"]) < 0.05 * line["rss_anon_bytes"] for line in divided)
+
+
+BUSY = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *work(void *number)
+{
+    unsigned seed = (unsigned long)number;
+    void *blocks[2000] = {0};
+    for (;;) {
+        seed = seed * 1103515245 + 12345;
+        void **block = &blocks[(seed >> 8) % 2000];
+        free(*block);
+        *block = memset(malloc((seed >> 16) % 3000 + 1), 1, 1);
+        if ((seed >> 5) % 50 == 0)
+            usleep(100);
+    }
+    return number;
+}
+int main(void)
+{
+    pthread_t threads[3];
+    alarm(60);
+    for (long i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work, (void *)i);
+    usleep(300000);
+    write(1, "x", 1);
+    pause();
+}
+"""
 ARENA = """
 #include <pthread.h>
 #include <stdlib.h>

@@ -93,7 +93,7 @@ def describe_doubts(program: MeteredProgram, rss: RssParts) -> Iterator[str]:
     if abs(off) > max(LEFT_OVER * rss.anon_bytes, LEAST_LEFT_OVER):
         yield f"the parts of its RSS add up to {abs(off):,} B {'more' if off > 0 else 'less'} than RssAnon"
     if not rss.is_exact:
-        yield "its mapped chunks changed while they were read, and may be counted as other mappings"
+        yield "it changed while it was read: the parts of its RSS are off by what it allocated or freed meanwhile"
     live = program.page.total.live_bytes
     elsewhere = 0 if rss.found_bytes is None else live - rss.found_bytes
     if program.state == RUNNING and elsewhere > max(ELSEWHERE * live, BOOTSTRAP):
