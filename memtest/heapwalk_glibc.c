@@ -25,7 +25,9 @@ enum {
     AFTER_BINS = 16, /* a bitmap, and then the next arena */
     NEXT_BACK = 40,  /* from the end of the structure */
     ARENAS_MOST = 8192,
+    DEVELOPMENT = 9000, /* 2.43.9000 comes before 2.44 */
 };
+#define ELSEWHERE "its main heap is not all in [heap]"
 #define GROWTH_MOST (UINT64_C(1) << 32)
 #define BRK_MOST (UINT64_C(1) << 44)
 #define HEAP_MOST UINT64_C(0x4000000)
@@ -101,7 +103,11 @@ static bool version_read(const struct process *process, const struct mapping *ma
             glibc->version[strlen(glibc->version) - 1] = 0;
     }
     munmap(content, status.st_size);
-    return sscanf(glibc->version, "2.%u", &glibc->minor) == 1;
+    unsigned patch = 0;
+    int found = sscanf(glibc->version, "2.%u.%u", &glibc->minor, &patch);
+    if (patch >= DEVELOPMENT)
+        glibc->minor = 0; /* between two releases, with the structures of neither */
+    return found >= 1;
 }
 
 static uint64_t word_at(const uint8_t *from)
@@ -216,11 +222,14 @@ void glibc_find(const struct process *process, struct glibc *glibc)
     }
     if (glibc->unknown)
         return;
+    bool is_used = false;
     for (size_t i = 0; i < process->count; i++)
-        if (process->mappings[i].writable && is_libc(&process->mappings[i]) &&
-            structures_find(process, glibc, &process->mappings[i]))
-            return;
-    glibc->unknown = why_unused(process);
+        if (process->mappings[i].writable && is_libc(&process->mappings[i])) {
+            if (structures_find(process, glibc, &process->mappings[i]))
+                return;
+            is_used |= glibc->main_arena != 0;
+        }
+    glibc->unknown = is_used ? ELSEWHERE : why_unused(process);
 }
 
 /* Adds the heaps of an arena other than the main one: the last has the top chunk, and each leads to the one before. */
@@ -257,7 +266,7 @@ bool glibc_heaps(const struct process *process, struct glibc *glibc, struct heap
     if (top >= brk.end && top - brk.end < GROWTH_MOST && process_read(process, top + 8, &head, 8))
         brk.end = (top + (head & ~CHUNK_FLAGS) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1); /* it has grown meanwhile */
     if (top < brk.begin || top >= brk.end || brk.end - brk.begin > BRK_MOST) {
-        glibc->doubt = "its main heap is not all in [heap]";
+        glibc->doubt = ELSEWHERE;
         return false;
     }
     heaps->list = malloc(sizeof *heaps->list);

@@ -142,6 +142,10 @@ bool process_open(struct process *process, pid_t pid)
     unsigned char head[EI_NIDENT] = {0};
     *process = (struct process){.pid = pid, .pagemap = -1};
     process_forget();
+    if (sysconf(_SC_PAGESIZE) != PAGE_BYTES) {
+        process->refusal = "pages of this machine are not 4,096 bytes";
+        return false;
+    }
     if (!process_status(process)) {
         process->refusal = "it has ended, or is the kernel's";
         return false;
