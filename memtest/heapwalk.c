@@ -24,7 +24,7 @@ static bool divide(const struct process *process, struct glibc *glibc, struct he
     for (size_t i = 0; complete && i < heaps->count; i++)
         complete = pages_read(process, heaps->list[i].at, &pages[i]) &&
                    chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates);
-    complete = complete && cached_count(process, glibc, heaps, &candidates, pages, &parts->cached) &&
+    complete = complete && cached_count(process, glibc, heaps, &candidates, pages, parts) &&
                chunks_mmapped(process, glibc, heaps, parts);
     parts->is_complete = complete;
     parts->used.chunks -= parts->cached.chunks;

@@ -119,7 +119,7 @@ struct parts {
     struct tally requested, mmapped_requested; /* as the heap meter's own headers have it; none without the meter */
     struct sizes free_sizes;                   /* without the top chunks */
     uint64_t own_bytes;                        /* of malloc's structures in heaps */
-    bool has_grown;
+    bool has_changed;                          /* somewhat, meanwhile */
     bool is_complete, is_exact; /* false where the process changed its heap, or its mapped chunks, meanwhile */
     uint64_t mapping_bytes[MAPPING_KINDS]; /* of mappings, without what malloc has in them */
 };
@@ -131,11 +131,11 @@ struct candidates {
 };
 bool cached_is_candidate(const struct glibc *, uint64_t size);
 bool cached_count(const struct process *, const struct glibc *, const struct heaps *, const struct candidates *,
-                  const struct pages *pages, struct tally *cached);
+                  const struct pages *pages, struct parts *);
 
 /* heapwalk_chunks.c */
 bool chunks_walk(const struct process *, struct glibc *, const struct heap *, const struct pages *, struct parts *,
                  struct candidates *);
-bool chunks_mmapped(const struct process *, struct glibc *, const struct heaps *, struct parts *);
+bool chunks_mmapped(const struct process *, const struct glibc *, const struct heaps *, struct parts *);
 
 #endif

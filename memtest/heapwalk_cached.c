@@ -7,6 +7,7 @@ enum {
     FASTBINS_AT = 16, /* in struct malloc_state */
     SMALL_BINS = 64,  /* of a thread's cache; all of them, before glibc 2.42 */
     TRIES = 100,
+    FIRST_TRIES = 5, /* for what may be no cache */
     ODD_BINS = 4, /* of a cache that was read while its thread used it, no more bins than these contradict themselves */
 };
 
@@ -89,26 +90,36 @@ static bool bin_follow(const struct follower *by, const struct cache *cache, siz
     return list_follow(by, entry ? entry - 16 : 0, size, cache->counts[bin], true, cached);
 }
 
-/* Counts what a chunk caches if it is a cache; false where one of its lists was never whole. */
-static bool cache_count(const struct follower *by, uint64_t chunk, struct tally *cached)
+/* Follows one bin, until its list is whole or the tries are used up. */
+static bool bin_count(const struct follower *by, uint64_t chunk, struct cache *cache, size_t bins, size_t bin,
+                      int tries, struct tally *cached)
+{
+    const struct tally before = *cached;
+    while (!bin_follow(by, cache, bin, cached)) {
+        *cached = before;
+        if (!--tries)
+            return false;
+        process_forget();
+        cache_read(by, chunk, bins, cache);
+    }
+    return true;
+}
+
+/* Counts what a chunk caches, if it is a cache: then at least one of its lists leads through chunks to its end. */
+static void cache_count(const struct follower *by, uint64_t chunk, struct parts *parts)
 {
     const size_t bins = by->glibc->layout->counts_slots ? CACHE_BINS_MOST : SMALL_BINS;
     struct cache cache;
+    struct tally found = {0};
+    size_t lost = 0;
     if (cache_read(by, chunk, bins, &cache) > ODD_BINS)
-        return true;
-    for (size_t bin = 0; bin < bins; bin++) {
-        const struct tally before = *cached;
-        int tries = 0;
-        while (!bin_follow(by, &cache, bin, cached)) {
-            *cached = before;
-            if (++tries == TRIES)
-                return false;
-            process_forget();
-            if (cache_read(by, chunk, bins, &cache) > ODD_BINS)
-                return true;
-        }
-    }
-    return true;
+        return;
+    for (size_t bin = 0; bin < bins; bin++)
+        lost += !bin_count(by, chunk, &cache, bins, bin, found.chunks ? TRIES : FIRST_TRIES, &found);
+    parts->cached.chunks += found.chunks;
+    parts->cached.bytes += found.bytes;
+    parts->cached.resident_bytes += found.resident_bytes;
+    parts->has_changed |= found.chunks && lost;
 }
 
 static bool fastbins_count(const struct follower *by, uint64_t arena, struct tally *cached)
@@ -131,16 +142,15 @@ static bool fastbins_count(const struct follower *by, uint64_t arena, struct tal
 }
 
 bool cached_count(const struct process *process, const struct glibc *glibc, const struct heaps *heaps,
-                  const struct candidates *candidates, const struct pages *pages, struct tally *cached)
+                  const struct candidates *candidates, const struct pages *pages, struct parts *parts)
 {
     const struct follower by = {process, glibc, heaps, pages};
     process_forget();
     for (size_t i = 0; i < candidates->count; i++)
-        if (!cache_count(&by, candidates->list[i], cached))
-            return false;
+        cache_count(&by, candidates->list[i], parts);
     uint64_t arena = glibc->main_arena;
     for (size_t i = 0; glibc->layout->has_fastbins && i < heaps->arenas; i++)
-        if (!fastbins_count(&by, arena, cached) || !glibc_next_arena(process, glibc, &arena))
+        if (!fastbins_count(&by, arena, &parts->cached) || !glibc_next_arena(process, glibc, &arena))
             return false;
     return true;
 }

@@ -13,6 +13,8 @@
 #define METER_HEADER 16
 #define METER_LEAD_SHIFT 26 /* in the last of its four numbers */
 
+#define LARGE_MAPPING (UINT64_C(1) << 28)
+
 enum { WINDOW_PAGES = 256, SMALL_WINDOW_PAGES = 8 };
 
 /* The part of a heap that was copied last: pages that are there, up to the first that is not. */
@@ -170,7 +172,7 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
     uint64_t size = head & ~CHUNK_FLAGS, end = *chunk + size, room = heap->at.end - *chunk;
     if (size > room && heap->top && *chunk > heap->top && size % 16 == 0) { /* the heap has grown meanwhile */
         tally_add(&walk.parts->used, pages, *chunk, heap->at.end);
-        walk.parts->has_grown = true;
+        walk.parts->has_changed = true;
         return STEP_END;
     }
     if (size > room || size % 16)
@@ -311,21 +313,32 @@ static bool has_heap(const struct heaps *heaps, struct range at)
     return false;
 }
 
-/* What is found is not exact where malloc counts another number. Its count of bytes is no help: in glibc 2.43 each
- * realloc of such a chunk adds 16. False where the process is gone. */
-bool chunks_mmapped(const struct process *process, struct glibc *glibc, const struct heaps *heaps, struct parts *parts)
+/* Counts what a mapping outside of the brk area has; false where it cannot be read. */
+static bool mapping_count(const struct process *process, const struct glibc *glibc, const struct mapping *mapping,
+                          const struct heaps *heaps, struct parts *parts)
 {
-    for (size_t i = 0; i < process->count; i++) {
-        const struct mapping *mapping = &process->mappings[i];
-        bool can_have = mapping->writable && !mapping->inode && mapping->kind != MAPPING_HEAP &&
-                        mapping->anonymous_bytes && strcmp(mapping->name, "[stack]");
-        if (can_have && (parts->mmapped.chunks < glibc->mmapped_chunks || has_heap(heaps, mapping->at))) {
-            if (!mapping_divide(process, mapping, heaps, parts))
+    bool can_have =
+        mapping->writable && !mapping->inode && mapping->anonymous_bytes && strcmp(mapping->name, "[stack]");
+    if (can_have && (parts->mmapped.chunks < glibc->mmapped_chunks || has_heap(heaps, mapping->at)))
+        return mapping_divide(process, mapping, heaps, parts);
+    parts->mapping_bytes[mapping->kind] += mapping->anonymous_bytes;
+    return true;
+}
+
+/* What is found is not exact where malloc counts another number. Its count of bytes is no help: in glibc 2.43 each
+ * realloc of such a chunk adds 16. Heaps of runtimes, which are large, come last, as then all chunks may be found.
+ * False where the process is gone. */
+bool chunks_mmapped(const struct process *process, const struct glibc *glibc, const struct heaps *heaps,
+                    struct parts *parts)
+{
+    for (int is_last = 0; is_last < 2; is_last++)
+        for (size_t i = 0; i < process->count; i++) {
+            const struct mapping *mapping = &process->mappings[i];
+            bool is_large = mapping->at.end - mapping->at.begin > LARGE_MAPPING;
+            if (mapping->kind != MAPPING_HEAP && is_large == is_last &&
+                !mapping_count(process, glibc, mapping, heaps, parts))
                 return false;
-        } else if (mapping->kind != MAPPING_HEAP) {
-            parts->mapping_bytes[mapping->kind] += mapping->anonymous_bytes;
         }
-    }
-    parts->is_exact = parts->mmapped.chunks == glibc->mmapped_chunks && !parts->has_grown;
+    parts->is_exact = parts->mmapped.chunks == glibc->mmapped_chunks && !parts->has_changed;
     return true;
 }
