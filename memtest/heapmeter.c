@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define MOST (((size_t)1 << 44) - 1) /* 16 TiB: what the header can hold */
+#define MOST (GENERATION - 1) /* 16 TiB: what the header can hold */
 
 static __thread struct {
     uint32_t pair;
@@ -45,7 +45,7 @@ static void *block_in(void *user, size_t size, unsigned lead_log2, struct origin
 {
     struct header *header = (struct header *)user - 1;
     uint8_t phase = page_count_in(origin.role, size);
-    *header = (struct header){size, own_magic, origin.pair, origin.role, phase, 0, lead_log2};
+    *header = (struct header){own_head | size, origin.pair, origin.role, phase, 0, lead_log2};
     if (sites_on && origin.role != HEAP_HARNESS)
         site_find(header, origin.frame);
     return user;
@@ -53,25 +53,30 @@ static void *block_in(void *user, size_t size, unsigned lead_log2, struct origin
 
 static bool is_metered(const struct header *header)
 {
-    return (header->magic & ~GENERATIONS) == BLOCK_MAGIC;
+    return (header->head & MAGIC_MASK) == MAGIC;
+}
+
+static bool is_inherited(const struct header *header)
+{
+    return (header->head ^ own_head) >= GENERATION;
 }
 
 static void block_out(struct header *header)
 {
-    page_count_out(header->role, header->phase, header->size);
-    if (header->magic != own_magic)
-        page_inherited_out(header->size);
+    if (is_inherited(header))
+        page_inherited_out(block_size(header));
+    page_count_out(header->role, header->phase, block_size(header));
     if (header->site)
         site_count(header, -1);
-    header->magic = 0;
+    header->head = 0;
 }
 
 /* A block that a failed realloc left where it was: live as before, and not allocated once more. */
 static void block_back(struct header *header, struct header old)
 {
-    page_count_back(old.role, old.phase, old.size);
-    if (old.magic != own_magic)
-        page_inherited_back(old.size);
+    page_count_back(old.role, old.phase, block_size(&old));
+    if (is_inherited(&old))
+        page_inherited_back(block_size(&old));
     if (old.site)
         site_count(&old, 1);
     *header = old;
@@ -115,7 +120,7 @@ static void *move(void *user, struct header old, size_t size, const uintptr_t *f
     char *block = next.malloc(size + sizeof(struct header));
     if (!block)
         return page_count_failure();
-    memcpy(block + sizeof(struct header), user, old.size < size ? old.size : size);
+    memcpy(block + sizeof(struct header), user, block_size(&old) < size ? block_size(&old) : size);
     free(user);
     return block_in(block + sizeof(struct header), size, 4, (struct origin){old.pair, old.role, frame});
 }
@@ -169,7 +174,7 @@ EXPORT size_t malloc_usable_size(void *user)
     if (!user)
         return 0;
     struct header *header = (struct header *)user - 1;
-    return is_bootstrap(user) || is_metered(header) ? header->size : next.usable_size(user);
+    return is_bootstrap(user) || is_metered(header) ? block_size(header) : next.usable_size(user);
 }
 
 EXPORT void heapmeter_role(int role, uint32_t pair)

@@ -10,21 +10,29 @@
 
 #define SITE_BITS 18
 
-/* The magic number of a block ends in its generation: how many forks lie between the first program and the process that
- * requested the block. A block of another generation than the process's own was inherited. */
-#define GENERATIONS 63u
-#define BLOCK_MAGIC 0xb70c0u
+/* A header begins with a magic number, then the generation of the block: how many forks lie between the first program
+ * and the process that requested the block. A block of another generation than the process's own was inherited. */
+#define SIZE_BITS 44
+#define GENERATION (UINT64_C(1) << SIZE_BITS)
+#define GENERATIONS 63
+#define MAGIC (UINT64_C(0xb70c0) << SIZE_BITS)
+#define MAGIC_MASK (UINT64_C(0xfffc0) << SIZE_BITS)
 
 /* Lies before every block. `site` is 0 but in sites mode: there, of the chosen pair, a number from 1 in the list of
  * sites; of any other pair a hash of where it was allocated. */
 struct header {
-    uint64_t size : 44, magic : 20;
+    uint64_t head; /* magic number, generation, size */
     uint32_t pair;
     uint32_t role : 3, phase : 5, site : SITE_BITS;
     uint32_t lead_log2 : 6; /* the block of the next allocator starts 1 << lead_log2 before the user's */
 };
 _Static_assert(sizeof(struct header) == 16, "keeps malloc's alignment");
 _Static_assert(HEAP_ROLES <= 1 << 3 && HEAPMETER_PHASES <= 1 << 5, "fit the header");
+
+static inline uint64_t block_size(const struct header *header)
+{
+    return header->head & (GENERATION - 1);
+}
 
 /* A locked add costs more than the rest of the meter, and one thread needs none. */
 static inline uint64_t add(uint64_t *counter, uint64_t by)
@@ -50,7 +58,7 @@ bool is_bootstrap(const void *block);
 void *bootstrap_new(size_t size);
 
 /* heapmeter_page.c */
-extern uint32_t own_magic; /* of the blocks that this process requests */
+extern uint64_t own_head __attribute__((visibility("hidden"))); /* of the blocks that this process requests */
 void page_start(void);
 void page_inherited_out(uint64_t size);                          /* a block that the parent requested is freed */
 void page_inherited_back(uint64_t size);                         /* and live again */

@@ -19,7 +19,7 @@ static struct heapmeter_page early = {.magic = HEAPMETER_MAGIC, .phases = {"star
 static struct heapmeter_page before_fork;
 static bool has_maps; /* during a fork: nobody changes the list of mappings meanwhile */
 static struct heapmeter_page *page = &early;
-uint32_t own_magic = BLOCK_MAGIC;
+uint64_t own_head = MAGIC;
 
 static void count_in(struct heapmeter_count *count, uint64_t size)
 {
@@ -227,8 +227,8 @@ static void fork_child(void)
     before_fork.inherited_live.bytes = total->live_bytes;
     before_fork.inherited_live.blocks = total->live_blocks;
     before_fork.forks++;
-    if (own_magic < (BLOCK_MAGIC | GENERATIONS))
-        own_magic++;
+    if (own_head < MAGIC + GENERATIONS * GENERATION)
+        own_head += GENERATION;
     before_fork.failures = 0;
     peaks_reset(&before_fork);
     page = &before_fork;

@@ -152,7 +152,7 @@ void site_in(struct header *block, const uintptr_t *frame, const uintptr_t *top)
     site_count(block, 1);
     if (chosen) {
         add(&sites.list[block->site - 1].allocated_blocks, 1);
-        add(&sites.list[block->site - 1].allocated_bytes, block->size);
+        add(&sites.list[block->site - 1].allocated_bytes, block_size(block));
     }
 }
 
@@ -167,10 +167,10 @@ void site_count(const struct header *block, int by)
     if (chosen) {
         struct heapmeter_site *site = &sites.list[block->site - 1];
         add(&site->blocks, by);
-        add(&site->bytes, by * (int64_t)block->size);
+        add(&site->bytes, by * (int64_t)block_size(block));
         hash = site->hash;
     }
-    add(&session->bytes, by * (int64_t)block->size);
+    add(&session->bytes, by * (int64_t)block_size(block));
     add(&session->blocks, by);
     add(&session->sum, by * spread(hash));
     if (has_peak && session->bytes > sites.peak_bytes[role])

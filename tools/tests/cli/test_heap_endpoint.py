@@ -210,15 +210,25 @@ def test_a_worker_that_ends_is_a_line_and_leaves_no_page(tmp_path):
     assert f"heapmeter.{pid}" in pages and not {f"heapmeter.{worker}" for worker in workers} & pages
 
 
+def last_growth(said):
+    """What the second record from now says: the first may be of a moment before."""
+    before = said.read_text().count("growth_bytes")
+    wait_for(rf"(?s)(growth_bytes.*?){{{before + 2}}}\n", said)
+    return int(re.findall(r'"growth_bytes": (-?\d+),.*\n', said.read_text())[-1])
+
+
 def test_growth_is_ndjson_too(tmp_path):
-    with metered("--growth", "--json", "--interval=0.05", folder=tmp_path) as (process, pid, _, said):
-        wait_for(r'"record": "growth".*\n', said)
-        process.stdin.write(b"x")
-        assert process.stdout.readline() == b"done\n"
-        wait_for(r'"growth_bytes": 10\d{5}', said)
+    """A MiB for each line after the first, which brings the program to rest."""
+    with metered("--growth", "--json", "--interval=0.1", folder=tmp_path) as (process, pid, _, said):
+        grown = []
+        for _ in range(2):
+            process.stdin.write(b"x")
+            assert process.stdout.readline() == b"done\n"
+            grown.append(last_growth(said))
     records = [json.loads(line) for line in said.read_text().splitlines() if line.startswith("{")]
-    grown = [one for one in records if one["record"] == "growth"]
-    assert {(one["pid"], one["role"], one["connection_bytes"]) for one in grown} == {(pid, "untagged", None)}
+    roles = {(one["pid"], one["role"], one["connection_bytes"]) for one in records if one["record"] == "growth"}
+    assert grown[1] - grown[0] == 1 << 20
+    assert roles == {(pid, "untagged", None)}
     assert {one["record"] for one in records} == {"program", "growth", "all"}
 
 
