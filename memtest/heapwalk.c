@@ -111,7 +111,7 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
         process->refusal = "it has ended";
     if (!is_divided && !glibc->unknown && !process->refusal)
         return false;
-    return process->refusal || glibc->unknown || (parts->is_exact && is_near(before, process->rss_anon_bytes));
+    return process->refusal || ((glibc->unknown || parts->is_exact) && is_near(before, process->rss_anon_bytes));
 }
 
 static void report(pid_t pid)
@@ -130,7 +130,7 @@ static void report(pid_t pid)
         free(heaps.list);
         heaps = (struct heaps){0};
         is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts) ||
-                  (parts.is_complete && tries == TRIES_DIVIDED);
+                  ((parts.is_complete || glibc.unknown) && tries == TRIES_DIVIDED);
     }
     if (!process.refusal && !glibc.unknown && !parts.is_complete) {
         glibc.unknown = glibc.doubt ? glibc.doubt : CHANGED;
