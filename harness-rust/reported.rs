@@ -14,9 +14,10 @@ fn main() {
     let lock = fs::read_to_string(&lock).unwrap();
     let name = |crate_name: &str| format!("{crate_name} {}", version(&lock, crate_name));
     let feature = |name: &str| env::var_os(format!("CARGO_FEATURE_{name}")).is_some();
-    let provider = match (feature("AWS_LC"), feature("GRAVIOLA")) {
-        (true, _) => format!("{}, {}", name("aws-lc-rs"), name("aws-lc-sys")),
-        (_, true) => format!("{}, {}", name("rustls-graviola"), name("graviola")),
+    let provider = match (feature("AWS_LC"), feature("GRAVIOLA"), feature("OPENSSL")) {
+        (true, _, _) => format!("{}, {}", name("aws-lc-rs"), name("aws-lc-sys")),
+        (_, true, _) => format!("{}, {}", name("rustls-graviola"), name("graviola")),
+        (_, _, true) => format!("{}, {}", name("rustls-openssl"), name("openssl-src")),
         _ => name("ring"),
     };
     let allocator = match feature("JEMALLOC_RUST") {

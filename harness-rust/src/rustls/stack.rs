@@ -1,6 +1,8 @@
 //! rustls as the core knows it, of whatever generation: a suite that it cannot do is refused here.
 
-use crate::{offer, sealer, Client, LowMemoryClient, LowMemoryServer, Server, NAMES, RELEASES, SAVES};
+use crate::{
+    offer, resumption, sealer, Client, LowMemoryClient, LowMemoryServer, Server, NAMES, RELEASES, SAVES, SEALS,
+};
 #[cfg(feature = "jemalloc-rust")]
 use memtest_driver::Jemalloc;
 use memtest_driver::{Driver, Suite};
@@ -47,6 +49,9 @@ impl Driver for Rustls {
     fn supports(suite: &Suite) -> Result<(), String> {
         offer(suite, &suite.client_groups)?;
         offer(suite, &suite.group)?;
+        if !SEALS && resumption::by_ticketer(suite) {
+            return Err("tickets: the provider has no ticketer".into());
+        }
         match (&*suite.auth, &*suite.options) {
             ("server" | "mutual", "default") => Ok(()),
             ("server" | "mutual", "drop-peer-chain") => Err("options=drop-peer-chain: has no option for it".into()),

@@ -40,6 +40,7 @@ type LowMemoryServer = Server;
 const NAMES: bool = true;
 const RELEASES: bool = false;
 const SAVES: bool = false;
+const SEALS: bool = true;
 
 fn number(group: NamedGroup) -> u16 {
     group.get_u16()

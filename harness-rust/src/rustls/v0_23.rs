@@ -1,4 +1,4 @@
-//! rustls 0.23, with the cryptography of aws-lc-rs, ring or Graviola. Built by the packages beside `src`, one per version.
+//! rustls 0.23, with the cryptography of aws-lc-rs, ring, Graviola or OpenSSL. Built by the packages beside `src`, one per version.
 //! Its connections have their buffers inside; where options=low-memory they are unbuffered ones.
 
 mod buffered;
@@ -10,6 +10,7 @@ mod lent;
 mod names;
 mod resumption;
 #[cfg_attr(feature = "graviola", path = "sealer_graviola.rs")]
+#[cfg_attr(feature = "openssl", path = "sealer_openssl.rs")]
 mod sealer;
 mod served;
 mod stack;
@@ -36,8 +37,8 @@ use std::ops::{Deref, DerefMut};
 use std::{process::exit, sync::Arc};
 use vec_input::{TlsInputBuffer, VecInput};
 
-#[cfg(not(any(feature = "aws-lc", feature = "ring", feature = "graviola")))]
-compile_error!("choose the provider: --features aws-lc, ring or graviola");
+#[cfg(not(any(feature = "aws-lc", feature = "ring", feature = "graviola", feature = "openssl")))]
+compile_error!("choose the provider: --features aws-lc, ring, graviola or openssl");
 
 /// What a client keeps its sessions by.
 type Key<'a> = rustls_pki_types::ServerName<'a>;
@@ -50,6 +51,22 @@ type LowMemoryServer = lent::Tls<UnbufferedServerConnection>;
 const NAMES: bool = true;
 const RELEASES: bool = false;
 const SAVES: bool = true;
+const SEALS: bool = cfg!(not(feature = "openssl"));
+
+/// rustls-openssl, which has no ticketer: no suite that needs one is supported.
+#[cfg(feature = "openssl")]
+mod provider {
+    pub use rustls_openssl::default_provider;
+    use std::sync::Arc;
+
+    pub struct Ticketer;
+
+    impl Ticketer {
+        pub fn new() -> Result<Arc<dyn rustls::server::ProducesTickets>, rustls::Error> {
+            Err(rustls::Error::General("the provider has no ticketer".into()))
+        }
+    }
+}
 
 fn cryptography() -> CryptoProvider {
     provider::default_provider()

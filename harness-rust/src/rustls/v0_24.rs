@@ -38,6 +38,7 @@ const NAMES: bool = false;
 /// A buffer with nothing in it may be dropped.
 const RELEASES: bool = true;
 const SAVES: bool = true;
+const SEALS: bool = true;
 
 const CRYPTOGRAPHY: CryptoProvider = provider::DEFAULT_PROVIDER;
 

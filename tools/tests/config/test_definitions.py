@@ -198,3 +198,20 @@ def test_what_steps_are_filled_with_is_what_they_may_ask_for():
     assert c_stack.split_step(" ".join(f"{{{one}}}" for one in definitions.PLACEHOLDERS), **filled) == ["x"] * len(
         filled
     )
+
+
+def test_a_further_source_is_a_placeholder_of_the_steps():
+    source = {"crate": "a", "version": "1", "sha256": "0" * 64}
+    fields = {"harness": "c", "driver": "d", "licence": "MIT", "source": source, "steps": ["make -C {below}"]}
+    assert "also" not in definitions.Stack(**fields | {"steps": []}).how_built, "or each harness were built again"
+    assert "package" not in definitions.Stack(**fields | {"steps": []}).how_built["source"], "the same"
+    assert "also" in definitions.Stack(**fields, also={"below": source}).how_built
+    with pytest.raises(ValueError, match=r"unknown placeholder \{below\}"):
+        definitions.Stack(**fields)
+
+
+def test_stateless_is_a_feature_where_tickets_hold_the_session():
+    suites = definitions.suites()
+    stateless = {name for name in suites if definitions.STATELESS in suites[name].features}
+    assert {"tls12-rsa-aes256-ticket", "tls13-rsa-aes256-ticket"} <= stateless
+    assert not {"tls13-rsa-aes256", "tls12-rsa-aes256-id", "tls13-rsa-aes256-id"} & stateless

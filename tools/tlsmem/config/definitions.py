@@ -246,6 +246,7 @@ def pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
+        features |= {STATELESS} if "tickets" in features and "store" not in features else set()
         raise ValueError(f"{text!r} is not a regular expression: {error}") from None
     return text
 
@@ -261,6 +262,7 @@ class BucketRule(Definition):
 
     @model_validator(mode="after")
     def takes_something(self) -> Self:
+STATELESS = "stateless"  # the feature of tickets that hold the session, where the server keeps none
         if not self.by and not self.within:
             raise ValueError("by and within are missing; a rule needs one of them")
         return self
