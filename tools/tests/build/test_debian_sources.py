@@ -110,6 +110,33 @@ def test_another_archive_than_was_pinned_is_refused(mirror):
     assert not (mirror.folder / "tiny-1.2.3-1").exists()
 
 
+def test_a_binary_package_is_what_it_installs(mirror):
+    deb = mirror.offer_package("trixie", "1.2.3-1")
+    tree = mirror.get(mirror.package(deb))
+    assert (tree / "include/tiny.h").read_text() == TINY and tree == mirror.folder / "libtiny-1.2.3-1/usr"
+    (tree / "include/tiny.h").unlink()
+    deb.unlink()
+    (mirror.folder / "libtiny-1.2.3-1.stamp").unlink()
+    assert (mirror.get(mirror.package(mirror.folder / "libtiny-1.2.3-1.deb")) / "include/tiny.h").is_file()
+
+
+def test_a_package_that_is_listed_and_not_served_is_told_from_one_that_is_gone(mirror, snapshot):
+    deb = mirror.offer_package("trixie", "1.2.3-1")
+    source = mirror.package(deb)
+    deb.unlink()
+    with pytest.raises(Unavailable, match=r"lists libtiny 1\.2\.3-1 and does not serve it") as refused:
+        mirror.get(source)
+    with pytest.raises(Unavailable, match=r"has no libtiny 1\.2\.4-1 any more; it offers 1\.2\.3-1 now"):
+        mirror.get(source.model_copy(update={"version": "1.2.4-1"}))
+    assert str(refused.value) == snapshot
+
+
+def test_another_package_than_was_pinned_is_refused(mirror):
+    source = mirror.package(mirror.offer_package("trixie", "1.2.3-1"))
+    with pytest.raises(BuildFailed, match="SHA-256 pinned"):
+        mirror.get(source.model_copy(update={"sha256": "0" * 64}))
+
+
 def test_what_was_fetched_is_not_asked_for_again(mirror):
     mirror.offer("trixie", "1.2.3-1")
     mirror.get(mirror.source())

@@ -116,7 +116,7 @@ C = '["a@1"]\nharness = "c"\nlicence = "MIT"\n'
 RUST = C.replace('"c"', '"rust"')
 GO = C.replace('"c"', '"go"')
 SOURCE = f'["a@1".source]\ncrate = "a"\nversion = "1"\nsha256 = "{"0" * 64}"\ntree = "a"\n'
-THERE = "known: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
+THERE = "known: {source}, {build}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,9 @@ THERE = "known: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
         ("stacks", C + f'driver = "a"\nsteps = ["x {{"]\n{SOURCE}', "'x {' is not a command: Single '{'"),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{job}}"]\n{SOURCE}', "unknown placeholder {job}; " + THERE),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{}}"]\n{SOURCE}', "unknown placeholder {}; " + THERE),
+        ("stacks", C + f'driver = "a"\n{SOURCE}package = "b"\n', "source: needs one of crate, debian and package"),
+        ("stacks", C + f'driver = "a"\n{SOURCE}suite = "b"\n', "source: debian and package need suite"),
+        ("stacks", C + f'driver = "a"\nsteps = ["x {{jobs:3}}"]\n{SOURCE}', "the placeholder {jobs} has no format"),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuse = []\n', "[a@1]: expect.refuse: no such key"),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuses = [""]\n', "a suite to refuse has no words"),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nnot_sealed = ["des"]\n', "expect.not_sealed.0: Input should be"),

@@ -105,6 +105,13 @@ def test_one_sites_run_for_each_stack_and_suite():
     assert described(sites, "sessions", "repeat", "window", "allocator", "env") == {(1000, 1, 100, "system", "lab")}
 
 
+def test_a_library_as_shipped_has_heap_runs_and_no_sites_run():
+    asked = mem(stacks=["openssl+debian@3.5.9", "openssl@3.5.5"], peers=["openssl+debian@3.5.9", "openssl@3.5.5"])
+    runs = matrix.campaign_runs(asked)
+    assert {(run.stack, run.peer) for run in runs if run.meter == "sites"} == {("openssl@3.5.5", None)}
+    assert len({(run.stack, run.peer) for run in runs if run.meter == "heap"}) == 4
+
+
 def test_a_stack_with_an_allocator_of_its_own_is_not_metered():
     own = "rustls+aws-lc+jemalloc-rust@0.23.46"
     runs = matrix.campaign_runs(

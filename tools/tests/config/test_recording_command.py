@@ -3,7 +3,7 @@
 import pytest
 
 from tlsmem.config import definitions
-from tlsmem.config.recording_command import advise_recording, advise_recording_together
+from tlsmem.config.recording_command import advise_profile, advise_recording, advise_recording_together
 
 
 def test_a_command_names_the_stack_and_the_suite():
@@ -22,6 +22,12 @@ def test_a_command_names_the_stack_and_the_suite():
             "go@1.27.4",
             None,
             "go@1.27.4 brings its own allocator, go, which the heap meter does not see",
+        ),
+        (
+            "in-use-sites",
+            "openssl+debian@3.5.9",
+            None,
+            "openssl+debian@3.5.9 has no call sites: its library is as Debian ships it, without frame pointers",
         ),
         (
             "deployed-config",
@@ -81,3 +87,8 @@ def test_every_stack_can_be_recorded_as_servers_run_it_in_a_suite_or_says_why():
         for suite in definitions.suites():
             advice = advise_recording("deployed-config", stack, suite)
             assert (advice.command is None) != (advice.reason is None)
+
+
+def test_no_profile_by_call_sites_of_a_library_as_shipped():
+    assert advise_profile("openssl@3.5.5", "tls13-rsa-aes256").command
+    assert "has no call sites" in str(advise_profile("openssl+debian@3.5.9", "tls13-rsa-aes256").reason)

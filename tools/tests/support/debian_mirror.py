@@ -1,7 +1,9 @@
-"""A mirror of Debian's with one small source package, on this machine."""
+"""A mirror of Debian's with a small source package or a binary one, on this machine."""
 
 import hashlib
 import io
+import shutil
+import subprocess
 import tarfile
 
 from tlsmem.build import sources
@@ -47,15 +49,41 @@ class Mirror:
             listed = "".join(f" {sum_} {size} {name}\n" for name, (sum_, size) in self.listed(files))
             head = f"Package: tiny\nBinary: tiny\nVersion: {version}\nArchitecture: any\nFormat: 3.0 (quilt)\n"
             paragraphs.append(f"{head}Directory: pool\nChecksums-Sha256:\n{listed}")
-        index = "\n".join(paragraphs).encode()
+        self.write_index(suite, "main/source/Sources", "\n".join(paragraphs).encode())
+
+    def write_index(self, suite, name, index):
+        """The one index of a suite, and its Release file."""
         folder = self.place / "dists" / suite
-        (folder / "main/source").mkdir(parents=True)
-        (folder / "main/source/Sources").write_bytes(index)
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_bytes(index)
         sum_, size = sums(index)
         (folder / "Release").write_text(
             f"Origin: Debian\nCodename: {suite}\nComponents: main\nDate: Sat, 01 Aug 2026 00:00:00 UTC\n"
-            f"SHA256:\n {sum_} {size} main/source/Sources\n"
+            f"Architectures: {self.architecture()} all\nSHA256:\n {sum_} {size} {name}\n"
         )
+
+    def offer_package(self, suite, version):
+        """The binary package libtiny, which installs a file; the .deb."""
+        tree = self.place / "build"
+        (tree / "DEBIAN").mkdir(parents=True)
+        (tree / "usr/include").mkdir(parents=True)
+        (tree / "usr/include/tiny.h").write_text(TINY)
+        control = f"Package: libtiny\nVersion: {version}\nArchitecture: all\nMaintainer: nobody\nDescription: tiny\n"
+        (tree / "DEBIAN/control").write_text(control)
+        (self.place / "pool").mkdir()
+        deb = self.place / f"pool/libtiny_{version}_all.deb"
+        subprocess.run(["dpkg-deb", "--build", "--root-owner-group", tree, deb], check=True, capture_output=True)
+        shutil.rmtree(tree)
+        sum_, size = sums(deb.read_bytes())
+        index = f"{control}Filename: pool/{deb.name}\nSize: {size}\nSHA256: {sum_}\n".encode()
+        self.write_index(suite, f"main/binary-{self.architecture()}/Packages", index)
+        return deb
+
+    def architecture(self):
+        return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+
+    def package(self, deb, version="1.2.3-1"):
+        return Source(package="libtiny", suite="trixie", version=version, sha256=sums(deb.read_bytes())[0], tree="usr")
 
     def listed(self, files):
         return [(name, sums(data)) for name, data in files.items()]

@@ -79,7 +79,7 @@ def library_owner(name: str, stack: Stack) -> str:
 
 
 def library_inputs(stack: Stack) -> list:
-    keys = ("steps", "compiler", "uses", "libraries")
+    keys = ("steps", "compiler", "uses", "libraries", "also")
     return [stack.source and sources.identity(stack.source), *(getattr(stack, key) for key in keys)]
 
 
@@ -109,8 +109,11 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> BuiltLi
         "compiler": compiler_flags.compiler_version(stack.compiler),
     }
     how |= {"environment": commands.FIXED_VARIABLES | HERE | compilers(stack), "uses": below and below.identity}
-    made_of = {"source": sources.identity(stack.source)} | how
+    made_of: dict = {"source": sources.identity(stack.source)} | how
+    made_of |= {"also": {key: sources.identity(one) for key, one in stack.also.items()}} if stack.also else {}
     tree = sources.provide_tree(name, stack.source, root / "build/sources", log)
+    for one in stack.also.values():
+        sources.provide_tree(name, one, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
     key, made = cache.entry_key(folder.name, made_of), False
     if not (stamps.is_current(stamp, made_of) and all(archive.is_file() for archive in archives)):
@@ -137,18 +140,21 @@ def uses(stack: Stack, root: Path) -> Path | None:
 
 def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
     system_packages.require_packages(stack.needs)
-    tree, of_tree = sources.source_tree(stack.source, root / "build/sources"), isinstance(stack.source, TreeSource)
+    at, of_tree = root / "build/sources", isinstance(stack.source, TreeSource)
+    tree = sources.source_tree(stack.source, at)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     filled = {
         "source": os.path.relpath(tree, folder),  # __FILE__ is made of it
+        "build": str(folder),
         "cflags": compiler_flags.cflags(stack.compiler),
         "maps": " ".join(maps(stack, root)),
         "cc": stack.compiler,
         "cxx": compiler_flags.CXX[stack.compiler],
-        "uses": uses(stack, root),
-        "jobs": shared_resources.jobs_per_build(),
+        "uses": str(uses(stack, root)),
+        "jobs": str(shared_resources.jobs_per_build()),
     }
+    filled |= {key: os.path.relpath(sources.source_tree(one, at), folder) for key, one in stack.also.items()}
     for number, text in enumerate(stack.steps, 1):
         command = split_step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
@@ -197,7 +203,7 @@ def source_said(stack: Stack) -> list[str]:
     """For a library that does not know its own release: a driver may say SOURCE, which is `boring-sys 5.4.0`."""
     if isinstance(stack.source, TreeSource):
         return [f'-DSOURCE="{stack.source.library} tree {stack.source.tree[:12]}"']
-    return [f'-DSOURCE="{stack.source.crate or stack.source.debian} {stack.source.version}"'] if stack.source else []
+    return [f'-DSOURCE="{stack.source.registry_name} {stack.source.version}"'] if stack.source else []
 
 
 def driver_command(stack: Stack, cflags: list[str], root: Path) -> list[str]:

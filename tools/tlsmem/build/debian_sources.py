@@ -1,4 +1,5 @@
-"""Upstream's archive in a source package of Debian's, by an apt of our own: the machine's is read, and never changed.
+"""Upstream's archive in a source package of Debian's, or a binary package, by an apt of our own: the machine's is
+read, and never changed.
 
 Where to ask is what the machine's own apt sources say, with the suite that is wanted in place of theirs.
 """
@@ -31,8 +32,8 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
         return file
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
         package, in_suite = source.in_debian
-        suite = open_suite(in_suite, package, Path(made), log, title)
-        insist(source, suite.list_versions(package), title)
+        suite = open_suite(in_suite, package, Path(made), log, title, "deb" if source.package else "deb-src")
+        insist(source, suite.list_versions(source), title)
         shutil.copyfile(suite.download(source), suite.place / "whole")  # it may be a link, into a mirror here
         return (suite.place / "whole").replace(file)
 
@@ -46,36 +47,38 @@ class Suite(NamedTuple):
     log: Path
     title: str  # of messages
 
-    def list_versions(self, package: str) -> list[str]:
-        """Return the versions of this source package that the index lists."""
+    def list_versions(self, source: Source) -> list[str]:
+        """Return the versions of this source or binary package that the index lists."""
+        kind = ["showsrc", "--only-source"] if source.debian else ["show"]
         try:
-            said = commands.read_output(["apt-cache", *self.apt, "showsrc", "--only-source", package])
+            said = commands.read_output(["apt-cache", *self.apt, *kind, source.registry_name])
         except BuildFailed:  # apt's way to say none
             return []
         return sorted(set(re.findall(r"^Version: (.+)$", said, re.MULTILINE)))
 
     def download(self, source: Source) -> Path:
-        """Return the .orig archive, in `place`. Raises Unavailable when the index lists it and the pool has no file."""
-        start, wanted = log_size(self.log), f"{source.debian} {source.version}"
-        command = ["apt-get", *self.apt, "source", "--download-only", "--tar-only", wanted.replace(" ", "=")]
+        """Return the .orig archive or the .deb, in `place`. Raises Unavailable when the index lists it and the pool has
+        no file."""
+        start, wanted = log_size(self.log), f"{source.registry_name} {source.version}"
+        kind = ["source", "--download-only", "--tar-only"] if source.debian else ["download"]
+        command = ["apt-get", *self.apt, *kind, wanted.replace(" ", "=")]
         try:
             commands.run(command, self.log, f"{self.title}: fetching {wanted}", self.place)
         except BuildFailed:
             if GONE.search(read_log(self.log, start)):
-                raise Unavailable(
-                    f"{self.title}: Debian's {self.name} lists {wanted} and does not serve it (404 Not Found)"
-                ) from None
+                raise Unavailable(f"{self.title}: Debian's {self.name} lists {wanted} and does not serve it") from None
             raise
-        [archive] = [file for file in self.place.glob("*.orig.tar.*") if file.suffix != ".asc"]
+        ending = ".orig.tar.*" if source.debian else ".deb"
+        [archive] = [file for file in self.place.glob(f"*{ending}") if file.suffix != ".asc"]
         return archive
 
 
-def open_suite(suite: str, package: str, place: Path, log: Path, title: str) -> Suite:
+def open_suite(suite: str, package: str, place: Path, log: Path, title: str, types: str = "deb-src") -> Suite:
     """Ask for what the suite offers now. Raises BuildFailed when its archive cannot be reached, Unavailable when it has
     no such suite.
 
     Without the error mode apt takes an archive that does not answer for an empty one."""
-    apt, start = private(place, find_entry(suite, package, title)), log_size(log)
+    apt, start = private(place, find_entry(suite, package, title, types)), log_size(log)
     command = ["apt-get", *apt, "-o", "APT::Update::Error-Mode=any", "update"]
     try:
         commands.run(command, log, f"{title}: asking for {package} of {suite}", place)
@@ -104,7 +107,7 @@ def read_log(log: Path, start: int) -> str:
 
 
 def archive_path(source: Source, folder: Path) -> Path:
-    return folder / f"{source.debian}-{source.version}.orig"
+    return folder / f"{source.registry_name}-{source.version}{'.orig' if source.debian else '.deb'}"
 
 
 def private(place: Path, stanza: str) -> list[str]:
@@ -116,6 +119,7 @@ def private(place: Path, stanza: str) -> list[str]:
         "Dir::Etc::sourcelist": "/dev/null",
         "Dir::Etc::sourceparts": f"{place}/sources",
         "Dir::State::lists": f"{place}/lists",
+        "Dir::State::status": "/dev/null",  # what is installed is nothing that a suite has
         "Dir::Cache": str(place),
         "APT::Sandbox::User": "root",  # the user _apt may not be let in here
     }
@@ -126,12 +130,12 @@ def insist(source: Source, versions: list[str], title: str) -> None:
     if source.version not in versions:
         now = f"it offers {' and '.join(versions)} now" if versions else "it offers none now"
         raise Unavailable(
-            f"{title}: Debian's {source.suite} has no {source.debian} {source.version} any more; {now}, "
+            f"{title}: Debian's {source.suite} has no {source.registry_name} {source.version} any more; {now}, "
             "and another version is another stack: give it a table of its own in memtest/stacks.toml"
         )
 
 
-def find_entry(suite: str, package: str, title: str) -> str:
+def find_entry(suite: str, package: str, title: str, types: str = "deb-src") -> str:
     """What apt is to ask for this suite: the machine's entry for its own suite of that kind."""
     if not shutil.which("apt-get"):
         raise Unavailable(
@@ -141,7 +145,7 @@ def find_entry(suite: str, package: str, title: str) -> str:
     for fields in read_entries(*configured()):
         suites = fields.get("Suites", "").split()
         if any(one.endswith(SECURITY) == security for one in suites) and is_debians(fields):
-            own = {"Types": "deb-src", "Suites": suite, "Components": "main"}
+            own = {"Types": types, "Suites": suite, "Components": "main"}
             return "".join(
                 f"{key}: {value}\n" for key, value in ({key: fields.get(key) for key in KEPT} | own).items() if value
             )

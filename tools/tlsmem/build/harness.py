@@ -93,7 +93,7 @@ class Harness:
         else:
             ours, made = [], {"sources": self.builder_module().hash_inputs(self.stack, self.root)}
         files = stamps.hash_files([*core, *ours], self.root)
-        return made | self.compiled() | {"table": self.stack.model_dump(exclude={"expect"}), "files": files}
+        return made | self.compiled() | {"table": self.stack.how_built, "files": files}
 
     def builder_module(self) -> ModuleType:
         """The room that builds such a harness in one piece, library and all."""

@@ -177,8 +177,9 @@ class Debian:
             opened = debian_sources.open_suite(suite, "releases", place, self.log, TITLE)
             for library, package in packages:
                 measured = measured_releases(self.stacks, library)
-                for listed in opened.list_versions(package):
-                    source = Source(debian=package, suite=suite, version=listed, sha256=UNFETCHED)
+                any_version = Source(debian=package, suite=suite, version="0", sha256=UNFETCHED)
+                for listed in opened.list_versions(any_version):
+                    source = any_version.model_copy(update={"version": listed})
                     offer = Offer(library, sources.describe_package(source), upstream_version(listed), measured)
                     self.found[offer.place] = source, opened
                     yield offer

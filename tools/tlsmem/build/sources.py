@@ -12,14 +12,15 @@ from tlsmem.config.definitions import SOURCES_FOLDER, Source, TreeSource, tree_p
 
 
 def name(source: Source) -> str:
-    return f"{source.crate or source.debian}-{source.version}"
+    return f"{source.registry_name}-{source.version}"
 
 
 def describe_package(source: Source) -> str:
     """Return the package with its version, for people."""
     if source.crate:
         return f"crate {source.crate} {source.version}"
-    return f"Debian's source package {source.debian} {source.version} ({source.suite})"
+    kind = "source package" if source.debian else "package"
+    return f"Debian's {kind} {source.registry_name} {source.version} ({source.suite})"
 
 
 def identity(source: Source | TreeSource) -> dict[str, str]:
@@ -50,11 +51,11 @@ def provide_tree(stack: str, source: Source | TreeSource, folder: Path, log: Pat
     with shared_resources.alone(folder / f"{name(source)}.lock", f"{stack}: {name(source)}"):
         if not (stamps.is_current(stamp, made_of) and source_tree(source, folder).is_dir()):
             stamp.unlink(missing_ok=True)
-            archive = (debian_sources.fetch if source.debian else fetch_crate)(source, folder, log, stack)
+            archive = (fetch_crate if source.crate else debian_sources.fetch)(source, folder, log, stack)
             check(archive, source, stack)
-            unpack(archive, source, folder)
+            (unpack_package if source.package else unpack)(archive, source, folder)
             stamps.write_stamp(stamp, made_of)
-        if source.debian:  # cargo keeps crates itself
+        if not source.crate:  # cargo keeps crates itself
             cache.store_source(source.sha256, debian_sources.archive_path(source, folder))
     return source_tree(source, folder)
 
@@ -95,6 +96,13 @@ def check(archive: Path, source: Source, stack: str) -> None:
             f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
             "Remove the file to fetch it again, or correct the entry."
         )
+
+
+def unpack_package(archive: Path, source: Source, folder: Path) -> None:
+    """What a binary package would install, new."""
+    whole = folder / name(source)
+    shutil.rmtree(whole, ignore_errors=True)
+    commands.read_output(["dpkg-deb", "--extract", str(archive), str(whole)])
 
 
 def unpack(archive: Path, source: Source, folder: Path) -> None:

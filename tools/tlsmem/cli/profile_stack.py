@@ -13,7 +13,7 @@ from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
 from tlsmem.config.choices import MARKDOWN, TABLE
 from tlsmem.config.matrix import has_tls
-from tlsmem.config.recording_command import why_unseen
+from tlsmem.config.recording_command import why_no_call_sites, why_unseen
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.explore import profile_tables
 from tlsmem.profile import open_profile, profile_metadata
@@ -47,6 +47,8 @@ def refuse(stack: str, tool: str) -> None:
     """What cannot be seen, and what is not built."""
     if reason := why_unseen(stack):
         raise CaptureFailed(reason)
+    if tool == "sites" and (reason := why_no_call_sites(stack)):
+        raise CaptureFailed(f"{reason}; TOOL=heaptrack unwinds without them")
     read_manifest(stack)
     library = {"sites": HEAP_METER, "massif": MARKS_LIBRARY, "dhat": MARKS_LIBRARY}.get(tool)
     if library and not (ROOT / library).exists():

@@ -31,7 +31,16 @@ from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables
 from tlsmem.schema import machine_path
 from tlsmem.schema.harness_output import Cpu, describe_error
 
-PLACEHOLDERS = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by c_stack.py
+PLACEHOLDERS = (
+    "source",
+    "build",
+    "cflags",
+    "maps",
+    "cc",
+    "cxx",
+    "uses",
+    "jobs",
+)  # in, by c_stack.py; and names of `also`
 
 
 def step(text: str) -> str:
@@ -43,40 +52,50 @@ def step(text: str) -> str:
         raise ValueError(f"{text!r} is not a command: {error}") from None
     if not words:
         raise ValueError("an empty command")
-    for name, detail, conversion in holes:
-        if name not in PLACEHOLDERS or detail or conversion:
-            there = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
-            raise ValueError(f"{text!r}: unknown placeholder {{{name}}}; known: {there}")
+    if odd := next((hole for hole in holes if hole[1] or hole[2]), None):
+        raise ValueError(f"{text!r}: the placeholder {{{odd[0]}}} has no format or conversion")
     return text
+
+
+def placeholders(text: str) -> set[str]:
+    """What a command of the steps is filled in with."""
+    return {hole for word in shlex.split(text) for _, hole, _, _ in string.Formatter().parse(word) if hole is not None}
 
 
 Kind = TypeVar("Kind", bound=Definition)
 
 
 class Source(Definition):
-    """A crate, or a source package of Debian's with its suite there; `tree` is the upstream tree's place in it."""
+    """A crate, or a source or binary package of Debian's with its suite there; `tree` is the upstream tree's place in
+    it, or what the binary package installs."""
 
     crate: str | None = None
-    debian: str | None = None
+    debian: str | None = None  # a source package
+    package: str | None = None  # a binary one: the library is as Debian ships it
     suite: str | None = None
     version: str
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of the .crate file, or of Debian's .orig archive
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of the .crate file, of Debian's .orig archive, or of the .deb
     tree: str = "."
 
     @model_validator(mode="after")
     def check_origin(self) -> Self:
-        if bool(self.crate) == bool(self.debian):
-            raise ValueError("needs either crate or debian, and not both")
-        if bool(self.debian) != bool(self.suite):
-            raise ValueError("debian needs suite, and suite needs debian")
+        if len([one for one in (self.crate, self.debian, self.package) if one]) != 1:
+            raise ValueError("needs one of crate, debian and package, and no two")
+        if bool(self.crate) == bool(self.suite):
+            raise ValueError("debian and package need suite, and suite needs one of them")
         return self
+
+    @property
+    def registry_name(self) -> str:
+        """Return the name of the crate or package."""
+        return str(self.crate or self.debian or self.package)
 
     @property
     def in_debian(self) -> tuple[str, str]:
         """Return the package and its suite. Raises ValueError for a crate."""
-        if not self.debian or not self.suite:
+        if not self.suite:
             raise ValueError(f"{self.crate} is no package of Debian's")
-        return self.debian, self.suite
+        return self.registry_name, self.suite
 
 
 class Stack(Definition):
@@ -106,7 +125,21 @@ class Stack(Definition):
     package: str | None = None
     brings: str | None = None  # an allocator of its own, by the name of its books, which the heap meter cannot see
     source: Source | None = None
+    also: dict[str, Source] = Field(default={})  # what the library stands on, by placeholder
     expect: Expectations = Expectations()
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the library is as a distributor built it: without frame pointers, so without call sites."""
+        return isinstance(self.source, Source) and self.source.package is not None
+
+    @property
+    def how_built(self) -> dict[str, Any]:
+        """Return the keys that a harness is made by; a key that came later counts where a stack has it."""
+        keys = self.model_dump(exclude={"expect"} if self.also else {"expect", "also"})
+        if isinstance(self.source, Source) and not self.is_shipped:
+            del keys["source"]["package"]
+        return keys
 
     @model_validator(mode="after")
     def check_required_keys(self) -> Self:
@@ -115,6 +148,11 @@ class Stack(Definition):
                 raise ValueError(f"{key} is missing; a stack with harness = {self.harness!r} needs it")
         if self.steps and not self.source:
             raise ValueError("source is missing; steps need it")
+        known = [*PLACEHOLDERS, *self.also]
+        for text in self.steps:
+            for name in sorted(placeholders(text) - set(known)):
+                there = ", ".join(f"{{{one}}}" for one in known)
+                raise ValueError(f"steps: {text!r}: unknown placeholder {{{name}}}; known: {there}")
         if self.pkg_config and not self.package:
             raise ValueError("package is missing; pkg_config needs it")
         return self
@@ -208,6 +246,7 @@ class Suite(Definition):
     def features(self) -> frozenset[str]:
         """What a stack must have to do it: the words of `refuses` in stacks.toml."""
         features = {key for key in SWITCHES if getattr(self, key) not in (0, LIBRARY, "off")}
+        features |= {STATELESS} if "tickets" in features and "store" not in features else set()
         features |= {self.protocol, self.cipher, self.group, self.certs, self.auth, self.options}
         features |= {self.client_certs} - {"same"}
         features |= {self.certs.split("-")[0]}
@@ -223,6 +262,7 @@ class Suite(Definition):
         return {key: value for key, value in keys.items() if (key, value) not in UNSPOKEN}
 
 
+STATELESS = "stateless"  # the feature of tickets that hold the session, where the server keeps none
 UNSPOKEN = (("client_certs", "same"), ("client_groups", None))  # the harness's own defaults of keys that came later
 
 
@@ -246,7 +286,6 @@ def pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        features |= {STATELESS} if "tickets" in features and "store" not in features else set()
         raise ValueError(f"{text!r} is not a regular expression: {error}") from None
     return text
 
@@ -262,7 +301,6 @@ class BucketRule(Definition):
 
     @model_validator(mode="after")
     def takes_something(self) -> Self:
-STATELESS = "stateless"  # the feature of tickets that hold the session, where the server keeps none
         if not self.by and not self.within:
             raise ValueError("by and within are missing; a rule needs one of them")
         return self

@@ -28,6 +28,7 @@ def memory_runs(campaign: Campaign) -> list[Run]:
     known = stacks()
     own = {name for name, stack in known.items() if stack.brings}
     nulls = {name for name, stack in known.items() if not stack.tls}
+    shipped = {name for name, stack in known.items() if stack.is_shipped}
     runs = {
         Run(
             stack,
@@ -56,7 +57,7 @@ def memory_runs(campaign: Campaign) -> list[Run]:
         for settings in combine_settings(campaign.scenario, given)
         for suite in (["none"] if stack in nulls else campaign.configurations)
         for meter, count in metered(campaign, (allocator, env) == (SYSTEM, "lab") and not own & {stack, peer})
-        if meter != "sites" or (repeat, window) == (1, campaign.windows[0])
+        if meter != "sites" or ((repeat, window) == (1, campaign.windows[0]) and not shipped & {stack, peer})
     }
     return sorted(runs, key=lambda run: -run.sessions)
 

@@ -48,7 +48,7 @@ def advise_recording(
     reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_values("suite", runs)]
     if None in reasons:
         return Advice(recording_command(campaign, [stack], base, allocator))
-    return Advice(None, reasons[0] if reasons else why_no_runs(stack, campaign))
+    return Advice(None, reasons[0] if reasons else why_no_runs(stack, campaign, meter))
 
 
 def advise_recording_together(campaign: str, stacks: Sequence[str], suite: str | None = None) -> dict[str, Advice]:
@@ -86,7 +86,7 @@ def advise_profile(stack: str, suite: str) -> Advice:
         if name not in known
     ]:
         return Advice(None, missing[0])
-    if reason := why_unseen(stack):
+    if reason := why_unseen(stack) or why_no_call_sites(stack):
         return Advice(None, reason)
     return Advice(f"make profile STACK={shlex.quote(stack)} SUITE={shlex.quote(suite)} TOOL=sites")
 
@@ -95,6 +95,13 @@ def why_unseen(stack: str) -> str | None:
     """Return why no meter or profiler sees the stack's allocations; None if they do."""
     if brought := definitions.stacks()[stack].brings:
         return f"{stack} brings its own allocator, {brought}, which neither meter nor profiler sees"
+    return None
+
+
+def why_no_call_sites(stack: str) -> str | None:
+    """Return why call stacks of the library say nothing; None if they are recorded."""
+    if definitions.stacks()[stack].is_shipped:
+        return f"{stack} has no call sites: its library is as Debian ships it, without frame pointers"
     return None
 
 
@@ -118,8 +125,10 @@ def count_client_certificates(suite: Suite) -> int | None:
     return sum(1 for _ in (ROOT / "memtest/certs" / suite.certs / "clients").iterdir())
 
 
-def why_no_runs(stack: str, campaign: str) -> str:
+def why_no_runs(stack: str, campaign: str, meter: Meter | None) -> str:
     """Return why the campaign has no such runs of the stack."""
+    if meter in (None, "sites") and (reason := why_no_call_sites(stack)):
+        return reason
     if brought := definitions.stacks()[stack].brings:
         return f"{stack} brings its own allocator, {brought}, which the heap meter does not see"
     return f"the campaign {campaign} has no such runs"

@@ -28,6 +28,15 @@ class DebianSource(Model):
     sha256: Sha256
 
 
+class DebianPackage(Model):
+    """A binary package of Debian, the Debian suite that had it, and the SHA-256 of its .deb: a library as shipped."""
+
+    package: str
+    suite: str
+    version: str
+    sha256: Sha256
+
+
 class Prefix(Model):
     """A library that the user built: the directory where it is installed."""
 
@@ -49,7 +58,7 @@ class Tree(Model):
     release: str | None
 
 
-SourceRecord = Crate | DebianSource | Prefix | Commit | Tree
+SourceRecord = Crate | DebianSource | DebianPackage | Prefix | Commit | Tree
 
 
 class Peer(Model):

@@ -1,0 +1,3 @@
+module memtest
+
+go 1.26.11
