@@ -7,6 +7,8 @@
 
 enum { CLIENT_HELLO = 1, PRE_SHARED_KEY = 41 };
 
+static unsigned char before[HELLO_BYTES], after[HELLO_BYTES]; /* messages */
+
 /* The message in these records. */
 static size_t message_of(const unsigned char *records, size_t size, unsigned char *message)
 {
@@ -74,12 +76,30 @@ static size_t extensions_with(unsigned char *to, const unsigned char *from, size
     return put ? made : made + extension_put(to + made, type, body, size);
 }
 
+/* The message in `before`, its length, and where the length of its extensions stands. */
+static size_t extensions_take(const struct hello *hello, size_t *length)
+{
+    *length = message_of(hello->records, hello->size, before);
+    const size_t at = extensions_at(before);
+    if (at + 2 > *length || at + 2 + number(before + at, 2) != *length)
+        die("the client's ClientHello has no extensions");
+    return at;
+}
+
+size_t hello_extension(const struct hello *hello, uint16_t type, const unsigned char **body)
+{
+    size_t length, at = extensions_take(hello, &length) + 2;
+    while (at < length && number(before + at, 2) != type)
+        at += 4 + number(before + at + 2, 2);
+    if (at >= length)
+        die("the client's ClientHello has no extension %u", type);
+    *body = before + at + 4;
+    return number(before + at + 2, 2);
+}
+
 void hello_extend(struct hello *hello, uint16_t type, const unsigned char *body, size_t size)
 {
-    static unsigned char before[HELLO_BYTES], after[HELLO_BYTES];
-    size_t length = message_of(hello->records, hello->size, before), at = extensions_at(before);
-    if (at + 2 > length || at + 2 + number(before + at, 2) != length)
-        die("the client's ClientHello has no extensions");
+    size_t length, at = extensions_take(hello, &length);
     if (length - at + 4 + size > UINT16_MAX)
         die("no ClientHello has room for an extension of %zu bytes beside its others", size);
     memcpy(after, before, at);

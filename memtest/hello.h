@@ -19,4 +19,7 @@ void hello_capture(struct hello *, const unsigned char *flight, size_t size);
  * pre_shared_key stays last. */
 void hello_extend(struct hello *, uint16_t type, const unsigned char *body, size_t size);
 
+/* The body of the extension of this type, in `body`, and its size. Dies where there is none. */
+size_t hello_extension(const struct hello *, uint16_t type, const unsigned char **body);
+
 #endif

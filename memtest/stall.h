@@ -9,6 +9,7 @@ struct stall_point {
     enum role role;       /* of the sessions that are left waiting */
     bool connected_steps; /* they begin to speak by themselves: a client, whose ClientHello waits unread */
     bool answers;         /* they have written when they are left */
+    bool completes;       /* all that the peer sends arrives, so they may be complete */
     bool large_chain;     /* the suite's own certificates may be too large for the stack */
     const char *protocol; /* that it is of, or NULL; and "mutual", or NULL */
     const char *auth;

@@ -10,7 +10,7 @@
 
 enum { CLIENT_HELLO = 1, SERVER_HELLO = 2, CERTIFICATE = 11 };
 enum { SERVER_NAME_EXTENSION = 0, ALPN = 16, SESSION_TICKET = 35, UNKNOWN_EXTENSION = 0xfafa };
-enum { PRE_SHARED_KEY = 41, PSK_KEY_EXCHANGE_MODES = 45 };
+enum { PRE_SHARED_KEY = 41, PSK_KEY_EXCHANGE_MODES = 45, KEY_SHARE = 51 };
 enum { NAMES_BYTES = 64 * 1024 };
 enum { TICKET_BYTES = UINT16_MAX - 6 }; /* its message is the largest that every library takes */
 
@@ -114,6 +114,19 @@ static void offer_ticket(const struct stall_point *point)
     hello_extend(&hello, PRE_SHARED_KEY, body, 4 + identity + 4 + 3 + binder);
 }
 
+/* The client's own key share, as often as it fits: RFC 8446, 4.2.8, allows one of each group. */
+static void repeat_share(const struct stall_point *point)
+{
+    static unsigned char body[UINT16_MAX];
+    const unsigned char *shares;
+    capture(point);
+    size_t made = 2, size = hello_extension(&hello, KEY_SHARE, &shares) - 2;
+    for (; made + size <= point->bytes; made += size)
+        memcpy(body + made, shares + 2, size);
+    number_put(body, 2, made - 2);
+    hello_extend(&hello, KEY_SHARE, body, made);
+}
+
 /* Steps the server of a client that waits, and takes what it writes before the client reads it. */
 static size_t server_step(void *server, size_t pair, unsigned char *flight)
 {
@@ -177,16 +190,40 @@ static size_t first_protected_record(const unsigned char *flight, size_t size)
     die("the client's second flight has no protected record");
 }
 
-/* A real client goes as far as its Certificate, of which the first record arrives. It is freed: what it held is not. */
+/* What a real client answers a server that has got its first flight. It is freed before the server has the answer. */
+static size_t second_flight(size_t pair, unsigned char *flight)
+{
+    void *client = client_begin(pair);
+    stall_send(pair, flight, stall_intercept(pair, flight, FLIGHT_BYTES));
+    frames[ROLE_CLIENT].handshake(client, pair);
+    const size_t size = stall_intercept(pair, flight, FLIGHT_BYTES);
+    frames[ROLE_CLIENT].session_free(client, pair);
+    return size;
+}
+
+static void send_client_flight(size_t pair, const struct stall_point *point)
+{
+    static unsigned char flight[FLIGHT_BYTES];
+    (void)point;
+    stall_send(pair, flight, second_flight(pair, flight));
+}
+
+/* A real server's first flight, whole. It is freed before the client has it. */
+static void send_server_flight(size_t pair, const struct stall_point *point)
+{
+    static unsigned char flight[FLIGHT_BYTES];
+    void *server = server_begin(pair);
+    const size_t size = server_step(server, pair, flight);
+    (void)point;
+    frames[ROLE_SERVER].session_free(server, pair);
+    stall_send(pair, flight, size);
+}
+
+/* Of the client's Certificate the first record arrives. */
 static void send_first_of_certificate(size_t pair, const struct stall_point *point)
 {
     static unsigned char flight[FLIGHT_BYTES];
-    void *client = client_begin(pair);
-    size_t size = stall_intercept(pair, flight, sizeof flight);
-    stall_send(pair, flight, size);
-    frames[ROLE_CLIENT].handshake(client, pair);
-    size = stall_intercept(pair, flight, sizeof flight);
-    frames[ROLE_CLIENT].session_free(client, pair);
+    const size_t size = second_flight(pair, flight);
     if (size < point->bytes)
         die("the client's second flight has %zu bytes, too few for a certificate message of %zu", size, point->bytes);
     stall_send(pair, flight, first_protected_record(flight, size));
@@ -281,6 +318,20 @@ const struct stall_point stall_points[] = {
      .deliver = send_hello,
      .bytes = 60000,
      .extension = UNKNOWN_EXTENSION},
+    {.name = "hello-key-shares",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .protocol = "TLSv1.3",
+     .prepare = repeat_share,
+     .deliver = send_hello,
+     .bytes = 15000},
+    {.name = "client-flight",
+     .role = ROLE_SERVER,
+     .completes = true,
+     .large_chain = true,
+     .protocol = "TLSv1.3",
+     .auth = "mutual",
+     .deliver = send_client_flight},
     {.name = "silent-server", .role = ROLE_CLIENT, .connected_steps = true},
     {.name = "announced-server-hello",
      .role = ROLE_CLIENT,
@@ -292,6 +343,14 @@ const struct stall_point stall_points[] = {
      .connected_steps = true,
      .deliver = announce_server_hello,
      .bytes = 16380},
+    {.name = "server-flight",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .answers = true,
+     .completes = true,
+     .large_chain = true,
+     .protocol = "TLSv1.3",
+     .deliver = send_server_flight},
     {.name = "request-1",
      .role = ROLE_CLIENT,
      .connected_steps = true,

@@ -91,6 +91,20 @@ func extensionsWith(from []byte, kind uint16, body []byte) (made []byte) {
 	return made
 }
 
+// extension is the body of the extension of this kind.
+func (it *hello) extension(kind uint16) []byte {
+	message := message(it.bytes())
+	for from := message[extensionsAt(message)+2:]; len(from) > 0; {
+		length := 4 + int(binary.BigEndian.Uint16(from[2:]))
+		if binary.BigEndian.Uint16(from) == kind {
+			return from[4:length]
+		}
+		from = from[length:]
+	}
+	Die("the client's ClientHello has no extension %d", kind)
+	return nil
+}
+
 // extend gives the extension of this kind a body, whatever it had before; records are made anew.
 func (it *hello) extend(kind uint16, body []byte) {
 	before := message(it.bytes())

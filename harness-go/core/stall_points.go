@@ -16,6 +16,7 @@ type stallPoint struct {
 	role           Role // of the sessions that are left waiting
 	connectedSteps bool // they begin to speak by themselves: a client, whose ClientHello waits unread
 	answers        bool // they have written when they are left
+	completes      bool // all that the peer sends arrives, so they may be complete
 	largeChain     bool // the suite's own certificates may be too large for the stack
 	protocol, auth string
 	ticket         bool                          // the suite's servers issue tickets
@@ -34,6 +35,7 @@ const (
 	sessionTicket     = 35
 	unknownExtension  = 0xfafa
 	pskExchangeModes  = 45
+	keyShare          = 51
 	ticketBytes       = 0xffff - 6 // its message is the largest that every library takes
 	applicationRecord = 23
 	flightBytes       = 256 * 1024
@@ -137,6 +139,18 @@ func readNames(*stallPoint) {
 	caNames = names
 }
 
+// repeatShare: the client's own key share, as often as it fits: RFC 8446, 4.2.8, allows one of each group.
+func repeatShare(of *stallPoint) {
+	capture(of)
+	shares := captured.extension(keyShare)[2:]
+	body := large[:2]
+	for len(body)+len(shares) <= of.bytes {
+		body = append(body, shares...)
+	}
+	binary.BigEndian.PutUint16(body, uint16(len(body)-2))
+	captured.extend(keyShare, body)
+}
+
 // serverFlight steps the server of a client that waits, and takes what it writes before the client reads it.
 func serverFlight(server *session, pair int) []byte {
 	for k := 0; k < maxSteps && server.unread(); k++ {
@@ -187,9 +201,9 @@ func firstProtectedRecord(flight []byte) []byte {
 	return nil
 }
 
-// sendFirstOfCertificate: a real client goes as far as its Certificate, of which the first record arrives. It is freed:
-// what it held is not.
-func sendFirstOfCertificate(pair int, of *stallPoint) {
+// secondFlight is what a real client answers a server that has got its first flight. It is freed before the server has
+// the answer.
+func secondFlight(pair int) []byte {
 	client := beginClient(pair)
 	peer = &client.end
 	stallSend(pair, intercept(&waiting(pair).end, flight[:]))
@@ -198,6 +212,24 @@ func sendFirstOfCertificate(pair int, of *stallPoint) {
 	client.free()
 	left := client.end
 	peer = &left
+	return second
+}
+
+func sendClientFlight(pair int, _ *stallPoint) { stallSend(pair, secondFlight(pair)) }
+
+// sendServerFlight: a real server's first flight, whole. It is freed before the client has it.
+func sendServerFlight(pair int, _ *stallPoint) {
+	server := newSession(contexts[Server], pair, Server)
+	first := serverFlight(server, pair)
+	server.free()
+	left := server.end
+	peer = &left
+	stallSend(pair, first)
+}
+
+// sendFirstOfCertificate: of the client's Certificate the first record arrives.
+func sendFirstOfCertificate(pair int, of *stallPoint) {
+	second := secondFlight(pair)
 	if len(second) < of.bytes {
 		Die("the client's second flight has %d bytes, too few for a certificate message of %d", len(second), of.bytes)
 	}
@@ -232,9 +264,15 @@ var stallPoints = []stallPoint{
 		prepare: offerTicket, deliver: sendHello, bytes: 60000},
 	{name: "hello-unknown", role: Server, answers: true,
 		prepare: extend, deliver: sendHello, bytes: 60000, extension: unknownExtension},
+	{name: "hello-key-shares", role: Server, answers: true, protocol: "TLSv1.3",
+		prepare: repeatShare, deliver: sendHello, bytes: 15000},
+	{name: "client-flight", role: Server, completes: true, largeChain: true, protocol: "TLSv1.3", auth: "mutual",
+		deliver: sendClientFlight},
 	{name: "silent-server", role: Client, connectedSteps: true},
 	{name: "announced-server-hello", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 65607},
 	{name: "announced-server-hello-16k", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 16380},
+	{name: "server-flight", role: Client, connectedSteps: true, answers: true, completes: true, largeChain: true,
+		protocol: "TLSv1.3", deliver: sendServerFlight},
 	{name: "request-1", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
 		prepare: readNames, deliver: sendRequest, names: 1},
 	{name: "request-10", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",

@@ -200,3 +200,31 @@ def test_a_host_name_longer_than_a_library_takes_is_unsupported_with_its_words(o
         f"does not reach the point {point}: handshake: " in lines[-1]["reason"]
         and "bad extension" in lines[-1]["reason"]
     )
+
+
+def test_a_key_share_is_sent_as_often_as_it_fits(openssl):
+    """416 times, of 36 bytes for X25519, where a plain ClientHello has it once."""
+    plain, many = (phases(openssl, point, *TLS13, *SERVER_ONLY) for point in ("unread-flight", "hello-key-shares"))
+    received = [found["stalled"]["received_bytes"] // 10 for found in (plain, many)]
+    assert received[1] - received[0] == 415 * 36
+    assert kept(many, "server") == 0
+
+
+@pytest.mark.parametrize(
+    ("point", "role", "suite"), [("client-flight", "server", MUTUAL), ("server-flight", "client", SERVER_ONLY)]
+)
+def test_a_whole_flight_completes_the_session(openssl, rustls, point, role, suite):
+    """Its handshake's buffers are free again: it holds less than one whose peer is silent, and nothing once closed."""
+    for harness in openssl, rustls:
+        found = phases(harness, point, *TLS13, *suite)
+        assert kept(found, role) == 0
+        assert found["stalled"]["received_bytes"] > 10 * 2_000
+    assert pinned(phases(openssl, point, *TLS13, *suite), role) < 0
+
+
+def test_a_flight_of_a_large_chain_arrives_whole(openssl):
+    first, whole = (
+        phases(openssl, point, *TLS13, *LARGE_CHAIN)["stalled"]["received_bytes"] // 10
+        for point in ("certificate-first-record", "client-flight")
+    )
+    assert first < 20_000 and whole > 90_000

@@ -29,9 +29,12 @@ STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_poin
     "hello-ticket": "a ClientHello with a session ticket of 60,000 bytes; the answer is not read (TLS 1.2)",
     "hello-psk": "a ClientHello with a pre_shared_key of a ticket of 60,000 bytes; the answer is not read (TLS 1.3)",
     "hello-unknown": "a ClientHello with an unknown extension of 60,000 bytes; the answer is not read",
+    "hello-key-shares": "a ClientHello with its own key share 416 times; the answer is not read (TLS 1.3)",
+    "client-flight": "a handshake up to all that a client with a certificate sends (TLS 1.3)",
     "silent-server": "a client's ClientHello was sent, and its server sends nothing",
     "announced-server-hello": "a server's 11 bytes announce a ServerHello of 65,607 bytes",
     "announced-server-hello-16k": "a server's 11 bytes announce a ServerHello of 16,380 bytes",
+    "server-flight": "a server's flight, its certificates included; the answer is not read (TLS 1.3)",
     "request-1": "a server's flight with 1 name in its certificate request; nothing follows (TLS 1.2)",
     "request-10": "a server's flight with 10 names in its certificate request; nothing follows (TLS 1.2)",
     "request-150": "a server's flight with 150 names in its certificate request; nothing follows (TLS 1.2)",
@@ -39,7 +42,7 @@ STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_poin
     "ticket-64k": "a server's flights up to a session ticket of 65,529 bytes; nothing follows (TLS 1.2)",
 }
 STALLED_CLIENTS = (  # whose servers stop
-    "silent-server", "announced-server-hello", "announced-server-hello-16k",
+    "silent-server", "announced-server-hello", "announced-server-hello-16k", "server-flight",
     "request-1", "request-10", "request-150", "ticket", "ticket-64k",
 )  # fmt: skip
 Values = Mapping[str, str] | range  # names with what they mean, or numbers
