@@ -123,6 +123,58 @@ make_large_client() {
 }
 make_large_client
 
+# Whose clients have two intermediates, each with a permitted name 1,000 times: what a peer does with one for each other.
+make_constraints() {
+    local kind=rsa-2048-constraints
+    [ -z "$only" ] || [ "$only" = $kind ] || return 0
+    mkdir -p "$scratch/constraints" "$out/$kind" && cd "$scratch/constraints" && touch index
+    cp "$out/rsa-2048/"{chain,intermediate,key,root}.pem "$out/$kind/"
+    {
+        cat "$here/openssl.cnf"
+        printf '[client-intermediate]\nnameConstraints = critical, @constraints\n[constraints]\n'
+        printf 'permitted;DNS.%d = localhost\n' {1..1000}
+    } >constraints.cnf
+    echo "$refusable" >"$out/$kind/may-be-refused"
+    config=constraints.cnf pki_of_depth $kind client- 2 "$(rsa 2048)"
+}
+make_constraints
+
+# The servers of rsa-2048, and chains that become longer when a run needs them: make_padded.py reads `padding`.
+make_padded() {
+    local kind name bytes
+    while read -r kind name bytes; do
+        [ -z "$only" ] || [ "$only" = "$kind" ] || continue
+        mkdir -p "$out/$kind"
+        cp "$out/rsa-2048/"*.pem "$out/$kind/"
+        echo "$name $bytes" >"$out/$kind/padding"
+        echo "$refusable" >"$out/$kind/may-be-refused"
+    done <<'KINDS'
+rsa-2048-padded-client-90k client-chain.pem 90000
+rsa-2048-padded-client-15m client-chain.pem 15000000
+rsa-2048-padded-server-90k chain.pem 90000
+rsa-2048-padded-server-15m chain.pem 15000000
+KINDS
+}
+make_padded
+
+# The certificates of rsa-2048, and what a server staples: an OCSP response with no answer in it, and a signature of zeros.
+make_empty_staple() {
+    local kind=rsa-2048-empty-staple
+    [ -z "$only" ] || [ "$only" = $kind ] || return 0
+    mkdir -p "$scratch/staple" "$out/$kind" && cd "$scratch/staple"
+    cp "$out/rsa-2048/"*.pem "$out/$kind/"
+    {
+        printf 'asn1=SEQUENCE:response\n[response]\nstatus=ENUM:0\nbytes=EXP:0,SEQUENCE:bytes\n'
+        printf '[bytes]\ntype=OID:1.3.6.1.5.5.7.48.1.1\nbasic=OCTWRAP,SEQUENCE:basic\n'
+        printf '[basic]\nsigned=SEQUENCE:signed\nalgorithm=SEQUENCE:algorithm\nsignature=FORMAT:HEX,BITSTRING:'
+        printf '00%.0s' {1..60000}
+        printf '\n[signed]\nresponder=EXP:2,FORMAT:HEX,OCT:%040d\nat=GENTIME:20200101000000Z\nresponses=SEQUENCE:none\n' 0
+        printf '[none]\n[algorithm]\nname=OID:sha256WithRSAEncryption\nparameters=NULL\n'
+    } >staple.cnf
+    "$openssl" asn1parse -genconf staple.cnf -noout -out "$out/$kind/staple.der"
+}
+make_empty_staple
+
 # For stores with many roots and servers with many names, of which make_many.py makes what it needs. The name in the
 # template is its serial number, its CN and its DNS name; the intermediate's key is kept, for all others are signed by it.
 # The other roots are as a public bundle has them: 45 % RSA-4096, 30 % RSA-2048, 25 % elliptic curves.

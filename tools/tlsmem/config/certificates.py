@@ -30,6 +30,11 @@ def has_many_clients(certs: str) -> bool:
     return certs.endswith(MANY_CLIENTS)
 
 
+def is_padded(certs: str) -> bool:
+    """Return whether a chain of the directory is to be made longer: memtest/certs/make_padded.py."""
+    return (DEFINITIONS / "certs" / certs / "padding").is_file()
+
+
 def chain_sizes(certs: str, role: str) -> tuple[int, ...]:
     """Return the lengths of the certificates that a role sends, in bytes of DER, its own first.
 

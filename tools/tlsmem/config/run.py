@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from tlsmem.config.certificates import is_padded
 from tlsmem.config.definitions import Suite
 from tlsmem.config.scenarios import LIKE_MEMORY, Settings
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Meter, Role, Roles, Scenario, Window
@@ -88,8 +89,10 @@ class Run:
 
 
 def certificates_of(run: Run, suite: Suite) -> str:
-    """Return the directory of a suite's certificates; that of the scenario `contexts` is made, with others in it."""
-    above = "build" if run.scenario == "contexts" else "memtest"
+    """Return the directory of a suite's certificates; that of the scenario `contexts` is made, with others in it.
+
+    So is one whose chains are padded."""
+    above = "build" if run.scenario == "contexts" or is_padded(suite.certs) else "memtest"
     return suite.certs if suite.certs == "none" else f"{above}/certs/{suite.certs}"
 
 

@@ -1,32 +1,55 @@
-"""Certificates that are made when a run first needs them: stores of many roots, and certificates of many names."""
+"""Certificates that are made when a run first needs them: stores of many roots, certificates of many names, and chains
+that are padded."""
 
 import importlib.util
 import sys
 from functools import cache
+from types import ModuleType
 
 from tlsmem.base.paths import ROOT
+from tlsmem.config.certificates import is_padded
 from tlsmem.config.definitions import Suite
 from tlsmem.config.run import Run
 
-MAKER = ROOT / "memtest/certs/make_many.py"
+MAKERS = ROOT / "memtest/certs"
+MADE = ROOT / "build/certs"
 
 
 def provide(run: Run, suite: Suite) -> None:
-    """Make the directory that the scenario `contexts` reads. Exits with a sentence where that cannot be."""
+    """Make the directory that the run reads, where it is one to make. Exits with a sentence where that cannot be."""
     if run.scenario == "contexts" and suite.certs != "none":
         make(run.suite, suite.certs)
+    elif is_padded(suite.certs):
+        make_padded(suite.certs)
 
 
 @cache
 def make(suite: str, certs: str) -> None:
     """Once for each suite; what is there from another time stays."""
-    spec = importlib.util.spec_from_file_location("make_many", MAKER)
+    maker = load("make_many")
+    if certs != maker.KIND:
+        sys.exit(f"memtest: suite {suite}: the scenario contexts needs certificates {maker.KIND}, and not {certs}")
+    call(maker, MADE / certs)
+
+
+@cache
+def make_padded(certs: str) -> None:
+    """The same of chains that are padded."""
+    call(load("make_padded"), MADE / certs)
+
+
+def call(maker: ModuleType, out: object) -> None:
+    """Make the directory. Exits with a sentence where that cannot be."""
+    try:
+        maker.make(out)
+    except (OSError, ValueError) as error:
+        sys.exit(f"memtest: memtest/certs/{maker.__name__}.py: {error}")
+
+
+def load(name: str) -> ModuleType:
+    """Return a script of memtest/certs as a module."""
+    spec = importlib.util.spec_from_file_location(name, MAKERS / f"{name}.py")
     assert spec and spec.loader
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
-    if certs != maker.KIND:
-        sys.exit(f"memtest: suite {suite}: the scenario contexts needs certificates {maker.KIND}, and not {certs}")
-    try:
-        maker.make(ROOT / "build/certs" / certs)
-    except (OSError, ValueError) as error:
-        sys.exit(f"memtest: {MAKER.relative_to(ROOT)}: {error}")
+    return maker
