@@ -3,6 +3,8 @@
 #define MEMTEST_OPENSSL_CREDENTIALS_H
 
 #include "openssl.h"
+#include "openssl_compression.h"
+#include "openssl_stapling.h"
 
 static void loaded(int done, const char *path)
 {
@@ -35,8 +37,10 @@ static void credentials_load(SSL_CTX *ctx, enum role role, const struct suite *s
         root_load(ctx, suite, client ? "root.pem" : "client-root.pem");
     if (!client || mutual)
         identity_load(ctx, suite, client ? "client-chain.pem" : "chain.pem", client ? "client-key.pem" : "key.pem");
+    certificates_compress(ctx, role);
     if (!client && mutual)
         openssl_check(SSL_CTX_set_session_id_context(ctx, context_id, sizeof context_id - 1), "session id context");
+    stapling_set(ctx, role, suite);
 }
 
 #endif

@@ -36,7 +36,9 @@ static int group_number(const char *name)
         {"X25519", WOLFSSL_ECC_X25519},
         {"P-256", WOLFSSL_ECC_SECP256R1},
         {"P-384", WOLFSSL_ECC_SECP384R1},
+#ifdef WOLFSSL_HAVE_MLKEM /* not by default before 5.9 */
         {"X25519MLKEM768", WOLFSSL_X25519MLKEM768},
+#endif
     };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (!strcasecmp(groups[i].name, name))

@@ -64,17 +64,20 @@ def has_library(name: str) -> bool:
 
 # Package: is what it brings there? A package that is not listed brings a command of its name.
 PRESENT: dict[str, Callable[[], object]] = {
+    "libbrotli-dev": partial(has_header, "brotli/decode.h"),
     "libc6-dev": partial(has_header, "stdio.h"),
     "libcmocka-dev": partial(has_header, "cmocka.h"),
     "libgmp-dev": partial(has_header, "gmp.h"),
     "libgnutls28-dev": partial(has_header, "gnutls/gnutls.h"),
     "libunwind8": partial(has_library, "libunwind.so.8"),
     "libssl-dev": partial(has_header, "openssl/ssl.h"),
+    "libzstd-dev": partial(has_header, "zstd.h"),
     "nettle-dev": partial(has_header, "nettle/version.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
     "valgrind": lambda: shutil.which("valgrind") is not None and has_header("valgrind/valgrind.h"),
     "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
     "haproxy": partial(shutil.which, "haproxy", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
+    "zlib1g-dev": partial(has_header, "zlib.h"),
     "iproute2": partial(shutil.which, "ip", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"),
     "util-linux": partial(shutil.which, "nsenter"),
     "ninja-build": partial(shutil.which, "ninja"),
