@@ -45,7 +45,8 @@ static void *block_in(void *user, size_t size, unsigned lead_log2, struct origin
 {
     struct header *header = (struct header *)user - 1;
     uint8_t phase = page_count_in(origin.role, size);
-    *header = (struct header){own_head | size, origin.pair, origin.role, phase, 0, lead_log2};
+    uint32_t pair = origin.role == HEAP_HARNESS ? forks : origin.pair;
+    *header = (struct header){own_head | size, pair, origin.role, phase, 0, lead_log2};
     if (sites_on && origin.role != HEAP_HARNESS)
         site_find(header, origin.frame);
     return user;
@@ -61,10 +62,18 @@ static bool is_inherited(const struct header *header)
     return (header->head ^ own_head) >= GENERATION;
 }
 
+/* Whether a child may have a copy. */
+static bool was_forked(const struct header *header)
+{
+    return header->role == HEAP_HARNESS && header->pair != forks;
+}
+
 static void block_out(struct header *header)
 {
     if (is_inherited(header))
         page_inherited_out(block_size(header));
+    else if (was_forked(header))
+        page_forked_out(block_size(header));
     page_count_out(header->role, header->phase, block_size(header));
     if (header->site)
         site_count(header, -1);
@@ -77,6 +86,8 @@ static void block_back(struct header *header, struct header old)
     page_count_back(old.role, old.phase, block_size(&old));
     if (is_inherited(&old))
         page_inherited_back(block_size(&old));
+    else if (was_forked(&old))
+        page_forked_back(block_size(&old));
     if (old.site)
         site_count(&old, 1);
     *header = old;

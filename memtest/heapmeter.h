@@ -55,6 +55,9 @@ struct heapmeter_page {
     } mapped;                /* past malloc: anonymous memory that the program mapped by itself, and may use */
     uint32_t mapped_unknown; /* calls that could not be followed: what is mapped is not exact */
     uint64_t list; /* inode of the list of programs that this one is in: while it is there, the page is read */
+    struct {
+        uint64_t bytes, blocks;
+    } forked_out, parent_out; /* freed of the process's own that was there at a fork of it; the parent's at this fork */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 

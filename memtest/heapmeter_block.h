@@ -22,7 +22,7 @@
  * sites; of any other pair a hash of where it was allocated. */
 struct header {
     uint64_t head; /* magic number, generation, size */
-    uint32_t pair;
+    uint32_t pair; /* of what is untagged: how often the process had forked before */
     uint32_t role : 3, phase : 5, site : SITE_BITS;
     uint32_t lead_log2 : 6; /* the block of the next allocator starts 1 << lead_log2 before the user's */
 };
@@ -58,10 +58,13 @@ bool is_bootstrap(const void *block);
 void *bootstrap_new(size_t size);
 
 /* heapmeter_page.c */
+extern uint32_t forks __attribute__((visibility("hidden")));    /* of this process, so far */
 extern uint64_t own_head __attribute__((visibility("hidden"))); /* of the blocks that this process requests */
 void page_start(void);
-void page_inherited_out(uint64_t size);                          /* a block that the parent requested is freed */
-void page_inherited_back(uint64_t size);                         /* and live again */
+void page_inherited_out(uint64_t size);  /* a block that the parent requested is freed */
+void page_inherited_back(uint64_t size); /* and live again */
+void page_forked_out(uint64_t size);     /* a block that was there at a fork of this process is freed */
+void page_forked_back(uint64_t size);    /* and live again */
 void page_mapped(uint64_t private_bytes, uint64_t shared_bytes); /* what the program has mapped by itself */
 void page_mapped_unknown(void);                                  /* something of that could not be followed */
 uint8_t page_count_in(uint8_t role, uint64_t size);              /* returns the phase, for the block's header */

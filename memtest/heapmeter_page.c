@@ -20,6 +20,7 @@ static struct heapmeter_page before_fork;
 static bool has_maps; /* during a fork: nobody changes the list of mappings meanwhile */
 static struct heapmeter_page *page = &early;
 uint64_t own_head = MAGIC;
+uint32_t forks;
 
 static void count_in(struct heapmeter_count *count, uint64_t size)
 {
@@ -79,6 +80,18 @@ void page_inherited_back(uint64_t size)
 {
     add(&page->inherited_live.bytes, size);
     add(&page->inherited_live.blocks, 1);
+}
+
+void page_forked_out(uint64_t size)
+{
+    add(&page->forked_out.bytes, size);
+    add(&page->forked_out.blocks, 1);
+}
+
+void page_forked_back(uint64_t size)
+{
+    add(&page->forked_out.bytes, -size);
+    add(&page->forked_out.blocks, -1);
 }
 
 void page_mapped(uint64_t private_bytes, uint64_t shared_bytes)
@@ -206,6 +219,7 @@ static void page_open(const struct heapmeter_page *counted)
 static void fork_prepare(void)
 {
     has_maps = maps_fork_prepare();
+    forks++;
     before_fork = *page;
 }
 
@@ -229,6 +243,9 @@ static void fork_child(void)
     before_fork.forks++;
     if (own_head < MAGIC + GENERATIONS * GENERATION)
         own_head += GENERATION;
+    before_fork.parent_out.bytes = before_fork.forked_out.bytes;
+    before_fork.parent_out.blocks = before_fork.forked_out.blocks;
+    before_fork.forked_out.bytes = before_fork.forked_out.blocks = 0;
     before_fork.failures = 0;
     peaks_reset(&before_fork);
     page = &before_fork;

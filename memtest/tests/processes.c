@@ -139,6 +139,31 @@ static void free_in_turn(void)
     free(first);
 }
 
+/* Workers of three configurations run at once: each has the one that its parent had. */
+static void reload(void)
+{
+    int wait_here[2];
+    if (pipe(wait_here))
+        _exit(9);
+    for (int i = 0; i < 3; i++) {
+        if (i) {
+            char *former = kept;
+            keep(1000000);
+            free(former);
+        }
+        for (int worker = 0; worker < 2; worker++)
+            if (!fork()) {
+                close(wait_here[1]);
+                keep(5000);
+                if (read(wait_here[0], &i, 1))
+                    _exit(9);
+                _exit(0);
+            }
+    }
+    close(wait_here[1]);
+    wait_for_all();
+}
+
 static void title(void)
 {
     char *end = self + strlen(self);
@@ -241,6 +266,7 @@ int main(int argc, char **argv)
         {"fork-deep", fork_deep},
         {"vfork", vfork_and_exec},
         {"free-in-turn", free_in_turn},
+        {"reload", reload},
         {"title", title},
         {"name", name},
         {"user-exec", user_then_exec},

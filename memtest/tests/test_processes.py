@@ -51,6 +51,7 @@ WAYS = [  # private and inherited bytes of each process at its end, those of all
     ("fork-grandchild", [PARENT, (5000, 1_000_000), (70, 1_005_000)], 1_005_070, 1_005_070),
     ("fork-without-handlers", [PARENT, (5000, 1_000_000)], 1_005_000, 1_005_000),
     ("vfork", [PARENT, (10, 0)], 1_000_010, 1_000_000),
+    ("reload", [PARENT, *[(5000, 1_000_000)] * 6], 3_030_000, 2_000_000),
     ("title", [PARENT, (5000, 1_000_000)], 1_005_000, 1_005_000),
     ("name", [PARENT, (5000, 1_000_000)], 1_005_000, 1_005_000),
     ("killed", [PARENT, (5000, 1_000_000)], 1_005_000, 1_005_000),
@@ -92,6 +93,15 @@ def test_a_program_keeps_the_name_that_it_was_started_by(processes, way):
 def test_a_program_that_is_started_by_a_link_has_the_name_that_it_is_called_by(processes):
     _, programs, _, _ = followed(processes, "exec-by-link")
     assert [one["program"] for one in programs] == ["processes", "called-by-link"]
+
+
+@pytest.mark.parametrize("way", ["exec", "unmetered"])
+def test_no_name_of_a_program_reaches_the_terminal_as_an_escape_sequence(processes, way):
+    program = processes.with_name("a\x1b[31mb\n")
+    program.hardlink_to(processes)
+    done = subprocess.run([HEAP, "--once", "--", program, way], capture_output=True, text=True, timeout=60, check=False)
+    program.unlink()
+    assert "a?[31mb?" in done.stderr and "\x1b" not in done.stderr
 
 
 def test_forks_beyond_those_that_blocks_can_tell_are_a_sentence(processes):

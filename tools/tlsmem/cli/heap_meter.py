@@ -20,7 +20,7 @@ from tlsmem.base import stdout
 from tlsmem.cli import heap_growth, heap_meter_report, heap_rss
 from tlsmem.cli.heap_endpoint import Endpoint
 from tlsmem.cli.heap_meter_report import Listener
-from tlsmem.run import heap_metrics, heap_process, heap_tree
+from tlsmem.run import heap_metrics, heap_page, heap_process, heap_tree
 from tlsmem.run.heap_connections import ConnectionGrowth, count_connections, describe_connections
 from tlsmem.run.heap_sum import LiveSum, sum_live
 from tlsmem.run.heap_tree import MeteredProgram, ProcessTree
@@ -133,7 +133,8 @@ class TreeWatcher:
     @property
     def what(self) -> str:
         """What is followed, in words."""
-        command = textwrap.shorten(shlex.join(self.given.command), 60, placeholder=" ...")
+        words = heap_page.printable(shlex.join(self.given.command))
+        command = textwrap.shorten(words, 60, placeholder=" ...")
         return command or f"process {self.given.pid}"
 
     def table(self, connections: dict[int, int]) -> tables.Table:

@@ -51,8 +51,9 @@ ROLES = ("untagged", "client", "server", "client_context", "server_context", "to
 HEAD = struct.Struct("=QII")  # magic, process id, index of the phase
 COUNTS = struct.Struct("=6q")  # signed: a child that was forked while others counted may be a little below nought
 NAMES_AT, NAME_BYTES = 304, 16
-# Parent, program, inherited, own malloc, namespaces, made, deepbind, forks, inherited and still live, mapped.
-TAIL = struct.Struct("=I20s4q8xIIQII2q3QI")
+# Parent, program, inherited, own malloc, namespaces, made, deepbind, forks, inherited and still live, mapped; list;
+# freed of what was forked, by the process and by its parent before.
+TAIL = struct.Struct("=I20s4q8xIIQII2q3QI4x8x4q")
 MOST_FORKS = 63  # beyond, the meter does not tell blocks of a process from those of its parent
 TAIL_AT = 3376
 
@@ -110,6 +111,8 @@ class Page:
     forks: int = 0  # between the first program and this process
     inherited_live: tuple[int, int] = (0, 0)  # bytes and blocks of the parent's that were not freed since the fork
     mapped: MappedBytes = MappedBytes()
+    forked_out: tuple[int, int] = (0, 0)  # bytes and blocks that the process freed of its own, which a child may keep
+    parent_out: tuple[int, int] = (0, 0)  # the same of its parent, at the fork
 
     @property
     def total(self) -> PageCounts:
@@ -156,7 +159,7 @@ def parse(content: bytes) -> Page:
     counts = (PageCounts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
     parent, program, *counted = TAIL.unpack_from(content, TAIL_AT)
     inherited, (own_malloc, namespaces, made, deepbind, forks) = counted[:4], counted[4:9]
-    inherited_live, mapped = counted[9:11], counted[11:]
+    inherited_live, mapped, forked_out, parent_out = counted[9:11], counted[11:15], counted[15:17], counted[17:]
     name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
     roles = dict(zip(ROLES, counts, strict=True))
     names = text(program), text(name)
@@ -173,11 +176,18 @@ def parse(content: bytes) -> Page:
         forks=forks,
         inherited_live=(inherited_live[0], inherited_live[1]),
         mapped=MappedBytes(*mapped),
+        forked_out=(forked_out[0], forked_out[1]),
+        parent_out=(parent_out[0], parent_out[1]),
     )
 
 
 def text(field: bytes) -> str:
-    return field.partition(b"\0")[0].decode(errors="replace")
+    return printable(field.partition(b"\0")[0].decode(errors="replace"))
+
+
+def printable(name: str) -> str:
+    """Return a name as it may go to a terminal: a program may have any, escape sequences among them."""
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 class OpenPage:

@@ -93,8 +93,8 @@ class MeteredCommand:
     def omissions(self) -> list[str]:
         """Sentences that say what the figures are without, once it is settled."""
         started = any(program.page.pid == self.pid for program in self.tree.programs)
-        command = self.words[0]
-        said = [] if started else [f"{command} was never under the heap meter: {why_unmetered(command)}"]
+        command, why = heap_page.printable(self.words[0]), why_unmetered(self.words[0])
+        said = [] if started else [f"{command} was never under the heap meter: {why}"]
         said += [*self.found.describe(), *own_allocators(self.tree, self.found.files)]
         if self.unseen:
             said += [
