@@ -144,7 +144,7 @@ def own_allocators(tree: heap_tree.ProcessTree, files: Iterable[str]) -> Iterato
         own = None if file.name in named else own_allocator(file)
         if own:
             what = f"what it allocates with that is not counted{described(sizes.pop(file.name, None))}"
-            yield f"{file.name} has an allocator besides malloc ({own}): {what}"
+            yield f"{heap_page.printable(file.name)} has an allocator besides malloc ({own}): {what}"
     for name, (mapped, counted) in sizes.items():
         advice = next((f"; {way}" for start, way in TO_MALLOC.items() if name.startswith(start)), "")
         yield (

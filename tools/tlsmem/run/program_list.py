@@ -75,11 +75,13 @@ class UnmeteredPrograms:
         """A sentence for each program that ran without the meter, or whose page could not be made."""
         reasons = Counter((note.path, why_unmetered(note.path, note.is_preloaded)) for note in self.notes).items()
         for (path, why), times in list(reasons)[:KINDS]:
-            yield f"{heap_page.printable(path)}{often(times)} was never under the heap meter: {why}; the figures are without it"
+            name = heap_page.printable(path) + often(times)
+            yield f"{name} was never under the heap meter: {why}; the figures are without it"
         if rest := sum(times for _, times in list(reasons)[KINDS:]):
             yield f"{rest:,} more programs were never under the heap meter; the figures are without them"
-        for name, times in Counter(note.path for note in self.pageless).items():
-            yield f"{heap_page.printable(name)}{often(times)}: no page could be made in {heap_page.PAGES_FOLDER}; the figures are without it"
+        for path, times in Counter(note.path for note in self.pageless).items():
+            name = heap_page.printable(path) + often(times)
+            yield f"{name}: no page could be made in {heap_page.PAGES_FOLDER}; the figures are without it"
         if self.overflowed:
             yield f"the list of programs has room for {LIST_BYTES:,} B, and more were started: some may be missing"
 
