@@ -36,6 +36,15 @@ def test_states_are_told_apart_and_that_of_the_three_costs_is_first(recording):
     assert found.states[1].roles["server"].live("default", "blocked").bytes.integer_part == 53_000
 
 
+def test_a_newer_recording_of_rss_alone_does_not_hide_one_that_has_live_heap_too(tmp_path):
+    runs = [run.model_copy(update={"window": 100}) for run in recorded(OPENSSL, "+tickets-library")]
+    older = synthetic.write(tmp_path / "older", runs)
+    newer = synthetic.write(tmp_path / "newer", [run for run in runs if run.meter == "rss"])
+    whole = synthetic.write(tmp_path / "whole", runs)
+    assert find_recorded(OPENSSL, SUITE, [newer, older]).deployed.recording == older
+    assert find_recorded(OPENSSL, SUITE, [whole, older]).deployed.recording == whole
+
+
 def test_another_suite_is_no_answer(recording):
     found = find_recorded(OPENSSL, MLDSA, [recording])
     assert found.states == () and found.deployed is None and found.elsewhere == ()
@@ -66,11 +75,12 @@ def test_what_such_a_campaign_recorded_has_no_command_that_records_it_again():
     assert found.states and found.advice.command is None and "a certificate of its own" in found.advice.sentence
 
 
-def test_the_recorded_ml_dsa_of_openssl_is_that_of_the_post_quantum_campaign():
-    (state,) = find_recorded(OPENSSL, MLDSA, recordings.find_recordings(None)).states
-    assert (state.campaign, state.configurations) == ("post-quantum", ["no tickets"])
-    assert state.recording.name.endswith("-post-quantum") and not state.is_as_deployed
-    assert {split_variant(run.suite)[0] for run in state.measured} == {MLDSA}
+def test_the_recorded_ml_dsa_of_openssl_is_that_of_its_own_campaigns():
+    found = find_recorded(OPENSSL, MLDSA, recordings.find_recordings(None))
+    assert found.deployed.configurations == ["default", "low memory"]
+    (state,) = [state for state in found.states if state.recording.name.endswith("-post-quantum")]
+    assert (state.campaign, state.configurations) == ("post-quantum", ["no tickets"]) and not state.is_as_deployed
+    assert {split_variant(run.suite)[0] for one in found.states for run in one.measured} == {MLDSA}
 
 
 def test_a_configuration_is_named_for_the_tickets_of_its_suite():

@@ -99,10 +99,12 @@ class RecordedState:
         return f"{'in use' if self.is_in_use else 'at rest'}, {handshakes}, {processes}"
 
     @property
-    def order(self) -> tuple[bool, ...]:
-        """Sorts states: that of the three costs first, and in use before at rest."""
+    def order(self) -> tuple[bool | int, ...]:
+        """Sorts states: that of the three costs first, in use before at rest, and one that has both live heap and RSS
+        before one that has a part."""
         setting = self.setting
-        return not self.is_as_deployed, not self.is_in_use, setting.roles != "split", setting.window == "all"
+        kind = not self.is_as_deployed, not self.is_in_use, setting.roles != "split", setting.window == "all"
+        return *kind, -len(set(self.meters) - {"sites"})
 
 
 @dataclass(frozen=True)
