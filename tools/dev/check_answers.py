@@ -5,7 +5,9 @@ suite that was asked for?
 An answer is what is printed as JSON. Its rows must have the stack and the suite that were asked for, its recording must
 have measured runs of both, and its live heap must be what two of these runs give: this is read from the lines of the
 recording, by nothing that made the answer. An answer without figures must have the command that records them, or why
-nothing does. Exit status 1: an answer is of another suite; each is named."""
+nothing does. How many cells of stack, suite and role are answered is printed.
+
+Exit status 1: an answer is of another suite, or too few cells are answered; each is named."""
 
 import argparse
 import contextlib
@@ -18,6 +20,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -32,6 +35,16 @@ FIGURES = {  # of a row: keys of figures, and the phase whose end they are of wh
     "rss_at_rest_bytes": None,
     "rss_in_use_bytes": None,
 }
+ASKED = (  # the suites that people ask for
+    "tls12-rsa-aes256",
+    "tls13-rsa-aes256",
+    "tls13-rsa-aes256-mutual",
+    "tls13-rsa-aes256-pq",
+    "tls13-ecdsa-aes256",
+    "tls13-mldsa65-aes256",
+)
+LEAST = 14  # stacks that have an answer for each of these in both roles
+FIGURE, REASON, NOTHING = "figure", "reason", "nothing"
 TOLERANCE = 0.06  # bytes: figures are rounded to a tenth
 VARIANT = re.compile(r"\+(low-memory|drop-peer-chain|tickets-\w+)")
 
@@ -105,23 +118,79 @@ def process_wide_bytes(ends: dict[str, dict], pairs: int) -> int:
     return ends["closed"]["live_bytes"] - ends["contexts"]["live_bytes"] if few_blocks else 0
 
 
-def printed(*words: str) -> dict:
-    """Return what cost.py prints as JSON."""
-    from tlsmem.cli import cost
-
+def printed(command: ModuleType, *words: str) -> dict:
+    """Return what a command prints as JSON. Exits as it does where it has no answer."""
     out, before = io.StringIO(), sys.argv
-    sys.argv = ["cost.py", *words, "--format", "json"]
+    sys.argv = [command.__name__, *words, "--format", "json"]
     try:
         with contextlib.redirect_stdout(out):
-            cost.main()
+            command.main()
     finally:
         sys.argv = before
     return json.loads(out.getvalue())
 
 
+def state_of_cost(row: dict) -> str:
+    """Return how cost.py answers for a role of a stack in a suite: FIGURE, REASON or NOTHING."""
+    found = [row[key] for key in FIGURES if key in row]
+    if all(isinstance(one, float) for one in found):
+        return FIGURE
+    return REASON if all("cannot be recorded: " in str(one) for one in found) else NOTHING
+
+
+def state_of_plan(stack: str, suite: str, role: str) -> str:
+    """Return how plan.py answers: with what a connection takes, why it cannot, or not at all."""
+    from tlsmem.cli import plan
+
+    words = ("memory", "--connections", "1000", "--stack", stack, "--suite", suite, "--role", role)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            tables = printed(plan, *words)["tables"]
+    except SystemExit:
+        return REASON if re.search("unsupported|cannot be recorded", said.getvalue()) else NOTHING
+    each = {row["what"].partition(",")[0]: row["each_bytes"] for row in tables[0]["rows"]}
+    wanted = each["TLS connections"], each["concurrent handshakes"]
+    return FIGURE if all(isinstance(one, int | float) for one in wanted) else NOTHING
+
+
+def count_answers(stacks: list[str], page: Page) -> Iterator[str]:
+    """Print how many cells of stack, suite and role are answered, each way; yield a sentence where that is too few."""
+    from tlsmem.cli import cost
+
+    cells = list(itertools.product(stacks, ASKED, ("server", "client")))
+    tables = [printed(cost, *stacks, "--suite", suite)["tables"][0]["rows"] for suite in ASKED]
+    rows = [row for row in itertools.chain(*tables) if row["configuration"] == "default"]
+    chosen = {
+        (row["stack"], row["suite"], row["role"])
+        for row in page.data["packed-answer"]["rows"]
+        if any("bytes" in one for one in row.get("use", {}).values() if isinstance(one, dict))
+    }
+    states = {
+        "tools/cost.py": {(row["stack"], row["suite"], row["role"]): state_of_cost(row) for row in rows},
+        "tools/plan.py": {cell: state_of_plan(*cell) for cell in cells},
+    }
+    refused = {cell for cell, state in states["tools/cost.py"].items() if state == REASON}
+    states["chooser"] = {cell: FIGURE if cell in chosen else REASON if cell in refused else NOTHING for cell in cells}
+    for name, found in states.items():
+        whole = [
+            stack for stack in stacks if all(found.get(cell) in (FIGURE, REASON) for cell in cells if cell[0] == stack)
+        ]
+        counts = Counter(found.get(cell, NOTHING) for cell in cells)
+        print(
+            f"check-answers: {name}: {counts[FIGURE]} cells with figures, {counts[REASON]} that a library cannot do, "
+            f"{counts[NOTHING]} not recorded"
+        )
+        print(f"  all {len(ASKED)} suites in both roles: {len(whole)} stacks: {', '.join(whole)}")
+        if len(whole) < LEAST:
+            yield f"{name}: all of {', '.join(ASKED)} are answered for {len(whole)} stacks, not {LEAST}"
+
+
 def check_cost(stacks: list[str], suite: str) -> Iterator[str]:
     """Yield what is wrong with the answers for these stacks in the suite."""
-    (table,) = printed(*stacks, "--suite", suite)["tables"]
+    from tlsmem.cli import cost
+
+    (table,) = printed(cost, *stacks, "--suite", suite)["tables"]
     missing = set(stacks) - {row["stack"] for row in table["rows"]}
     yield from (f"cost: {stack} in {suite}: no answer" for stack in sorted(missing))
     for row in table["rows"]:
@@ -177,7 +246,7 @@ def main() -> None:
     page = read_page(given.page)
     if not {"packed-answer", "table-recordings-packed"} <= page.data.keys():
         sys.exit(f"check-answers: {given.page}: not a report of recordings with sessions in use")
-    faults += [*check_chooser(page), *check_measured(page)]
+    faults += [*check_chooser(page), *check_measured(page), *count_answers(stacks, page)]
     print(*faults, sep="\n", end="\n" if faults else "")
     pairs = f"{len(stacks)} stacks in {len(suites)} suites, and the chooser of a report"
     if faults:

@@ -37,9 +37,9 @@ MARGINS = {
     ("name", "process", "at_rest", "in_use"),
     [
         ("nginx", 16_499_331, 622, 921),
-        ("haproxy", 22_097_920, 1_500, 1_498),
+        ("haproxy", 22_097_920, 1_499, 1_498),
         ("go", 9_322_496, 23_304, 26_852),
-        ("rustls", 5_914_624, 12_846, 33_345),
+        ("rustls", 5_914_624, 12_838, 33_339),
     ],
 )
 def test_what_a_server_holds_is_its_rss_in_live_runs_less_a_session(name, process, at_rest, in_use):
@@ -93,7 +93,7 @@ def test_another_allocator_leaves_a_servers_own_memory_as_measured_and_the_answe
 
 def test_every_figure_of_an_estimate_is_marked():
     estimate = said("--stack=openssl@3.5.5", "--allocator=jemalloc")
-    assert "1,000 x ≈55,233 B" in estimate and "0 x ≈4,859 B" in estimate
+    assert "1,000 x ≈55,233 B" in estimate and "0 x ≈9,122 B" in estimate
     assert "≈" not in said("--stack=openssl@3.5.5")
 
 
@@ -133,6 +133,6 @@ def screen_of(capsys, *words: str) -> str:
 @pytest.mark.parametrize("stack", [(), ("--stack", "wolfssl"), ("--stack", "wolfssl+server@5.9.4")])
 def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, stack):
     shown = screen_of(capsys, "haproxy", *stack)
-    assert "RSS in use: 54,025 B" in shown
+    assert "RSS in use: 54,023 B" in shown
     assert "RSS in use: 3,509 B" not in shown
     assert "wolfSSL 5.9.4 (default build), has 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown

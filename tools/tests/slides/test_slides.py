@@ -18,7 +18,7 @@ from tlsmem.slides import every_stack, heap_against_rss, slide, why_openssl
 from tlsmem.slides.draw_slides import SLIDES, find_recordings
 
 COMMAND = ROOT / "tools/plot_slides.py"
-OTHER_SUBJECTS = ("3-openssl-3.2", "14-live-servers")  # of one library, and of servers
+OTHER_SUBJECTS = ("3-openssl-3.2", "14-live-servers", "16-inside-the-handshake")  # of one library, and of servers
 
 
 @pytest.fixture

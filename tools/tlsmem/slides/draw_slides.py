@@ -13,6 +13,7 @@ from tlsmem.slides import (
     client_certificates,
     client_contexts,
     every_stack,
+    handshake_peak,
     heap_against_rss,
     large_hellos,
     live_servers,
@@ -43,6 +44,8 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "13-churn": churn.draw,
     "14-live-servers": live_servers.draw,
     "15-million": million.draw,
+    "16-inside-the-handshake": handshake_peak.draw_openssl,
+    "17-storm-by-purpose": handshake_peak.draw_storm,
 }
 
 
