@@ -21,6 +21,7 @@ from tlsmem.plots.in_use import DIAMOND
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.profile.frames import Owner
 from tlsmem.schema.records import Record
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.slides.why_openssl import OPENSSL, UNKNOWN, is_explained, is_in_use
@@ -61,7 +62,7 @@ def read_sums(run: Record) -> BucketSums:
     return BucketSums(sites_reader.profile_from_record(run))
 
 
-def read_session(run: Record, role: str) -> Session:
+def read_session(run: Record, role: Owner) -> Session:
     """Return what a session of the role holds. The run has call stacks at peaks."""
     sums = read_sums(run)
 
@@ -87,9 +88,10 @@ def draw_openssl(among: Sequence[Path]) -> Figure:
     """Draw the three moments of an OpenSSL server and of a client. Raises ValueError where call stacks are missing."""
     (run,) = [run for run in find_runs(among) if library_key(run.stack) == OPENSSL]
     made, (axes,) = create_slide()
+    roles: tuple[Owner, ...] = "server", "client"
     rows = {
         f"{role}: {words}": parts
-        for role in ("server", "client")
+        for role in roles
         for session in [read_session(run, role)]
         for words, parts in (
             ("in use", session.in_use),
