@@ -309,3 +309,8 @@ def test_a_trees_own_monitor_is_not_run(clone, root, tmp_path):
     resolve(f"openssl@path:{clone}", root)
     resolve("openssl@git:v1", root, clone)
     assert not (tmp_path / "ran").exists()
+
+
+def test_no_tree_stands_in_for_a_library_as_shipped():
+    known = definitions.stacks()
+    assert "openssl" in tree_stack_table.kinds(known) and "openssl+debian" not in tree_stack_table.kinds(known)

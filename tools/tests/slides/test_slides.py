@@ -14,7 +14,7 @@ from tests.support.pictured import overlaps, shown, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.plan import recordings
-from tlsmem.slides import every_stack, heap_against_rss, slide, why_openssl
+from tlsmem.slides import every_stack, heap_against_rss, reconnect_storm, slide, why_openssl
 from tlsmem.slides.draw_slides import SLIDES, find_recordings
 
 COMMAND = ROOT / "tools/plot_slides.py"
@@ -123,3 +123,19 @@ def test_a_slide_is_read_by_everybody_names_releases_and_says_which_libraries_it
         texts = " ".join(text.get_text().replace("\n", " ") for text in shown(made))
         there = {library_key(stack) for path in among for stack in recordings.stacks(path)}
         assert [key for key, library in libraries().items() if key in there and library.name not in texts] == []
+
+
+def test_the_storm_is_of_the_newest_stable_release_that_has_all_it_needs(monkeypatch):
+    there = ["tiny@1.2", "tiny@1.10", "tiny@1.9", "tiny@2.0-dev.1", "tiny+other@3.0"]
+    monkeypatch.setattr(recordings, "stacks", lambda path: there)
+
+    def simulate(stack, among):
+        if stack == "tiny@1.10":
+            raise ValueError(f"no handshake rate of {stack}")
+        return stack
+
+    monkeypatch.setattr(reconnect_storm, "simulate_storm", simulate)
+    assert reconnect_storm.simulate_newest("tiny", [ROOT]) == "tiny@1.9"
+    there[:] = ["tiny@1.10"]
+    with pytest.raises(ValueError, match=r"no handshake rate of tiny@1\.10"):
+        reconnect_storm.simulate_newest("tiny", [ROOT])

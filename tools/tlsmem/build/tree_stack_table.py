@@ -40,7 +40,11 @@ def base_library(name: str) -> str:
 
 def buildable(name: str, stack: Stack) -> bool:
     """Whether another tree can stand in for its source."""
-    return base_library(name) in MARKS and (bool(stack.steps) or (stack.harness == "rust" and stack.tls))
+    return (
+        base_library(name) in MARKS
+        and not stack.is_shipped
+        and (bool(stack.steps) or (stack.harness == "rust" and stack.tls))
+    )
 
 
 def kinds(known: dict[str, Stack]) -> list[str]:

@@ -1,6 +1,7 @@
 """Slide 5: memory of a server to which a hundred thousand clients come back within ten seconds."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy
@@ -9,8 +10,9 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.option_parser import make_parser
+from tlsmem.config.releases import group_by_library, is_stable
 from tlsmem.plan import answer, recordings
-from tlsmem.plan.request import requested_case
+from tlsmem.plan.request import ImpossibleRequest, requested_case
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plots.frame import INK, add_frame, points
 from tlsmem.plots.line_labels import HALO
@@ -19,7 +21,7 @@ from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.comparability import machine_identity
 
 CLIENTS, WITHIN_S = 100_000, 10
-STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0")
+LIBRARIES = ("openssl", "rustls+aws-lc", "boringssl")
 NOT_TIMED = "handshakes not timed in the same recording"
 GIB, POINTS = 2**30, 400
 AFTER = 1.12  # of the time until all are back: what is seen
@@ -33,15 +35,27 @@ def simulate_storm(stack: str, among: Sequence[Path]) -> StormResult:
     return answer.run_storm(given, requested_case(given, stack), given.clients)
 
 
+def simulate_newest(library: str, among: Sequence[Path]) -> StormResult:
+    """Return the storm of the library's newest stable release whose memory and handshakes are recorded.
+
+    Raises ValueError with a sentence about the newest one where there is none."""
+    stacks = group_by_library(stack for path in among for stack in filter(is_stable, recordings.stacks(path)))
+    newest_first = list(dict.fromkeys(reversed(stacks.get(library, [library]))))
+    for stack in newest_first:
+        with suppress(ValueError, ImpossibleRequest):
+            return simulate_storm(stack, among)
+    return simulate_storm(newest_first[0], among)
+
+
 def describe_storm(storm: StormResult) -> str:
     """Return what a stack needs: `5.7 GiB and 19 s with OpenSSL 3.5.5`."""
     return f"{storm.memory.peak[1] / GIB:.1f} GiB and {storm.end_s:.0f} s with {stack_title(storm.case.model.stack)}"
 
 
-def draw_storm(axes: Axes, storm: StormResult, times: numpy.ndarray, below: bool) -> None:
+def draw_storm(axes: Axes, storm: StormResult, stacks: Sequence[str], times: numpy.ndarray, below: bool) -> None:
     """Draw memory over time, and mark when all clients are back; the text is above or below the line."""
     stack = storm.case.model.stack
-    style = marker_styles(STACKS)[stack]
+    style = marker_styles(stacks)[stack]
     axes.plot(times, storm.memory.bytes_at(times) / GIB, color=style.colour, zorder=3)
     end = storm.end_s
     level = float(storm.memory.bytes_at(numpy.array([end]))[0]) / GIB
@@ -59,7 +73,10 @@ def describe_origins(storms: Sequence[StormResult]) -> str:
         dict.fromkeys(path for path in paths if path)
         for paths in ([one.case.model.origin for one in storms], [one.rate.origin for one in storms])
     )
-    machines = {machine_identity(recordings.load_stack(path, STACKS[0])[0].machine) for path in (*memory, *rates)}
+    machines = {
+        machine_identity(recordings.load_stack(path, storms[0].case.model.stack)[0].machine)
+        for path in (*memory, *rates)
+    }
     other = ", on another machine" if len(machines) > 1 else ""
     names = [" and ".join(path.name for path in paths) for paths in (memory, rates)]
     return f"Memory was recorded in {names[0]}; handshake rates in {names[1]}{other}."
@@ -67,12 +84,13 @@ def describe_origins(storms: Sequence[StormResult]) -> str:
 
 def draw(among: Sequence[Path]) -> Figure:
     """Draw a line for each stack."""
-    storms = [simulate_storm(stack, among) for stack in STACKS]
+    storms = [simulate_newest(library, among) for library in LIBRARIES]
+    stacks = [storm.case.model.stack for storm in storms]
     times = numpy.linspace(0, AFTER * max(storm.end_s for storm in storms), POINTS)
     made, (axes,) = create_slide()
     peaks = [storm.memory.peak[1] for storm in storms]
     for storm, peak in zip(storms, peaks, strict=True):
-        draw_storm(axes, storm, times, below=peak == min(peaks))
+        draw_storm(axes, storm, stacks, times, below=peak == min(peaks))
     highest = max(peaks) / GIB
     axes.set(xlim=(0, times[-1]), ylim=(0, 1.2 * highest), xlabel="seconds", ylabel="process and kernel, GiB")
     axes.axvspan(0, WITHIN_S, color="#eeeeee", zorder=0, linewidth=0)
@@ -82,6 +100,6 @@ def draw(among: Sequence[Path]) -> Figure:
     subtitle = (
         f"{CLIENTS:,} clients reconnect within {WITHIN_S} s; {cores} cores. Simulated from recorded memory and rates."
     )
-    absent = describe_absent(among, STACKS, otherwise=NOT_TIMED)
+    absent = describe_absent(among, stacks, otherwise=NOT_TIMED)
     add_frame(made, title, subtitle, absent + describe_origins(storms))
     return made
