@@ -106,3 +106,39 @@ def test_the_runs_are_those_of_the_scenario_at_the_point(tmp_path):
 def test_every_meter_has_keys_that_no_budget_has_otherwise():
     for one in scenario_meters.METERS.values():
         assert not set(scenario_meters.scenarios.SCENARIO_KEYS[one.scenario]) & set(budget.Entry.model_fields)
+
+
+ADVISORY = {"advisory": "HollowByte", "meter": "pinned", "limit": "0 B"}
+
+
+@pytest.mark.parametrize(
+    ("meter", "stack", "value", "status"),
+    [
+        ("pinned", "openssl@3.6.2", 153_356, 3),
+        ("pinned", "openssl@3.6.3", 0, 0),
+        ("call-peak", "openssl@3.6.2", 175_204, 3),
+        ("call-peak", "openssl@3.6.3", 0, 0),
+        ("kept", "openssl@3.6.2", 0, 0),
+    ],
+)
+def test_a_budget_names_an_advisory(gate, meter, stack, value, status):
+    found, out, _ = gate(text_of(ADVISORY | {"stack": stack, "meter": meter}), RECORDING, "--format", "json")
+    (row,) = json.loads(out)["tables"][0]["rows"]
+    assert (found, row["value"], row["settings"]) == (status, value, "point announced-hello")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"advisory": "HollowBite"}, "advisory: memtest/advisories.toml has no HollowBite; did you mean HollowByte?"),
+        ({"advisory": "CVE-2026-54874"}, "advisory: CVE-2026-54874 is not measured: the harness has no datagrams"),
+        ({"suite": "tls13-rsa-aes256"}, "suite: advisory says it; leave out one of them"),
+        ({"point": "silent"}, "point: advisory says it; leave out one of them"),
+        ({"meter": "heap"}, "point: heap has no point"),
+    ],
+)
+def test_an_advisory_that_no_budget_can_be_of_is_a_sentence(tmp_path, change, why):
+    (tmp_path / "BUDGET.toml").write_text(text_of({"stack": "openssl@3.6.2"} | ADVISORY | change))
+    with pytest.raises(budget.BudgetError) as stop:
+        budget.load_budgets(tmp_path / "BUDGET.toml")
+    assert f"BUDGET.toml: [[budget]] 1: {why}" in str(stop.value)

@@ -54,6 +54,8 @@ TIMED_NEEDS = {  # of timed runs
 SCENARIO_NEEDS = {
     "stall": "runs of the scenario stall (tools/measure.py stall)",
     "hello": "runs of the scenario stall at points of large ClientHellos (tools/measure.py stall)",
+    "advisories": "runs of the scenario stall that memtest/advisories.toml names (tools/measure.py advisories)",
+    "advisory-list": "runs of the scenario stall that memtest/advisories.toml names (tools/measure.py advisories)",
     "churn": "runs of the scenario churn (tools/measure.py churn)",
     "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
     "resumption": "waves of sessions with a store (tools/measure.py resumption-stores)",

@@ -8,8 +8,10 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from tlsmem.base import nearest
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare.figure_places import Place
 from tlsmem.config import toml_tables
+from tlsmem.config.advisories import advisories
 from tlsmem.config.campaigns import Definition
 from tlsmem.config.scenarios import combine_settings, list_texts
 from tlsmem.gate import budget_meters, limits, scenario_meters
@@ -18,7 +20,24 @@ from tlsmem.gate.scenario_meters import SETTING_KEYS
 
 SESSIONS = 2000
 OWN_KEYS = "keys of a scenario"
+ADVISORY = "advisory"  # in place of a point and a suite
 Names = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
+
+
+def place_advisory(given: dict) -> dict:
+    """Return the table with the advisory's point and suite in its place. Raises ValueError that begins with a key."""
+    name, known = given[ADVISORY], advisories()
+    for key in "point", "suite":
+        if key in given:
+            raise ValueError(f"{key}: {ADVISORY} says it; leave out one of them")
+    if name not in known:
+        near = suggest_nearest(str(name), known) or f"; there are: {', '.join(known)}"
+        raise ValueError(f"{ADVISORY}: memtest/advisories.toml has no {name}{near}")
+    place = known[name].place
+    if place is None:
+        raise ValueError(f"{ADVISORY}: {name} is not measured: {known[name].reason}")
+    rest = {key: value for key, value in given.items() if key != ADVISORY}
+    return rest | {"point": place.point, "suite": place.suite}
 
 
 class Entry(Definition):
@@ -37,7 +56,9 @@ class Entry(Definition):
     @model_validator(mode="before")
     @classmethod
     def gather_settings(cls, given: object) -> object:
-        """The keys of scenarios, such as `point`, are kept together."""
+        """The keys of scenarios, such as `point`, are kept together; an advisory stands for a point and a suite."""
+        if isinstance(given, dict) and ADVISORY in given:
+            given = place_advisory(given)
         if not isinstance(given, dict) or not (own := {key: given[key] for key in SETTING_KEYS if key in given}):
             return given
         return {key: value for key, value in given.items() if key not in own} | {OWN_KEYS: list_texts(own)}
@@ -79,7 +100,7 @@ class Entry(Definition):
         ]
 
 
-ENTRY_KEYS = (*(key for key in Entry.model_fields if key != "settings"), *SETTING_KEYS)
+ENTRY_KEYS = (*(key for key in Entry.model_fields if key != "settings"), *SETTING_KEYS, ADVISORY)
 
 
 class Budgets(Definition):

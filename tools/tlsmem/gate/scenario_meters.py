@@ -54,6 +54,19 @@ def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: s
     return figure
 
 
+def exact_figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing]):
+    """Return what makes the figure of one point that is bytes of one session, whatever else it holds."""
+
+    def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
+        (stall,) = stalls.find_stalls(runs)
+        found = value(stall)
+        if isinstance(found, Missing):
+            return found
+        return Figure((found,), found.denominator == 1, "B", noise=Fraction(found.denominator != 1))
+
+    return figure
+
+
 def figure_of_context(runs: Sequence[Record], role: str) -> Figure | Missing:
     """Return the live heap of one context of a role, with its roots and names: counted, and alike in every context."""
     run = next(run for run in runs if run.meter == "heap")
@@ -103,6 +116,20 @@ METERS: dict[str, ScenarioMeter] = {
         figure=figure_of_stall(lambda stall: stall.pinned_bytes, "B"),
         roles=stalled_roles,
     ),
+    "call-peak": ScenarioMeter(
+        "stall",
+        unit="B",
+        phase="stalled",
+        figure=exact_figure_of_stall(lambda stall: stall.call_peak_bytes),
+        roles=stalled_roles,
+    ),
+    "kept": ScenarioMeter(
+        "stall",
+        unit="B",
+        phase="closed",
+        figure=exact_figure_of_stall(lambda stall: stall.kept_bytes),
+        roles=stalled_roles,
+    ),
     "context": ScenarioMeter(
         "contexts",
         unit="B",
@@ -119,6 +146,11 @@ METERS: dict[str, ScenarioMeter] = {
 SETTING_KEYS = {key: one.scenario for one in METERS.values() for key in scenarios.SCENARIO_KEYS[one.scenario]}
 
 
+def list_meters(meters: Sequence[str]) -> str:
+    """Return `pinned, call-peak and kept`."""
+    return " and ".join(filter(None, (", ".join(meters[:-1]), meters[-1])))
+
+
 def scenario(meter: str) -> Scenario:
     """Return the scenario that a meter of memory is of."""
     return METERS[meter].scenario if meter in METERS else "memory"
@@ -131,7 +163,7 @@ def check_settings(meter: str, settings: dict[str, list[str]]) -> None:
         if settings:
             key = next(iter(settings))
             theirs = [name for name, one in METERS.items() if one.scenario == SETTING_KEYS[key]]
-            raise ValueError(f"{key}: {meter} has no {key}; it is a key of {' and '.join(theirs)}")
+            raise ValueError(f"{key}: {meter} has no {key}; it is a key of {list_meters(theirs)}")
         return
     try:
         scenarios.check_settings(found.scenario, settings)

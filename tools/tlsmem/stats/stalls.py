@@ -16,7 +16,7 @@ from tlsmem.stats.live_heap import live_bytes
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import is_table, remaining_heap
 from tlsmem.stats.runtime_memory import STACKS, runtime_statistics
-from tlsmem.stats.session_cost import phase_of
+from tlsmem.stats.session_cost import heap_of, phase_of
 
 SCENARIO = "stall"
 AMPLIFICATION_WARNING = 100  # bytes held for each byte received, above which a report warns
@@ -89,6 +89,28 @@ class Stall:
     def pinned_bytes(self) -> Fraction | Missing:
         """Live heap beyond that, once the peer has stopped at the point."""
         return self.live_bytes("connected", "stalled")
+
+    @property
+    def call_peak_bytes(self) -> Fraction | Missing:
+        """The most live heap of a session inside a call, beyond a silent peer: what it is given back before the call
+        returns counts too. Of sessions that stop one after the other the last has the highest peak, if they hold
+        anything; else the first."""
+        run, pinned = self.measured("heap", "sites"), self.pinned_bytes
+        if self.runtime_run:
+            return Missing("its runtime says what is live between calls only")
+        if isinstance(run, Missing) or isinstance(pinned, Missing):
+            return run if isinstance(run, Missing) else pinned
+        peak = heap_of(phase_of(run, "stalled"), self.role).peak_bytes - live_bytes(run, self.role, "connected")
+        return peak - (pairs(run) - 1) * max(pinned, Fraction(0))
+
+    @property
+    def call_peak_rss_bytes(self) -> Fraction | Missing:
+        """The same of the process's resident memory, with that of real peers."""
+        run, pinned = self.measured("rss"), self.pinned_rss_bytes
+        if isinstance(run, Missing) or isinstance(pinned, Missing):
+            return run if isinstance(run, Missing) else pinned
+        peak = phase_of(run, "stalled").peak_rss_bytes - phase_of(run, "connected").rss_bytes
+        return peak - (pairs(run) - 1) * max(pinned, Fraction(0))
 
     @property
     def total_bytes(self) -> Fraction | Missing:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tlsmem.config.table_names import SCENARIO_NEEDS
 from tlsmem.schema.records import Record
+from tlsmem.tables.advisories import advisory_list, advisory_table
 from tlsmem.tables.churn import churn_table
 from tlsmem.tables.contexts import contexts_table
 from tlsmem.tables.hello import hello_table
@@ -14,6 +15,8 @@ from tlsmem.tables.table import Table
 MAKERS: dict[str, tuple[str, Callable[[Sequence[Record]], Table]]] = {  # table to scenario, and who makes it
     "stall": ("stall", stall_table),
     "hello": ("stall", hello_table),
+    "advisories": ("stall", advisory_table),
+    "advisory-list": ("stall", advisory_list),
     "churn": ("churn", churn_table),
     "contexts": ("contexts", contexts_table),
     "resumption": ("churn", store_table),
