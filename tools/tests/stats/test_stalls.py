@@ -93,6 +93,15 @@ def test_each_stack_is_of_the_first_recording_that_has_it():
     assert newest_of_each_stack([[], [new], [old, other]]) == [new, other]
 
 
+def test_a_recording_of_advisories_alone_takes_no_other_ones_place():
+    """Which may be of another machine, and has fewer sessions: it has no silent peers."""
+    machine = go_run().machine.model_dump() | {"kernel": "5.10.0"}
+    advisories = [go_run(point="announced-hello", machine=machine, started_at="2026-02-01T00:00:00Z")]
+    whole = [go_run(point="silent"), go_run(point="announced-hello")]
+    assert newest_of_each_stack([advisories, whole]) == whole
+    assert newest_of_each_stack([advisories]) == advisories
+
+
 def test_runs_of_two_machines_are_never_combined():
     machine = go_run().machine.model_dump() | {"kernel": "5.10.0"}
     elsewhere = stalled("rustls+ring@0.23.46", machine=machine, status="unsupported", reason="why", phases=[],

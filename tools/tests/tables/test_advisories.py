@@ -1,11 +1,14 @@
 """The register of advisories: figures before and after a correction, to the byte, and what has none."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import advisories as register
 from tlsmem.config import definitions
 from tlsmem.config.advisories import Advisory, advisories
+from tlsmem.report import stall_section
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import Record
 from tlsmem.stats.advisories import find_findings
@@ -144,3 +147,12 @@ def test_the_campaigns_measure_all_of_the_register():
         if place
     }
     assert wanted <= measured
+
+
+def test_a_report_shows_the_register_of_the_recording_that_has_most_of_it(records):
+    some = [run for run in records if run.stack == BEFORE]
+    one, two = (SimpleNamespace(path=path, records=runs) for path, runs in (("few", some), ("most", records)))
+    (shown,) = stall_section.show_register([one, two])
+    assert shown.command == "tools/tabulate.py most --table advisories"
+    assert len(shown.table.rows) == 3 and not shown.table.without
+    assert not list(stall_section.show_register([SimpleNamespace(path="none", records=[])]))

@@ -16,6 +16,7 @@ from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.large_hellos import LargeHello, pair_with_small
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, SCENARIO, Stall, find_stalls, newest_of_each_stack
+from tlsmem.tables.advisories import advisory_table
 from tlsmem.tables.hello import hello_table
 from tlsmem.tables.stall import stall_table
 
@@ -28,7 +29,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     there = select_with_runs(recordings, kept)
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(stalls))
-    tables = tuple(shown for one in there for shown in show_tables(one, len(there) > 1))
+    tables = (*(shown for one in there for shown in show_tables(one, len(there) > 1)), *show_register(recordings))
     pictures = [picture(there, stalls), *hello_pictures(there, pair_with_small(stalls))]
     return Section("stall", "Peers that stop on the way", html, pictures=pictures, tables=tables)
 
@@ -40,6 +41,15 @@ def show_tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
         if table.rows:
             shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
             yield shown.name_recording(recording.name) if several else shown
+
+
+def show_register(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
+    """Yield the register of advisories, of the recording that has most of it; nothing where none has any."""
+    tables = [(advisory_table([run for run in one.records if run.scenario == SCENARIO]), one) for one in recordings]
+    table, recording = max(tables, key=lambda pair: len(pair[0].rows))
+    if table.rows:
+        table.without = []
+        yield ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
 
 
 def hello_pictures(recordings: Sequence[Recording], hellos: Sequence[LargeHello]) -> list[Picture]:

@@ -19,6 +19,7 @@ from tlsmem.stats.runtime_memory import STACKS, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phase_of
 
 SCENARIO = "stall"
+SILENT_POINTS = ("silent", "silent-server")
 AMPLIFICATION_WARNING = 100  # bytes held for each byte received, above which a report warns
 
 
@@ -188,8 +189,10 @@ def place_of(run: Record) -> tuple[str, str, str]:
 def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
     """Return the scenario's runs of each stack, suite and point in the first of the recordings that has any.
 
-    All are of one machine: that of the first such run."""
+    All are of one machine: that of the first such run. A recording without silent peers, as one of the register of
+    advisories, counts only where no other is there."""
     stalled = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
+    stalled = [runs for runs in stalled if any(point_of(run) in SILENT_POINTS for run in runs)] or stalled
     machine = next((machine_identity(runs[0].machine) for runs in stalled if runs), None)
     kept: list[Record] = []
     for runs in stalled:
