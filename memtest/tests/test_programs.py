@@ -355,8 +355,7 @@ def test_what_runs_on_without_the_meter_is_a_sentence(compiled):
     done = heap("--", sys.executable, "-S", "-c", script)
     pid = int(done.stdout)
     os.kill(pid, signal.SIGKILL)
-    heap_page.page_path(pid).unlink()
-    assert done.returncode == 125
+    assert done.returncode == 125 and not heap_page.page_path(pid).exists()
     assert sentences(done)[0].startswith(f"still running, and not under the heap meter: {pid} (")
     assert sentences(done)[0].endswith(" B of anonymous memory)")
 
@@ -500,6 +499,65 @@ def test_a_followed_process_may_end(metered):
     metered.kill()
     metered.wait()
     assert "ended" in process.communicate(timeout=60)[0] and process.returncode == 0
+
+
+BECOME = {
+    "itself": "os.read(0, 1); os.execv('{0}', ['static'])",
+    "by a child": "os.read(0, 1); child = os.posix_spawn('{0}', ['static'], os.environ); os.waitpid(child, 0)",
+}
+
+
+@pytest.mark.parametrize("way", BECOME)
+def test_a_followed_process_that_goes_on_without_the_meter_is_a_sentence(folder, way):
+    """What its page says is no longer live."""
+    (folder / "sleeper.c").write_text("#include <unistd.h>\nint main(void) { return sleep(60); }")
+    subprocess.run(["gcc", "-static", folder / "sleeper.c", "-o", folder / "sleeper"], check=True)
+    script = "import os; print(flush=True); " + BECOME[way].format(folder / "sleeper")
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-c", script],
+        env=COUNTED | {"LD_PRELOAD": str(METER)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    process.stdout.readline()
+    process.stdin.write(b"x")
+    process.stdin.flush()
+    while not (unmetered := [pid for pid in (process.pid, *heap_tree.descendants(process.pid))
+                             if os.readlink(f"/proc/{pid}/exe") == str(folder / "sleeper")]):  # fmt: skip
+        time.sleep(0.01)
+    done = heap("--once", "--json", process.pid)
+    os.kill(unmetered[0], signal.SIGKILL)
+    process.communicate()
+    heap_page.page_path(process.pid).unlink(missing_ok=True)
+    if way == "itself":
+        one_sentence(done, f"{process.pid} cannot run under the heap meter: it is statically linked")
+    else:
+        assert sentences(done)[0].startswith(f"still running, and not under the heap meter: {unmetered[0]} (")
+        assert done.returncode == 1
+
+
+def test_a_process_that_becomes_a_program_without_the_meter_holds_nothing_of_its_page(folder):
+    """As heap.py follows it: its page is that of the program before."""
+    (folder / "sleeper.c").write_text("#include <unistd.h>\nint main(void) { return sleep(60); }")
+    subprocess.run(["gcc", "-static", folder / "sleeper.c", "-o", folder / "sleeper"], check=True)
+    script = f"import os; print(flush=True); os.read(0, 1); os.execv('{folder}/sleeper', ['sleeper'])"
+    variables = COUNTED | {"LD_PRELOAD": str(METER)}
+    words = [sys.executable, "-S", "-c", script]
+    with subprocess.Popen(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        tree, held = heap_tree.ProcessTree(process.pid), []
+        tree.poll()
+        process.stdin.write(b"x")
+        process.stdin.close()
+        while not os.readlink(f"/proc/{process.pid}/exe").endswith("sleeper"):
+            time.sleep(0.01)
+        for _ in range(2):
+            held.append(sorted(tree.current))
+            tree.replace_unmetered()
+        process.kill()
+    heap_page.page_path(process.pid).unlink(missing_ok=True)
+    assert held == [[process.pid], [process.pid]] and not tree.current
+    assert [program.state for program in tree.programs] == ["replaced"]
 
 
 def one_sentence(done, what, status=1):

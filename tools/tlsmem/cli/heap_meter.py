@@ -27,6 +27,7 @@ from tlsmem.run.heap_tree import MeteredProgram, ProcessTree
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
 
+LOADING_S = 0.1  # so long a program that is being loaded may have no page
 POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
 
 
@@ -74,6 +75,7 @@ class TreeWatcher:
         self.poll()
         if not self.given.once and time.monotonic() - self.said >= self.given.interval:
             self.said = time.monotonic()
+            self.tree.replace_unmetered()
             connections = self.connections()
             if connections:
                 self.of_connections.observe(self.tree.current.values(), sum(connections.values()))
@@ -112,6 +114,11 @@ class TreeWatcher:
         return heap_meter_report.ndjson(seconds, shown) + grown + everything
 
     def summary(self) -> None:
+        self.tree.replace_unmetered()
+        if self.tree.suspects:
+            time.sleep(LOADING_S)
+            self.poll()
+            self.tree.replace_unmetered()
         self.said, connections = time.monotonic(), self.connections()
         if self.out.gone:
             return
@@ -211,6 +218,7 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     watch.summary()
     out.flush()
     omissions = list(heap_process.own_allocators(watch.tree, heap_process.program_files(watch.tree)))
+    omissions += heap_process.describe_unmetered(heap_process.find_unmetered(watch.tree))
     for sentence in (*omissions, *heap_process.loaded_otherwise(watch.tree), *heap_process.deep_forks(watch.tree)):
         tell(sentence)
     return int(lost(watch.tree) or bool(omissions) or out.gone is not None)

@@ -20,6 +20,7 @@ SI_KERNEL = 0x80  # a terminal's own signals: its foreground processes have got 
 PASSED = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 SIGNALS = PASSED | {signal.SIGCHLD}
 ON_THE_WAY_S, SETTLE_S = 2.0, 0.01  # a program that is being loaded has this long to make its page; looked at so often
+LOADING_S = 0.5  # the same of a process that others go on running
 # What passes the meter by is a sentence from so many bytes on, and from such a share of what the meter counted.
 UNCOUNTED_BYTES, UNCOUNTED_SHARE = 2 << 20, 0.1
 FRAGMENTED, BLOCK_BYTES, BESIDES_HEAP_BYTES = 2, 32, 16 << 20  # at most, of malloc's pages; a block's own; stacks, data
@@ -87,8 +88,7 @@ class MeteredCommand:
 
     def find_unmetered(self) -> set[int]:
         """What of the command runs, and not under the meter, whatever it was before."""
-        living = heap_tree.descendants(os.getpid())
-        return {pid for pid in living if pid not in self.tree.current or not heap_tree.has_meter(pid)}
+        return without_page(self.tree, heap_tree.descendants(os.getpid()))
 
     def omissions(self) -> list[str]:
         """Sentences that say what the figures are without, once it is settled."""
@@ -96,10 +96,7 @@ class MeteredCommand:
         command, why = heap_page.printable(self.words[0]), why_unmetered(self.words[0])
         said = [] if started else [f"{command} was never under the heap meter: {why}"]
         said += [*self.found.describe(), *own_allocators(self.tree, self.found.files)]
-        if self.unseen:
-            said += [
-                f"still running, and not under the heap meter: {', '.join(map(describe_unseen, sorted(self.unseen)))}"
-            ]
+        said += describe_unmetered(self.unseen)
         return said
 
     def close(self) -> None:
@@ -189,6 +186,29 @@ def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:
             f"{name} loaded {libraries(count)} with RTLD_DEEPBIND, which the heap meter left out: it would not have "
             "counted what they allocate"
         )
+
+
+def without_page(tree: heap_tree.ProcessTree, living: Iterable[int]) -> set[int]:
+    """Those that have no page, or one of a program that they no longer are."""
+    return {pid for pid in living if pid not in tree.current or not heap_tree.has_meter(pid)}
+
+
+def find_unmetered(tree: heap_tree.ProcessTree) -> set[int]:
+    """The root and its descendants that run without the meter. Those that are being loaded have time to make a page."""
+    until = time.monotonic() + LOADING_S
+    while True:
+        living = {*heap_tree.descendants(tree.root), *filter(heap_page.is_alive, [tree.root])}
+        found = without_page(tree, living)
+        if not found or time.monotonic() >= until:
+            return found
+        time.sleep(SETTLE_S)
+        tree.poll()
+
+
+def describe_unmetered(pids: Iterable[int]) -> Iterator[str]:
+    """One sentence, if there are any."""
+    if numbers := sorted(pids):
+        yield f"still running, and not under the heap meter: {', '.join(map(describe_unseen, numbers))}"
 
 
 def deep_forks(tree: heap_tree.ProcessTree) -> Iterator[str]:

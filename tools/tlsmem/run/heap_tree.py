@@ -61,6 +61,7 @@ class ProcessTree:
     programs: list[MeteredProgram] = field(default_factory=list)  # in the order of being seen
     current: dict[int, MeteredProgram] = field(default_factory=dict)  # by process, those that run
     by_process: dict[int, list[MeteredProgram]] = field(default_factory=dict)
+    suspects: set[int] = field(default_factory=set)  # processes that had no page when they were last looked at
     reaper: int | None = None  # the parent that orphans of the tree get, if no other processes have it
 
     def poll(self) -> None:
@@ -123,12 +124,29 @@ class ProcessTree:
             elif program.state == ENDED:
                 program.state = REPLACED
 
+    def replace_unmetered(self) -> None:
+        """Find processes that have become a program without the meter: they no longer hold what their pages say.
+
+        One that is being loaded has no page for a moment. So only what has none the second time is replaced."""
+        without = set(filter(is_without_page, list(self.current)))
+        for pid in without & self.suspects:
+            self.replace(pid)
+        self.suspects = without
+
     def remove_pages(self, last: bool = False) -> None:
         """Of those that have ended; `last`: also those of programs that were replaced since the last reading."""
         ended = {(program.page.pid, program.open.inode) for program in self.programs if program.state != RUNNING}
         for key, path in find_pages().items():
             if key in ended or (last and is_aside(path) and key[0] in self.by_process):
                 path.unlink(missing_ok=True)
+
+
+def is_without_page(pid: int) -> bool:
+    """Whether a process that runs has mapped no page; of one that we may not look into, we believe that it has."""
+    try:
+        return heap_page.mapped_page(pid) is None and heap_page.is_alive(pid)
+    except OSError:
+        return False
 
 
 def find_pages() -> dict[PageKey, Path]:

@@ -14,7 +14,7 @@ CLEARED = "it was started without LD_PRELOAD in its environment (`env -i` does t
 SET_ID = "it is set-user-ID or set-group-ID, and the loader then ignores LD_PRELOAD"
 STATIC = "it is statically linked, and LD_PRELOAD is the dynamic loader's"
 NARROW = "it is a 32-bit program, and the meter is a 64-bit library"
-MUSL = "its C library is musl, and the meter needs glibc"
+MUSL = "its C library is musl, and with the meter, which needs glibc, it does not start"
 SCRIPTS = 4  # that interpret each other, as far as Linux goes
 
 ELF_32, ELF_64, PT_INTERP, SHT_STRTAB = b"\x7fELF\x01", b"\x7fELF\x02", 3, 3
