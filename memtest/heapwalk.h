@@ -34,7 +34,7 @@ struct mapping {
 /* heapwalk_process.c: a process from outside. */
 struct process {
     pid_t pid;
-    int pagemap;
+    int pagemap, memory;
     struct mapping *mappings;
     size_t count;
     uint64_t rss_anon_bytes, swap_bytes;

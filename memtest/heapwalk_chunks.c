@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 /* The heap meter's header of a block: memtest/heapmeter_block.h. */
 #define METER_MAGIC UINT64_C(0xb70c0) /* ends in the generation of the block */
@@ -230,19 +229,10 @@ bool chunks_walk(const struct process *process, struct glibc *glibc, const struc
 /* Where a chunk with a mapping of its own begins: 16 bytes of its first page, or 0 where that is not there. */
 static void heads_read(const struct process *process, const struct pages *pages, uint64_t (*heads)[2])
 {
-    enum { MOST = 512 };
-    struct iovec here[MOST], there[MOST];
-    size_t count = (pages->at.end - pages->at.begin) / PAGE_BYTES, wanted = 0;
-    for (size_t i = 0; i <= count; i++) {
-        if (wanted == MOST || (i == count && wanted)) {
-            process_vm_readv(process->pid, here, wanted, there, wanted, 0);
-            wanted = 0;
-        }
-        if (i < count && pages->flags[i] & PAGE_WRITTEN) {
-            here[wanted] = (struct iovec){heads[i], 16};
-            there[wanted++] = (struct iovec){(void *)(uintptr_t)(pages->at.begin + i * PAGE_BYTES), 16};
-        }
-    }
+    size_t count = (pages->at.end - pages->at.begin) / PAGE_BYTES;
+    for (size_t i = 0; i < count; i++)
+        if (pages->flags[i] & PAGE_WRITTEN && !process_copy(process, pages->at.begin + i * PAGE_BYTES, heads[i], 16))
+            heads[i][0] = heads[i][1] = 0;
 }
 
 /* How long the mapping is of a chunk that begins so; 0 where none does. Before glibc 2.43 sizes are whole pages. */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 static FILE *proc_file(pid_t pid, const char *name)
@@ -140,7 +139,7 @@ bool process_open(struct process *process, pid_t pid)
 {
     char path[64];
     unsigned char head[EI_NIDENT] = {0};
-    *process = (struct process){.pid = pid, .pagemap = -1};
+    *process = (struct process){.pid = pid, .pagemap = -1, .memory = -1};
     process_forget();
     if (sysconf(_SC_PAGESIZE) != PAGE_BYTES) {
         process->refusal = "pages of this machine are not 4,096 bytes";
@@ -152,7 +151,10 @@ bool process_open(struct process *process, pid_t pid)
     }
     snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
     process->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-    if (process->pagemap < 0 || !mappings_read(process)) {
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    if (process->pagemap >= 0)
+        process->memory = open(path, O_RDONLY | O_CLOEXEC);
+    if (process->memory < 0 || !mappings_read(process)) {
         bool is_refused = errno == EACCES || errno == EPERM;
         process->refusal = is_refused ? "only its user and root may read its memory" : "it has ended";
         process_close(process);
@@ -173,12 +175,14 @@ void process_close(struct process *process)
 {
     if (process->pagemap >= 0)
         close(process->pagemap);
+    if (process->memory >= 0)
+        close(process->memory);
     for (size_t i = 0; i < process->count; i++)
         free((char *)process->mappings[i].name);
     free(process->mappings);
     process->mappings = NULL;
     process->count = 0;
-    process->pagemap = -1;
+    process->pagemap = process->memory = -1;
 }
 
 /* The kernel's page of zeros is present in a mapping that was read before it was written, and is no page of the
@@ -293,10 +297,10 @@ uint64_t pages_resident(const struct pages *pages, uint64_t begin, uint64_t end)
     return resident_before(pages, end) - resident_before(pages, begin);
 }
 
+/* Not with process_vm_readv: that gives the process its own copy of each page that it shares since a fork. */
 bool process_copy(const struct process *process, uint64_t address, void *to, size_t size)
 {
-    struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
-    return process_vm_readv(process->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+    return pread(process->memory, to, size, (off_t)address) == (ssize_t)size;
 }
 
 /* Pages that lists lead to, each read once. */

@@ -173,6 +173,26 @@ def test_a_forked_child_has_what_its_parent_had_and_its_own(holding):
     assert total(child) == child["rss_anon_bytes"]
 
 
+FORKS = "import os; kept = [bytes(9000) for _ in range(1000)]; print(os.fork(), flush=True); os.read(0, 1)"
+
+
+def private_pages(pid):
+    """How many anonymous pages a process shares with no other one."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:")) * 1024 // PAGE
+
+
+def test_reading_leaves_pages_shared_after_a_fork():
+    with subprocess.Popen(["python3", "-S", "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        child = int(process.stdout.readline())
+        process.stdout.readline()  # the child has begun to wait
+        before = private_pages(process.pid)
+        assert walk(process.pid)["used"]["resident_bytes"] > 9_000_000
+        assert walk(child)["used"]["resident_bytes"] > 9_000_000
+        assert private_pages(process.pid) - before < 100
+        process.stdin.write(b"\n\n")
+
+
 def test_under_the_meter_live_is_what_was_requested(metered):
     bytes_of = {step: line["requested"]["bytes"] for step, line in metered.walks.items()}
     mapped = {step: line["mmapped_requested"]["bytes"] for step, line in metered.walks.items()}
