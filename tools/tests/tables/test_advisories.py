@@ -13,7 +13,7 @@ from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import Record
 from tlsmem.stats.advisories import find_findings
 from tlsmem.stats.stalls import Stall, find_stalls
-from tlsmem.tables.advisories import advisory_list, advisory_table
+from tlsmem.tables.advisories import advisory_list, advisory_table, refusal_note
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
 BEFORE, AFTER, REFUSES = "openssl@3.6.2", "openssl@3.6.3", "boringssl@5.4.0"
@@ -156,3 +156,11 @@ def test_a_report_shows_the_register_of_the_recording_that_has_most_of_it(record
     assert shown.command == "tools/tabulate.py most --table advisories"
     assert len(shown.table.rows) == 3 and not shown.table.without
     assert not list(stall_section.show_register([SimpleNamespace(path="none", records=[])]))
+
+
+@pytest.mark.parametrize("what", ["reach the point client-flight", "take the suite's certificates"])
+def test_words_of_a_refusal_are_the_librarys_alone(what):
+    reason = (
+        f"OpenSSL 3.5.5 27 Jan 2026: does not {what}: handshake: too large (TLSv1.3, TLS_AES_256_GCM_SHA384, X25519)"
+    )
+    assert refusal_note(SimpleNamespace(refusal=reason)) == "handshake: too large"

@@ -1,5 +1,6 @@
 """The tables `advisories`, what a peer makes each release hold before and after a correction, and `advisory-list`."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -22,9 +23,12 @@ CAPTION = (
 )
 
 
+CERTIFICATES_REFUSED = re.compile(r"^.*?: does not take the suite's certificates: ")  # before the library's own words
+
+
 def refusal_note(stall: Stall) -> str:
     """Return the library's own words."""
-    return REFUSED.sub("", strip_suite(stall.refusal or ""))
+    return CERTIFICATES_REFUSED.sub("", REFUSED.sub("", strip_suite(stall.refusal or "")))
 
 
 def take(name: str) -> Callable[[Finding], Fraction | Missing]:
