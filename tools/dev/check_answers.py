@@ -125,6 +125,9 @@ def printed(command: ModuleType, *words: str) -> dict:
     try:
         with contextlib.redirect_stdout(out):
             command.main()
+    except SystemExit as end:
+        if end.code:
+            raise
     finally:
         sys.argv = before
     return json.loads(out.getvalue())
@@ -147,8 +150,8 @@ def state_of_plan(stack: str, suite: str, role: str) -> str:
     try:
         with contextlib.redirect_stderr(said):
             tables = printed(plan, *words)["tables"]
-    except SystemExit:
-        return REASON if re.search("unsupported|cannot be recorded", said.getvalue()) else NOTHING
+    except SystemExit as end:
+        return REASON if re.search("unsupported|cannot be recorded", f"{said.getvalue()}{end.code}") else NOTHING
     each = {row["what"].partition(",")[0]: row["each_bytes"] for row in tables[0]["rows"]}
     wanted = each["TLS connections"], each["concurrent handshakes"]
     return FIGURE if all(isinstance(one, int | float) for one in wanted) else NOTHING

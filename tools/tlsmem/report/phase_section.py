@@ -29,7 +29,7 @@ from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
 
-ROOM = 400_000  # bytes of the packed figures and call stacks in a page of one file
+ROOM = 340_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
 OWN = ("phase_words.js", "phase_chart.js", "phase_flames.js", "phase_details.js", "phases.js")

@@ -142,6 +142,7 @@ NEEDED = (
     "mem",
     "stacks",
     "deployed-config",
+    "common-suites",
     "stall",
     "contexts",
     "churn",

@@ -112,6 +112,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     groups = [one for recording in recordings for one in chart_groups(recording, len(recordings) > 1)]
     if not groups:
         return None
+    groups = [group for group in groups if may_lie_off(group)] or groups
     scripts, styles = (
         (read_asset("charts.js"), read_asset("residuals.js")),
         (read_asset("charts.css"), read_asset("residuals.css")),
@@ -139,6 +140,11 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         says = f"RSS of every run, the fitted line, and the residuals: {about}."
         named = f"residuals-{one.name}" if several else "residuals"
         yield Picture(named, TITLE, says, first["command"], drawn)
+
+
+def may_lie_off(group: dict) -> bool:
+    """Return whether a run of the group can lie off its line, which goes through any two."""
+    return any(len(fit["points"]) > 2 for line in group["lines"] for fit in line["fits"].values())
 
 
 def find_first(groups: Sequence[dict]) -> dict:

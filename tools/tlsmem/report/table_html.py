@@ -3,7 +3,9 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tlsmem.report.default_rows import default_rows
@@ -11,8 +13,11 @@ from tlsmem.report.differing_settings import MARK_COLUMN
 from tlsmem.report.sections import ShownTable, deflate_base64, identifier
 from tlsmem.tables import render
 from tlsmem.tables.render import drop_silent_columns
-from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.table import Column, Table
 
+OTHERS = 0.2  # of a column: the texts that are not of values of CSV
+SAMPLE = 40  # rows of a column that are tried first
+NUMBER, MISSING = re.compile(r"-?\d{1,15}(\.\d+)?"), "–"
 LONG = 44  # characters of a cell: broken into lines
 HEADS = ("stack", "setting", "recording")  # the first of these that a table has is the head of its rows
 
@@ -79,23 +84,53 @@ def html_table(shown: ShownTable) -> HtmlTable:
 def pack_rows(whole: Table, seen: Table) -> str:
     """Pack a table by columns, which packs smaller than by rows: what is seen of it, and its CSV, which has them all.
 
-    A column that is seen has `texts` and, where a cell has a note, `notes`: the note's number by row, or 0. One of CSV
-    has a `name` and its `values`, or the number of the column that is seen with the same."""
+    A column of CSV has a `name` and its `values`, or the number of the column that is seen with the same. One that is
+    seen has `texts`, or the numbers of one or two columns of CSV that its texts are `of`, and the texts by row that are
+    others; see `text_of_values`. Where a cell has a note, `notes` has the note's number by row, or 0."""
     numbers = seen.notes()
-    columns = [pack_column([row[at] for row in seen.rows], numbers) for at in range(len(seen.columns))]
-    places = {tuple(column["texts"]): at for at, column in enumerate(columns)}
+    texts = [[row[at].text for row in seen.rows] for at in range(len(seen.columns))]
+    places = {tuple(column): at for at, column in enumerate(texts)}
     names, *lines = csv.reader(io.StringIO(render.comma_separated(whole)))
     values = [list(column) for column in zip(*lines, strict=True)] or [[] for _ in names]
     written = [
         {"name": name, "values": places.get(tuple(column), column)} for name, column in zip(names, values, strict=True)
     ]
+    own = {at: one["values"] for at, one in enumerate(written) if isinstance(one["values"], list)}
+    columns = [
+        pack_texts(column, own, any(one["values"] == at for one in written))
+        | pack_notes([numbers.get(row[at].note or "", 0) for row in seen.rows])
+        for at, column in enumerate(texts)
+    ]
     packed = {"columns": columns, "csv": written, "notes": [*numbers], "first": default_rows(whole)}
     return deflate_base64(json.dumps(packed, ensure_ascii=False, separators=(",", ":")))
 
 
-def pack_column(cells: Sequence[Cell], numbers: dict[str, int]) -> dict[str, list]:
-    notes = [numbers.get(cell.note or "", 0) for cell in cells]
-    return {"texts": [cell.text for cell in cells]} | ({"notes": notes} if any(notes) else {})
+def pack_notes(notes: Sequence[int]) -> dict[str, Sequence[int]]:
+    return {"notes": notes} if any(notes) else {}
+
+
+def pack_texts(texts: Sequence[str], values: Mapping[int, Sequence[str]], is_read: bool) -> dict:
+    """Return the texts of a column, or the columns of CSV that most of them are of, with the others by row. `is_read`:
+    a column of CSV is read from these texts."""
+    places = [] if is_read else [(at,) for at in values] + [(at, at + 2) for at in values if at + 2 in values]
+    some = range(0, len(texts), 1 + len(texts) // SAMPLE)
+    for place in places:
+        if sum(text_of_values([values[at][row] for at in place]) != texts[row] for row in some) > OTHERS * len(some):
+            continue
+        made = map(text_of_values, zip(*(values[at] for at in place), strict=True))
+        others = {row: text for row, (text, one) in enumerate(zip(texts, made, strict=True)) if text != one}
+        if len(others) <= OTHERS * len(texts):
+            return {"of": place, "others": others}
+    return {"texts": texts}
+
+
+def text_of_values(values: Sequence[str]) -> str | None:
+    """Return the text of a number of bytes as CSV has it, and of blocks where there are two: `11,703 (215)`; None of
+    what is no number. tables.js does the same."""
+    if not all(map(NUMBER.fullmatch, values)):
+        return None if any(values) else MISSING
+    first, *more = (f"{math.floor(float(value) + 0.5):,}" for value in values)
+    return f"{first} ({more[0]})" if more else first
 
 
 def column_style(table: HtmlTable) -> str:

@@ -22,9 +22,18 @@ const number = (text) => {
   return found ? Number(found[0]) : -Infinity;
 };
 
+// The text of a number of bytes as CSV has it, and of blocks where there are two, as table_html.py makes it.
+const grouped = (value) => String(Math.floor(Number(value) + 0.5)).replace(/\B(?=(\d{3})+$)/g, ",");
+const textOfValues = ([size, blocks]) => (size === "" ? "–" : grouped(size) + (blocks === undefined ? "" : ` (${grouped(blocks)})`));
+
 class Rows {
   constructor(box, { columns, csv, notes, first }) {
     this.box = box;
+    for (const column of columns) {
+      if (!column.of) continue;
+      const values = column.of.map((at) => csv[at].values);
+      column.texts = values[0].map((_, row) => column.others[row] ?? textOfValues(values.map((one) => one[row])));
+    }
     this.headings = [...box.querySelectorAll("thead th")];
     this.left = this.headings.map((one) => one.classList.contains("l"));
     this.body = box.querySelector("tbody");

@@ -1,0 +1,56 @@
+"""What a page has of a table: texts that it makes of the values of CSV are those of the table."""
+
+import base64
+import json
+import zlib
+
+import pytest
+
+from tlsmem.report.table_html import SAMPLE, pack_rows, text_of_values
+from tlsmem.tables.table import Cell, Column, Table
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (["13997.9"], "13,998"),
+        (["11703", "215"], "11,703 (215)"),
+        (["-753.1"], "-753"),
+        (["0"], "0"),
+        (["", ""], "–"),
+        (["inf"], None),
+        (["tls13"], None),
+    ],
+)
+def test_a_text_of_values(values, text):
+    assert text_of_values(values) == text
+
+
+def unpack(packed: str) -> dict:
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+def shown_texts(packed: dict, at: int) -> list[str]:
+    """What tables.js shows in a column."""
+    column = packed["columns"][at]
+    if "texts" in column:
+        return column["texts"]
+    values = zip(*(packed["csv"][one]["values"] for one in column["of"]), strict=True)
+    return [column["others"].get(str(row)) or text_of_values(one) for row, one in enumerate(values)]
+
+
+def test_texts_that_follow_from_csv_are_not_packed_and_others_are_kept_by_row():
+    columns = [Column("stack", "stack"), Column("bytes", "bytes"), Column("heap", "heap"), Column("word", "word")]
+    table = Table("made", "made", "", columns)
+    for at in range(3 * SAMPLE):
+        size = round(1000.3 + 7 * at, 1)
+        heap = {"bytes": 5000 + at, "rest": 0, "blocks": at}
+        cells = (f"stack{at}", None), (f"{size:,.0f}", size), (f"{5000 + at:,} ({at})", heap), ("–", "none")
+        table.rows.append([Cell(text, value if value is not None else text) for text, value in cells])
+    table.rows[7][1] = Cell("twelve", 12.0)
+    table.rows[8][2] = Cell("–", None)
+    found = unpack(pack_rows(table, table))
+    assert [sorted(column) for column in found["columns"]] == [["texts"], ["of", "others"], ["of", "others"], ["texts"]]
+    assert found["columns"][1]["others"] == {"7": "twelve"} and not found["columns"][2]["others"]
+    for at in range(len(columns)):
+        assert shown_texts(found, at) == [row[at].text for row in table.rows]
