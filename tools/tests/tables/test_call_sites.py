@@ -1,5 +1,7 @@
 """Call stacks by size: known blocks of known callers, what is not shown in one row, and sums that are the pair's."""
 
+import pytest
+
 from tests.support import synthetic
 from tlsmem.profile.frames import ALLOCATOR
 from tlsmem.schema.records import Record
@@ -74,3 +76,12 @@ def test_allocators_are_known_by_name():
 
 def test_it_is_for_who_asks():
     assert "call-sites" not in [table.name for table in catalogue.build(select([run([("client", 0, 1)])]))]
+
+
+def test_a_library_as_shipped_is_said_to_have_no_call_sites():
+    shipped = synthetic.record(STACK, SUITE, 100, "heap").model_copy(update={"stack": "openssl+debian@3.5.9"})
+    (table,) = catalogue.build(select([run([("client", 0, 1)]), shipped]), ["call-sites"])
+    (reason,) = table.without
+    assert reason.startswith("openssl+debian@3.5.9 has no call sites") and len(table.rows) == 1
+    with pytest.raises(ValueError, match=r"table call-sites has no rows: openssl\+debian@3\.5\.9 has no call sites"):
+        catalogue.build(select([shipped]), ["call-sites"])

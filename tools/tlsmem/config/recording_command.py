@@ -100,7 +100,8 @@ def why_unseen(stack: str) -> str | None:
 
 def why_no_call_sites(stack: str) -> str | None:
     """Return why call stacks of the library say nothing; None if they are recorded."""
-    if definitions.stacks()[stack].is_shipped:
+    known = definitions.stacks().get(stack)
+    if known and known.is_shipped:
         return f"{stack} has no call sites: its library is as Debian ships it, without frame pointers"
     return None
 

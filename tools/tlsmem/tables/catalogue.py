@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from tlsmem.config.table_names import NEEDS
+from tlsmem.config.recording_command import why_no_call_sites
+from tlsmem.config.table_names import NEEDS, SITES
 from tlsmem.stats.chains import MUTUAL, find_chains
 from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.resumption import find_resumed, find_tickets
@@ -74,7 +75,10 @@ def build(
     Raises ValueError when one that was asked for has no rows."""
     makers = MAKERS | {"peaks": lambda chosen: peak_table(chosen, sessions)}
     made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
+    shipped = list(filter(None, map(why_no_call_sites, selection.stacks)))
     for table in made:
+        if NEEDS.get(table.name) == SITES:
+            table.without = [*table.without, *shipped]
         if names and not table.rows:
             why = table.without[0] if table.without else f"it needs {NEEDS[table.name]}"
             raise ValueError(f"table {table.name} has no rows: {why}")
