@@ -61,6 +61,7 @@ class ProcessTree:
     programs: list[MeteredProgram] = field(default_factory=list)  # in the order of being seen
     current: dict[int, MeteredProgram] = field(default_factory=dict)  # by process, those that run
     by_process: dict[int, list[MeteredProgram]] = field(default_factory=dict)
+    unlinked: list[MeteredProgram] = field(default_factory=list)  # forked from what is not known yet
     suspects: set[int] = field(default_factory=set)  # processes that had no page when they were last looked at
     reaper: int | None = None  # the parent that orphans of the tree get, if no other processes have it
 
@@ -84,13 +85,16 @@ class ProcessTree:
     def descends(self, page: heap_page.OpenPage) -> bool:
         """By what its page says, which outlives it; else by a living chain of parents, of which some have no page."""
         said = page.first
-        members = {self.root, self.reaper} | {program.page.pid for program in self.programs}
-        if said.pid in members or said.parent in members:
+        if self.has(said.pid) or self.has(said.parent):
             return True
         ancestor = parent(said.pid)
-        while ancestor > 1 and ancestor not in members:
+        while ancestor > 1 and not self.has(ancestor):
             ancestor = parent(ancestor)
         return ancestor > 1
+
+    def has(self, pid: int) -> bool:
+        """Whether a process is known to belong, or adopts those that do."""
+        return pid in self.by_process or pid in (self.root, self.reaper)
 
     def join(self, page: heap_page.OpenPage, aside: bool = False) -> None:
         """`aside`: another program has taken the place of this one already."""
@@ -107,13 +111,15 @@ class ProcessTree:
             self.current[pid] = program
         of_process.append(program)
         self.programs.append(program)
+        if program.forked:
+            self.unlinked.append(program)
 
     def link(self) -> None:
         """Find what each was forked from, once that is known too."""
-        for child in self.programs:
-            if child.forked and not child.forked_from:
-                parents = [one for one in self.by_process.get(child.page.parent, ()) if one.page.made < child.page.made]
-                child.forked_from = max(parents, key=lambda one: one.page.made, default=None)
+        for child in self.unlinked:
+            parents = [one for one in self.by_process.get(child.page.parent, ()) if one.page.made < child.page.made]
+            child.forked_from = max(parents, key=lambda one: one.page.made, default=None)
+        self.unlinked = [child for child in self.unlinked if not child.forked_from]
 
     def replace(self, pid: int) -> None:
         """The process has become a program that has no page."""
