@@ -91,3 +91,15 @@ def test_arenas_of_python_are_named_and_the_advice_works():
     assert (status, sentences) == (0, [])
     assert counted["peak_bytes"] - arenas["peak_bytes"] > 0.8 * arenas["mapped_peak"]
     assert counted["mapped_peak"] < MIB
+
+
+@pytest.mark.skipif(not Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2").exists(), reason="needs libjemalloc2")
+def test_what_an_allocator_in_mallocs_place_maps_holds_blocks_that_are_counted():
+    """It was running when heap.py looked."""
+    program = [sys.executable, "-S", "-c", "import time; kept = [bytes(9000) for _ in range(2000)]; time.sleep(1.5)"]
+    preloaded = os.environ | {"LD_PRELOAD": "libjemalloc.so.2", "PYTHONMALLOC": "malloc"}
+    words = [HEAP, "--interval", "0.3", "--json", "--", *program]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=preloaded)
+    (*_, last, _) = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    assert last["peak_bytes"] > 18_000_000 and last["mapped_peak"] >= 4 * MIB
+    assert done.returncode == 0 and "by itself" not in done.stderr

@@ -145,7 +145,8 @@ class TreeWatcher:
         return command or f"process {self.given.pid}"
 
     def table(self, connections: dict[int, int]) -> tables.Table:
-        title = f"Heap of {self.what} after {self.said - self.began:.1f} s"
+        is_now = self.given.once and not self.given.command
+        title = f"Heap of {self.what}" + ("" if is_now else f" after {self.said - self.began:.1f} s")
         return heap_meter_report.table(title, self.tree.programs, self.peak, POLL_S, describe_connections(connections))
 
     def growth_table(self, growth: heap_growth.Growth, connections: dict[int, int]) -> tables.Table:
