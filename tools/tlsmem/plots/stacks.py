@@ -84,7 +84,7 @@ def figure(selection: Selection, role: Role) -> Figure:
     axes.grid(visible=False)
     axes.tick_params(axis="y", length=0)
     subtitle = f"Live heap of one more {role} session that is established. {suite_title(setting.suite)}."
-    handles = [Line2D([], [], label="peak, in the handshake", **MARK)]
+    handles = [Line2D([], [], label="peak, in the handshake: what one more of many adds", **MARK)]
     add_frame(made, describe_range(rows, role), subtitle, describe_recording(selection), handles)
     return made
 
