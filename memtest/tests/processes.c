@@ -242,6 +242,7 @@ static void raw_clone(void)
 {
     if (!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) {
         keep(5000);
+        sleep(4);
         _exit(0);
     }
     wait_for_all();

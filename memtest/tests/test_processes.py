@@ -112,6 +112,16 @@ def test_forks_beyond_those_that_blocks_can_tell_are_a_sentence(processes):
     ]
 
 
+@pytest.mark.slow
+def test_a_child_of_a_raw_clone_is_a_sentence_once_it_was_seen(processes):
+    """No function of the C library makes it, and so it goes on in its parent's page."""
+    words = [HEAP, "--interval", "0.2", "--", processes, "raw-clone"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    said = [line for line in done.stderr.splitlines() if line.startswith("memtest: ")]
+    assert done.returncode == 125 and len(said) == 1
+    assert said[0].startswith("memtest: processes ran without a page of the meter, as after a raw system call: ")
+
+
 @pytest.mark.parametrize("way", ["unmetered", pytest.param("user-unmetered", marks=ROOT_ALONE)])
 def test_what_goes_on_without_the_meter_is_a_sentence_after_a_change_of_the_user_too(processes, way):
     status, _, everything, sentences = followed(processes, way)

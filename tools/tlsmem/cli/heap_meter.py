@@ -47,6 +47,7 @@ class TreeWatcher:
         self.growth = heap_growth.Growth(self.of_connections) if given.growth else None
         self.told = set[MeteredProgram]()  # of those that have ended
         self.peak = LiveSum()
+        self.strangers = heap_process.Strangers()
 
     def connections(self) -> dict[int, int]:
         """Return the number of connections by port, of those that are to be counted; none once no program runs.
@@ -76,6 +77,7 @@ class TreeWatcher:
         if not self.given.once and time.monotonic() - self.said >= self.given.interval:
             self.said = time.monotonic()
             self.tree.replace_unmetered()
+            self.strangers.look(self.tree)
             connections = self.connections()
             if connections:
                 self.of_connections.observe(self.tree.current.values(), sum(connections.values()))
@@ -220,6 +222,7 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     out.flush()
     omissions = list(heap_process.own_allocators(watch.tree, heap_process.program_files(watch.tree)))
     omissions += heap_process.describe_unmetered(heap_process.find_unmetered(watch.tree))
+    omissions += watch.strangers.describe(())
     for sentence in (*omissions, *heap_process.loaded_otherwise(watch.tree), *heap_process.deep_forks(watch.tree)):
         tell(sentence)
     return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
@@ -233,7 +236,7 @@ def follow(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     watch.run(command.ended)
     command.settle()
     watch.summary()
-    omissions = command.omissions()
+    omissions = command.omissions(watch.strangers)
     command.close()
     for sentence in (*omissions, *command.remarks()):
         tell(sentence)

@@ -71,7 +71,7 @@ def fields(program: MeteredProgram) -> dict[str, Any]:
     parts = {"private": page.private_live, "inherited": page.inherited_live}
     split = {f"{name}_{unit}": size for name, sizes in parts.items() for unit, size in zip(UNITS, sizes, strict=True)}
     rss = {"rss": program.rss.fields()} if isinstance(program.rss, RssParts) else {}
-    mapped = {f"mapped_{name}": getattr(page.mapped, name) for name in ("private", "peak", "shared")}
+    mapped = {f"mapped_{name}": getattr(page.mapped, name) for name in ("private", "peak", "shared", "unknown")}
     return named | {"threads": program.threads} | vars(page.total) | split | mapped | rss
 
 

@@ -7,19 +7,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.run import heap_page, heap_tree, rss_parts
 from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
-from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms
+from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms, often
 
 PR_SET_CHILD_SUBREAPER = 36
 SI_KERNEL = 0x80  # a terminal's own signals: its foreground processes have got them already
 PASSED = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 SIGNALS = PASSED | {signal.SIGCHLD}
 ON_THE_WAY_S, SETTLE_S = 2.0, 0.01  # a program that is being loaded has this long to make its page; looked at so often
+STRANGERS_S = 1.0  # between two looks at processes without a page
 LOADING_S = 0.5  # the same of a process that others go on running
 # What passes the meter by is a sentence from so many bytes on, and from such a share of what the meter counted.
 UNCOUNTED_BYTES, UNCOUNTED_SHARE = 2 << 20, 0.1
@@ -90,13 +92,14 @@ class MeteredCommand:
         """What of the command runs, and not under the meter, whatever it was before."""
         return without_page(self.tree, heap_tree.descendants(os.getpid()))
 
-    def omissions(self) -> list[str]:
+    def omissions(self, strangers: "Strangers") -> list[str]:
         """Sentences that say what the figures are without, once it is settled."""
         started = any(program.page.pid == self.pid for program in self.tree.programs)
         command, why = heap_page.printable(self.words[0]), why_unmetered(self.words[0])
         said = [] if started else [f"{command} was never under the heap meter: {why}"]
         said += [*self.found.describe(), *own_allocators(self.tree, self.found.files)]
         said += describe_unmetered(self.unseen)
+        said += strangers.describe({note.pid for note in self.found.notes})
         return said
 
     def close(self) -> None:
@@ -205,6 +208,34 @@ def find_unmetered(tree: heap_tree.ProcessTree) -> set[int]:
             return found
         time.sleep(SETTLE_S)
         tree.poll()
+
+
+class Strangers:
+    """Descendants that were seen twice without a page: a raw system call made them, or started what they run."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}  # by process
+        self.before, self.looked = set[int](), 0.0
+
+    def look(self, tree: heap_tree.ProcessTree) -> None:
+        """Look at the descendants of the root, once in a while."""
+        if time.monotonic() - self.looked < STRANGERS_S:
+            return
+        self.looked = time.monotonic()
+        found = without_page(tree, heap_tree.descendants(tree.root))
+        for pid in found & self.before - self.names.keys():
+            with contextlib.suppress(OSError):
+                self.names[pid] = heap_page.printable(Path(f"/proc/{pid}/comm").read_text(errors="replace").strip())
+        self.before = found
+
+    def describe(self, known: Container[int]) -> Iterator[str]:
+        """A sentence for each program whose processes have ended; what is known is said of them elsewhere."""
+        ended = {pid: name for pid, name in self.names.items() if pid not in known and not heap_page.is_alive(pid)}
+        for name, times in Counter(ended.values()).items():
+            yield (
+                f"{name}{often(times)} ran without a page of the meter, as after a raw system call: what it allocated "
+                "is not counted, or counts as its parent's"
+            )
 
 
 def describe_unmetered(pids: Iterable[int]) -> Iterator[str]:
