@@ -66,6 +66,7 @@ void page_inherited_back(uint64_t size); /* and live again */
 void page_forked_out(uint64_t size);     /* a block that was there at a fork of this process is freed */
 void page_forked_back(uint64_t size);    /* and live again */
 void page_mapped(uint64_t private_bytes, uint64_t shared_bytes); /* what the program has mapped by itself */
+void page_mapped_nothing(void);                                  /* what it mapped so far was not its own */
 void page_mapped_unknown(void);                                  /* something of that could not be followed */
 uint8_t page_count_in(uint8_t role, uint64_t size);              /* returns the phase, for the block's header */
 void page_count_out(uint8_t role, uint8_t phase, uint64_t size);

@@ -124,7 +124,7 @@ void maps_start(void)
     is_off = dladdr((void *)next.malloc, &of_malloc) && dladdr(dlsym(RTLD_NEXT, "fork"), &of_libc) &&
              of_malloc.dli_fbase != of_libc.dli_fbase;
     if (is_off)
-        page_mapped(0, 0);
+        page_mapped_nothing();
 }
 
 bool maps_fork_prepare(void)

@@ -102,6 +102,11 @@ void page_mapped(uint64_t private_bytes, uint64_t shared_bytes)
         __atomic_store_n(&page->mapped.peak_bytes, private_bytes, __ATOMIC_RELAXED);
 }
 
+void page_mapped_nothing(void)
+{
+    memset(&page->mapped, 0, sizeof page->mapped);
+}
+
 void page_mapped_unknown(void)
 {
     __atomic_add_fetch(&page->mapped_unknown, 1, __ATOMIC_RELAXED);

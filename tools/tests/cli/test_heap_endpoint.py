@@ -212,6 +212,21 @@ def test_a_worker_that_ends_is_a_line_and_leaves_no_page(tmp_path):
     assert f"heapmeter.{pid}" in pages and not {f"heapmeter.{worker}" for worker in workers} & pages
 
 
+def test_growth_stands_below_the_table_at_the_end(tmp_path):
+    """Of a process that runs on: heap.py is told to end."""
+    with metered(folder=tmp_path) as (_, pid, port, _):
+        words = [*HEAP, "--growth", "--interval=0.1", f"--connections=port:{port}", str(pid)]
+        file = tmp_path / "growth"
+        with file.open("w") as lines:
+            watching = subprocess.Popen(words, stdout=lines, stderr=subprocess.DEVNULL)
+        wait_for(r"grew \+0 B", file)
+        watching.terminate()
+        watching.wait()
+    last = " ".join(file.read_text().partition("Heap of process")[2].split())
+    assert f"Growth of the heap of process {pid} after" in last
+    assert f"Port {port}: 5 connections. For each connection: what grew since there were 5, the fewest" in last
+
+
 def last_growth(said):
     """What the second record from now says: the first may be of a moment before."""
     before = said.read_text().count("growth_bytes")

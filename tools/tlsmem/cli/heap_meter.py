@@ -129,6 +129,9 @@ class TreeWatcher:
             self.write(self.ndjson(self.tree.programs, connections))
         elif self.tree.programs:
             render.terminal(self.table(connections), self.console)
+            if self.growth and self.tree.current:
+                self.console.print()
+                render.terminal(self.growth_table(self.growth, connections), self.console)
             self.show_rss()
 
     def show_rss(self) -> None:

@@ -166,14 +166,12 @@ def uncounted_sizes(tree: heap_tree.ProcessTree) -> dict[str, tuple[int, int]]:
 
 def uncounted_bytes(program: heap_tree.MeteredProgram) -> int:
     """Return the most that the program had past malloc: what it mapped, as far as it used that, where it was seen;
-    else what was resident and cannot be malloc's. An allocator in malloc's place maps what malloc's blocks are in."""
+    else what was resident and cannot be malloc's."""
     mapped, total = program.page.mapped.peak, program.page.total
     if not program.anon_peak:
         return mapped
     by_malloc = FRAGMENTED * (total.peak_bytes + BLOCK_BYTES * total.peak_blocks) + BESIDES_HEAP_BYTES
-    beyond = program.anon_peak - by_malloc
-    is_for_malloc = isinstance(program.rss, rss_parts.RssParts) and program.rss.has_other_allocator
-    return beyond if is_for_malloc else max(min(mapped, program.anon_peak), beyond)
+    return max(min(mapped, program.anon_peak), program.anon_peak - by_malloc)
 
 
 def describe_unseen(pid: int) -> str:

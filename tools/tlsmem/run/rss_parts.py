@@ -36,11 +36,6 @@ class RssParts:
         return self.anon_bytes - sum(filter(None, self.parts.values()))
 
     @property
-    def has_other_allocator(self) -> bool:
-        """Return whether another allocator is in the place of glibc's malloc, such as a preloaded jemalloc."""
-        return bool(self.undivided and self.undivided.startswith("its allocator is "))
-
-    @property
     def kept_bytes(self) -> int | None:
         """Return what was freed, and malloc keeps."""
         cached, free = self.parts["cached"], self.parts["free"]
