@@ -139,24 +139,6 @@ make_constraints() {
 }
 make_constraints
 
-# The servers of rsa-2048, and chains that become longer when a run needs them: make_padded.py reads `padding`.
-make_padded() {
-    local kind name bytes
-    while read -r kind name bytes; do
-        [ -z "$only" ] || [ "$only" = "$kind" ] || continue
-        mkdir -p "$out/$kind"
-        cp "$out/rsa-2048/"*.pem "$out/$kind/"
-        echo "$name $bytes" >"$out/$kind/padding"
-        echo "$refusable" >"$out/$kind/may-be-refused"
-    done <<'KINDS'
-rsa-2048-padded-client-90k client-chain.pem 90000
-rsa-2048-padded-client-15m client-chain.pem 15000000
-rsa-2048-padded-server-90k chain.pem 90000
-rsa-2048-padded-server-15m chain.pem 15000000
-KINDS
-}
-make_padded
-
 # The certificates of rsa-2048, and what a server staples: an OCSP response with no answer in it, and a signature of zeros.
 make_empty_staple() {
     local kind=rsa-2048-empty-staple
@@ -203,6 +185,29 @@ make_many() {
     done
 }
 make_many
+
+# Chains that become longer when a run needs them: make_padded.py reads `padding`. Clients are those of rsa-2048, servers
+# those of rsa-2048-many, whose intermediate's key is kept.
+make_padded() {
+    local kind name bytes
+    while read -r kind name bytes; do
+        [ -z "$only" ] || [ "$only" = "$kind" ] || continue
+        mkdir -p "$out/$kind"
+        if [ "$name" = chain.pem ]; then # its leaf is signed again
+            cp "$out/rsa-2048-many/"{chain,intermediate,intermediate-key,key,root}.pem "$out/$kind/"
+        else
+            cp "$out/rsa-2048/"*.pem "$out/$kind/"
+        fi
+        echo "$name $bytes" >"$out/$kind/padding"
+        echo "$refusable" >"$out/$kind/may-be-refused"
+    done <<'KINDS'
+rsa-2048-padded-client-90k client-chain.pem 90000
+rsa-2048-padded-client-15m client-chain.pem 15000000
+rsa-2048-padded-server-90k chain.pem 90000
+rsa-2048-padded-server-15m chain.pem 15000000
+KINDS
+}
+make_padded
 
 # ca-names.der: the names of the roots in rsa-2048-many, as a certificate request has them: each behind its length, in two
 # bytes. A root has its own name twice; the first is the second SEQUENCE at that depth.

@@ -28,14 +28,22 @@ def padded(tmp_path, monkeypatch):
     certificates.make_padded.cache_clear()
 
 
-@pytest.mark.parametrize(("kind", "chain"), [("client", "client-chain.pem"), ("server", "chain.pem")])
-def test_one_certificate_more_has_so_many_zeros(padded, kind, chain):
-    made, plain = padded(f"rsa-2048-padded-{kind}-90k"), ROOT / "memtest/certs/rsa-2048"
+def test_a_server_s_leaf_is_longer_and_signed_again(padded):
+    made, plain = padded("rsa-2048-padded-server-90k"), ROOT / "memtest/certs/rsa-2048-many"
+    (before, above), (longer, still) = (certificate_sizes(place / "chain.pem") for place in (plain, made))
+    assert above == still and 90_000 < longer - before <= 90_000 + HEADERS
+    trust = ["-CAfile", made / "root.pem", "-untrusted", made / "intermediate.pem"]
+    words = ["openssl", "verify", *trust, "-verify_hostname", "localhost", made / "chain.pem"]
+    assert subprocess.run(words, capture_output=True).returncode == 0
+
+
+def test_one_certificate_more_of_a_client_has_so_many_zeros(padded):
+    made, plain = padded("rsa-2048-padded-client-90k"), ROOT / "memtest/certs/rsa-2048"
+    chain = "client-chain.pem"
     *before, added = certificate_sizes(made / chain)
     assert tuple(before) == certificate_sizes(plain / chain)
     assert 90_000 < added - before[-1] <= 90_000 + HEADERS
-    unchanged = {"client-chain.pem", "chain.pem"} - {chain}
-    assert all((made / name).read_bytes() == (plain / name).read_bytes() for name in unchanged)
+    assert (made / "chain.pem").read_bytes() == (plain / "chain.pem").read_bytes()
     pem = (made / chain).read_text().split("-----BEGIN")[-1]
     text = subprocess.run(
         ["openssl", "x509", "-noout", "-text"], input=f"-----BEGIN{pem}", capture_output=True, text=True
@@ -48,9 +56,9 @@ def test_what_is_there_stays_and_what_is_half_made_is_made_again(padded):
     (made / "chain.pem").write_text("kept")
     certificates.make_padded.cache_clear()
     assert (padded("rsa-2048-padded-server-90k") / "chain.pem").read_text() == "kept"
-    (made / "padding").unlink()
+    (made / "made-from").unlink()
     certificates.make_padded.cache_clear()
-    assert len(certificate_sizes(padded("rsa-2048-padded-server-90k") / "chain.pem")) == 3
+    assert len(certificate_sizes(padded("rsa-2048-padded-server-90k") / "chain.pem")) == 2
 
 
 def test_a_chain_that_cannot_be_padded_is_a_sentence(padded, monkeypatch, tmp_path):
