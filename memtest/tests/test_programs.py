@@ -583,6 +583,16 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
     one_sentence(heap("--out", tmp_path / "no/such", "--", "true"), "No such file or directory")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become another user")
+def test_a_process_of_another_user_is_a_sentence(metered):
+    script = (
+        f"import os, sys; sys.path.insert(0, '{ROOT}/tools'); from tlsmem.run import heap_process; "
+        f"os.setgroups([]); os.setgid(65534); os.setuid(65534); heap_process.attach_tree({metered.pid})"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    one_sentence(done, f"{metered.pid}: it is another user's process; only that user and root may read its memory")
+
+
 def test_a_page_that_was_damaged_is_a_sentence(metered):
     """By another process of the same user."""
     page = Path(f"/dev/shm/heapmeter.{metered.pid}")

@@ -146,7 +146,7 @@ MEASURING_ARGUMENTS = (
     Option("--json", "NDJSON: an object for each program, and one for all", Flag(), commands=each("heap")),
     Option(
         "--out",
-        "file of the report",
+        "new file of the report",
         commands={"heap": Words("stderr with a command, else stdout")},
         metavar="FILE",
     ),
