@@ -21,6 +21,7 @@ to=20991231235959Z
 digest=sha256
 export PATHLEN=0 # of the last intermediate: no other below it
 refusable="A stack that does not take these certificates is unsupported, with its own words; it has not failed."
+alone="Only the campaigns that name these suites measure them; tools/measure.py --verify leaves them out."
 subject="/O=tls-memtest test key, not secret/CN=tls-memtest test key, not secret: "
 
 # key FILE ALGORITHM...
@@ -135,6 +136,7 @@ make_constraints() {
         printf 'permitted;DNS.%d = localhost\n' {1..1000}
     } >constraints.cnf
     echo "$refusable" >"$out/$kind/may-be-refused"
+    echo "$alone" >"$out/$kind/only-in-campaigns"
     config=constraints.cnf pki_of_depth $kind client- 2 "$(rsa 2048)"
 }
 make_constraints
@@ -200,6 +202,7 @@ make_padded() {
         fi
         echo "$name $bytes" >"$out/$kind/padding"
         echo "$refusable" >"$out/$kind/may-be-refused"
+        echo "$alone" >"$out/$kind/only-in-campaigns"
     done <<'KINDS'
 rsa-2048-padded-client-90k client-chain.pem 90000
 rsa-2048-padded-client-15m client-chain.pem 15000000

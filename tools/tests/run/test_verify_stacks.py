@@ -5,7 +5,7 @@ import pytest
 from tlsmem.config.definitions import Stack, Suite
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.run.validate import Outcome
-from tlsmem.run.verify_stacks import compare_with_expectation
+from tlsmem.run.verify_stacks import compare_with_expectation, everything
 
 RUN = Run("a@1", "mine", SYSTEM, "all", 2, "rss", 1)
 SUITE = Suite(protocol="TLSv1.2", cipher="C", group="G", certs="rsa-2048", auth="mutual")
@@ -44,3 +44,9 @@ def test_a_tls_stack_may_refuse_the_suite_without_tls():
     stack = Stack(harness="c", driver="a", licence="MIT", expect={"refuses": []})
     none = Suite(protocol="none", cipher="none", group="none", certs="none", auth="none")
     assert compare_with_expectation(RUN, Outcome("unsupported", "no", [], "", 0), stack, none).status == "unsupported"
+
+
+def test_suites_of_campaigns_alone_are_asked_of_no_stack():
+    asked = {run.suite for run in everything(["openssl@3.5.5"])}
+    assert {"tls13-rsa-aes256", "tls13-rsa-aes256-empty-staple", "tls13-rsa-aes256-large-client"} <= asked
+    assert not {"tls13-rsa-aes256-constraints", "tls13-rsa-aes256-padded-server-15m"} & asked

@@ -30,6 +30,11 @@ def has_many_clients(certs: str) -> bool:
     return certs.endswith(MANY_CLIENTS)
 
 
+def is_for_all(certs: str) -> bool:
+    """Return whether every stack is asked for the directory's suites, and not only in the campaigns that name them."""
+    return not (DEFINITIONS / "certs" / certs / "only-in-campaigns").is_file()
+
+
 def is_padded(certs: str) -> bool:
     """Return whether a chain of the directory is to be made longer: memtest/certs/make_padded.py."""
     return (DEFINITIONS / "certs" / certs / "padding").is_file()

@@ -6,6 +6,7 @@ from typing import Any
 
 from tlsmem.base import stdout
 from tlsmem.config import definitions, toml_tables
+from tlsmem.config.certificates import is_for_all
 from tlsmem.config.definitions import Campaign, Stack, Suite
 from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
@@ -61,7 +62,8 @@ def compare_with_expectation(run: Run, outcome: Outcome, stack: Stack, suite: Su
 
 def everything(stacks: list[str]) -> list[Run]:
     """Of stacks without TLS, which have one suite, nothing is resumed."""
-    known, suites = definitions.stacks(), definitions.suites()
+    known = definitions.stacks()
+    suites = {name: suite for name, suite in definitions.suites().items() if is_for_all(suite.certs)}
     full = [name for name, suite in suites.items() if suite.resume == "off"]
     tls = [name for name in stacks if known[name].tls]
     one_pair: dict[str, Any] = {"scenario": "memory", "n": 2, "sessions": ["1"], "windows": ["all"]}

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tlsmem.build import sources
 from tlsmem.config import definitions
+from tlsmem.config.certificates import is_for_all
 from tlsmem.config.definitions import Stack
 from tlsmem.run import stack_abilities
 from tlsmem.run.provenance import is_built, read_manifest, unavailable_reason
@@ -59,7 +60,7 @@ def what_they_can(stacks: list[str]) -> Table:
     there = [stack for stack in stacks if is_built(stack)]
     for stack in there:
         read_manifest(stack)  # another binary than it describes is an exit
-    suites = [suite for suite in definitions.suites() if suite != "none"]
+    suites = [name for name, suite in definitions.suites().items() if name != "none" and is_for_all(suite.certs)]
     found = stack_abilities.find_abilities(there, suites)
     caption = (
         "Built: on this machine. The other columns are empty until tools/build.py STACK builds a stack. Each suite of "
