@@ -18,7 +18,8 @@ def pages_of(pid):
 def started(*words, command, **streams):
     """heap.py with many reports of a command that says its process id and then waits for a line."""
     script = f"echo $$; {command}"
-    words = [HEAP, "--interval", "0.02", *words, "--", "sh", "-c", script]
+    often = [] if "--once" in words else ["--interval", "0.02"]
+    words = [HEAP, *often, *words, "--", "sh", "-c", script]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **streams)
 
 

@@ -192,8 +192,10 @@ def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:
 
 
 def without_page(tree: heap_tree.ProcessTree, living: Iterable[int]) -> set[int]:
-    """Those that have no page, or one of a program that they no longer are."""
-    return {pid for pid in living if pid not in tree.current or not heap_tree.has_meter(pid)}
+    """Those that have no page, or one of a program that they no longer are. Of a damaged page others tell."""
+    damaged = {program.page.pid for program in tree.programs if program.state == heap_tree.LOST}
+    known = tree.current.keys() | damaged
+    return {pid for pid in living if pid not in known or not heap_tree.has_meter(pid)}
 
 
 def find_unmetered(tree: heap_tree.ProcessTree) -> set[int]:
