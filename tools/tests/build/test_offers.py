@@ -124,3 +124,21 @@ def test_a_crate_is_asked_for_its_newest_version_and_for_that_of_each_series(tmp
 def test_without_a_package_of_debians_apt_is_not_asked(tmp_path):
     source = Source(crate="tiny", version="1.2.3", sha256=offers.UNFETCHED)
     assert not list(Debian(stacks_from(source), tmp_path, tmp_path / "log").list_offers())
+
+
+def test_a_newer_binary_package_is_offered_to_stacks_that_are_shipped_so(mirror, tmp_path):
+    deb = mirror.offer_package("trixie", "1.2.5-1")
+    shipped = stacks_from(mirror.package(deb, "1.2.3-1"), "tiny+debian@1.2.3")
+    built = stacks_from(Source(crate="tiny", version="1.2.9", sha256=offers.UNFETCHED), "tiny@1.2.9")
+    found = list(Debian(shipped | built, tmp_path, tmp_path / "log").list_offers())
+    assert [(one.version, one.known, one.origin) for one in found] == [
+        ("1.2.5", "tiny+debian@1.2.3", "Debian's package libtiny")
+    ]
+
+
+def test_what_one_origin_serves_does_not_keep_another_from_being_tried():
+    offered = [Offer("tiny", f"{one} 3.5.11", "3.5.11", MEASURED) for one in ("crate tiny", "Debian's package tiny")]
+    assert [[one.origin for one in several] for several in offers.newest_first(offered)] == [
+        ["Debian's package tiny"],
+        ["crate tiny"],
+    ]

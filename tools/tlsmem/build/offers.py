@@ -34,6 +34,11 @@ class Offer(NamedTuple):
     measured: Mapping[str, str]  # stacks by their version, in the registry's numbers
 
     @property
+    def origin(self) -> str:
+        """Return its place without the version: `crate rustls`."""
+        return re.sub(r" \S+( \(\S+\))?$", "", self.place)
+
+    @property
     def known(self) -> str | None:
         """Return the measured stack that this release comes after: of its series, or of one before it; else None."""
         same = [one for one in self.measured if series(one) == series(self.version)]
@@ -76,15 +81,15 @@ def find_new_releases(stacks: Mapping[str, Stack], log: Path) -> tuple[list[NewR
 
 
 def newest_first(offers: Iterable[Offer]) -> Iterator[list[Offer]]:
-    """Yield the new offers of each library's release series, the newest first, each version once."""
-    new = {(one.library, one.version): one for one in offers if one.known}
+    """Yield the new offers of each origin's release series, the newest first, each version once."""
+    new = {(one.library, one.origin, one.version): one for one in offers if one.known}
     for _, several in groupby(sorted(new.values(), key=series_of_offer), series_of_offer):
         yield sorted(several, key=lambda one: version_key(one.version), reverse=True)
 
 
-def series_of_offer(offer: Offer) -> tuple[str, str]:
-    """Return the library and the release series of an offer."""
-    return offer.library, series(offer.version)
+def series_of_offer(offer: Offer) -> tuple[str, str, str]:
+    """Return the library, the origin and the release series of an offer."""
+    return offer.library, offer.origin, series(offer.version)
 
 
 def try_series(offers: Sequence[Offer], registry: Registry) -> Iterator[NewRelease]:
@@ -106,8 +111,14 @@ def sentence(error: BuildFailed) -> str:
 
 
 def measured_releases(stacks: Mapping[str, Stack], library: str) -> dict[str, str]:
-    """Return the stacks of a library by their release, any build of it."""
-    return {version(name): name for name in stacks if library_key(name) == library and version(name)[:1].isdigit()}
+    """Return the first stack of each release of a library, whatever its build."""
+    there = [name for name in stacks if library_key(name) == library and version(name)[:1].isdigit()]
+    return {version(name): name for name in reversed(there)}
+
+
+def shipped_as(package: str, stacks: Mapping[str, Stack]) -> dict[str, Stack]:
+    """Return the stacks that are this binary package of Debian's."""
+    return {name: stack for name, stack in stacks.items() if stack.source and stack.source.package == package}
 
 
 class Crates:
@@ -167,25 +178,25 @@ class Debian:
         self.found: dict[str, tuple[Source, debian_sources.Suite]] = {}  # by the place of the offer
 
     def list_offers(self) -> Iterator[Offer]:
-        """Yield every version of the pinned packages that a suite lists."""
-        pinned = [(library_key(name), stack.source) for name, stack in self.stacks.items() if stack.source]
-        places = [(library, *source.in_debian) for library, source in pinned if source.debian]
-        packages = dict.fromkeys((library, package) for library, package, _ in places)
-        suites = dict.fromkeys([*(suite for _, _, suite in places), *NEWEST_SUITES])
+        """Yield every version of the pinned packages that a suite lists, source packages and binary ones."""
+        sources_by_stack = {name: stack.source for name, stack in self.stacks.items() if stack.source}
+        pinned = {name: source for name, source in sources_by_stack.items() if not source.crate}
+        packages = {(library_key(name), source.debian, source.package) for name, source in pinned.items()}
+        suites = dict.fromkeys([*(source.in_debian[1] for source in pinned.values()), *NEWEST_SUITES])
         for suite in suites if packages else ():
             place = self.place / f"apt-{suite}"
-            opened = debian_sources.open_suite(suite, "releases", place, self.log, TITLE)
-            for library, package in packages:
-                measured = measured_releases(self.stacks, library)
-                any_version = Source(debian=package, suite=suite, version="0", sha256=UNFETCHED)
-                for listed in opened.list_versions(any_version):
-                    source = any_version.model_copy(update={"version": listed})
+            opened = debian_sources.open_suite(suite, "releases", place, self.log, TITLE, "deb deb-src")
+            for library, debian, package in sorted(packages, key=str):
+                measured = measured_releases(shipped_as(package, self.stacks) if package else self.stacks, library)
+                whichever = Source(debian=debian, package=package, suite=suite, version="0", sha256=UNFETCHED)
+                for listed in opened.list_versions(whichever):
+                    source = whichever.model_copy(update={"version": listed})
                     offer = Offer(library, sources.describe_package(source), upstream_version(listed), measured)
                     self.found[offer.place] = source, opened
                     yield offer
 
     def download(self, offer: Offer) -> None:
-        """Fetch the .orig archive. Raises BuildFailed where it is not served."""
+        """Fetch the .orig archive or the .deb. Raises BuildFailed where it is not served."""
         source, suite = self.found[offer.place]
         suite.download(source).unlink()
 
