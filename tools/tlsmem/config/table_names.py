@@ -60,4 +60,9 @@ SCENARIO_NEEDS = {
     "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
     "resumption": "waves of sessions with a store (tools/measure.py resumption-stores)",
 }
-TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *TIMED_NEEDS]))
+CERTIFICATES = "sites runs with client certificates (tools/measure.py chains) or the scenario contexts (… contexts)"
+JOINT_NEEDS = {  # of all runs of memory, whatever their scenario; shown to who asks
+    "certificates": CERTIFICATES,
+    "certificate-sites": CERTIFICATES,
+}
+TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *JOINT_NEEDS, *TIMED_NEEDS]))

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tlsmem.config.table_names import NEEDS, SCENARIO_NEEDS, TIMED_NEEDS
+from tlsmem.config.table_names import JOINT_NEEDS, NEEDS, SCENARIO_NEEDS, TIMED_NEEDS
 from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
 from tlsmem.stats.timed_selection import TimedSelection
-from tlsmem.tables import catalogue, scenario_catalogue
+from tlsmem.tables import catalogue, certificates, scenario_catalogue
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time
 
@@ -41,12 +41,17 @@ class RecordingContents:
         wanted = names or []
         ours = [name for name in wanted if name in NEEDS and (self.memory or name not in TIMED_NEEDS)]
         others = [name for name in wanted if name in SCENARIO_NEEDS]
-        theirs = [name for name in wanted if name not in (*ours, *others)]
+        joint = [name for name in wanted if name in JOINT_NEEDS]
+        theirs = [name for name in wanted if name not in (*ours, *others, *joint)]
         made: list[Table] = []
         if ours or (self.memory and not wanted):
             made += catalogue.build(require_runs(self.memory, ours, NEEDS), ours, sessions)
         if others or (self.others and not wanted):
             made += scenario_catalogue.build(self.others, others)
+        for name in joint:
+            made.append(certificates.MAKERS[name](self.memory, self.others))
+            if not made[-1].rows:
+                raise ValueError(f"table {name} has no rows: it needs {JOINT_NEEDS[name]}")
         if theirs or (self.timed and not wanted):
             made += of_time.build(require_runs(self.timed, theirs, TIMED_NEEDS), theirs)
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
