@@ -11,7 +11,7 @@ from tlsmem.config.option_model import GOALS
 from tlsmem.config.toml_tables import read_tables
 
 PACKAGE = ROOT / "tools/tlsmem"
-CAMPAIGN = re.compile(r"tools/measure\.py ([a-z0-9][\w-]*)")
+CAMPAIGN = re.compile(r"tools/measure\.py (?!0\b)([a-z0-9][\w-]*)")
 TARGET = re.compile(rf"make ({'|'.join(GOALS)})((?: [A-Z]+=[^\s`'\")]+)*)(?=[\s`'\");:.,]|$)")
 OPTIONS = r"--stacks?|--suites?|STACKS?=|SUITES?=|CLIENT=|SERVER="
 PLACEHOLDER = re.compile(rf"(tools/measure\.py|make \w)[^`;]*({OPTIONS}) ?(STACK|SUITE|NAME)\b")

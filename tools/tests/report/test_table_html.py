@@ -1,11 +1,8 @@
 """What a page has of a table: texts that it makes of the values of CSV are those of the table."""
 
-import base64
-import json
-import zlib
-
 import pytest
 
+from tests.support.packed_table import shown_texts, unpack
 from tlsmem.report.table_html import SAMPLE, pack_rows, text_of_values
 from tlsmem.tables.table import Cell, Column, Table
 
@@ -24,19 +21,6 @@ from tlsmem.tables.table import Cell, Column, Table
 )
 def test_a_text_of_values(values, text):
     assert text_of_values(values) == text
-
-
-def unpack(packed: str) -> dict:
-    return json.loads(zlib.decompress(base64.b64decode(packed)))
-
-
-def shown_texts(packed: dict, at: int) -> list[str]:
-    """What tables.js shows in a column."""
-    column = packed["columns"][at]
-    if "texts" in column:
-        return column["texts"]
-    values = zip(*(packed["csv"][one]["values"] for one in column["of"]), strict=True)
-    return [column["others"].get(str(row)) or text_of_values(one) for row, one in enumerate(values)]
 
 
 def test_texts_that_follow_from_csv_are_not_packed_and_others_are_kept_by_row():
