@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   tools/heap.py -- nginx -g 'daemon off;'     run it under the meter; what the meter says goes to stderr
   tools/heap.py --json --out heap.ndjson -- sh -c 'make | tail'
   tools/heap.py 1234                          process 1234, which was started by one of the two above, and its children
-  tools/heap.py --once 1234                   as it is now
+  tools/heap.py --once 1234                   as it is now; how to read it: docs/how-to/grows.md
   tools/heap.py --growth --connections port:8443 1234     what grows, and for each connection
   tools/heap.py --listen 127.0.0.1:9464 -- nginx -g 'daemon off;'     for Prometheus: docs/how-to/watch.md"""
 
