@@ -14,8 +14,10 @@ import urllib.request
 import pytest
 
 from tlsmem.base.paths import ROOT
+from tlsmem.cli import heap_meter
 from tlsmem.run import heap_connections, heap_metrics, heap_page
 from tlsmem.run.rss_parts import read_rss
+from tlsmem.tables.table import Column, Table, integer_cell
 
 HEAP = [sys.executable, str(ROOT / "tools/heap.py")]
 # Five connections to a port of its own, then a MiB for each byte that it reads, and 64 KiB that it frees at once.
@@ -310,6 +312,13 @@ def test_growth_is_told_to_the_byte(tmp_path):
                 assert process.stdout.readline() == b"done\n"
             grown.append(next_growth(said))
     assert grown[1] - grown[0] == 2 << 20
+
+
+def test_a_narrow_terminal_is_told_an_option_that_heap_py_has():
+    columns = [Column(f"c{number}", f"a column {number}") for number in range(20)]
+    table = Table("heap", "Heap", "", columns, [[integer_cell(10**9)] * 20])
+    shown = " ".join(heap_meter.render_table(table, 60).plain.split())
+    assert "A wider terminal or --json shows all." in shown
 
 
 def test_a_label_is_written_as_the_format_has_it():

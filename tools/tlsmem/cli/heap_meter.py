@@ -27,6 +27,7 @@ from tlsmem.run.heap_tree import MeteredProgram, ProcessTree
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
 
+ALL_COLUMNS = "--json"  # shows what a terminal has no room for
 LOADING_S = 0.1  # so long a program that is being loaded may have no page
 POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
 
@@ -128,17 +129,17 @@ class TreeWatcher:
         if self.given.json:
             self.write(self.ndjson(self.tree.programs, connections))
         elif self.tree.programs:
-            render.terminal(self.table(connections), self.console)
+            render.terminal(self.table(connections), self.console, ALL_COLUMNS)
             if self.growth and self.tree.current:
                 self.console.print()
-                render.terminal(self.growth_table(self.growth, connections), self.console)
+                render.terminal(self.growth_table(self.growth, connections), self.console, ALL_COLUMNS)
             self.show_rss()
 
     def show_rss(self) -> None:
         """The table of RSS below the one of live heap."""
         if table := heap_rss.table(self.what, self.tree.programs):
             self.console.print()
-            render.terminal(table, self.console)
+            render.terminal(table, self.console, ALL_COLUMNS)
         for sentence in heap_rss.remarks(self.tree.programs):
             tell(sentence)
 
@@ -174,7 +175,7 @@ class TreeWatcher:
 
 def render_table(table: tables.Table, width: int) -> rich.text.Text:
     canvas = rich.console.Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
-    render.terminal(table, canvas)
+    render.terminal(table, canvas, ALL_COLUMNS)
     return rich.text.Text.from_ansi(canvas.file.getvalue())
 
 
