@@ -316,7 +316,7 @@ def test_growth_is_told_to_the_byte(tmp_path):
 
 def test_a_narrow_terminal_is_told_an_option_that_heap_py_has():
     columns = [Column(f"c{number}", f"a column {number}") for number in range(20)]
-    table = Table("heap", "Heap", "", columns, [[integer_cell(10**9)] * 20])
+    table = Table("heap", "Heap", "", columns, [[integer_cell(10**9)] * 20 for _ in range(9)])
     shown = " ".join(heap_meter.render_table(table, 60).plain.split())
     assert "A wider terminal or --json shows all." in shown
 
