@@ -375,7 +375,7 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 
 TESTS := $(addprefix build/tests/test_,wire threads histogram session_store heapmeter)
 C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch])
-HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/*/*.[ch])
+HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/*/*.[ch] harness-c/*/*.cpp)
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 EVERY_RUSTLS := $(wildcard harness-rust/rustls-*/Cargo.toml)
 FLAMEGRAPH := tools/tlsmem/explore/flamegraph/svg/Cargo.toml

@@ -11,7 +11,7 @@ import tarfile
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import compiler_flags, harness, sources
+from tlsmem.build import c_stack, compiler_flags, harness, sources
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import Source, Stack, stacks
 
@@ -195,3 +195,22 @@ def test_an_unknown_stack_is_one_sentence_with_the_nearest(snapshot):
     done = subprocess.run([ROOT / "tools/build.py", "nul@c"], capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2 and "null@c" in done.stderr
     assert done.stderr.splitlines()[-1] == snapshot
+
+
+def test_a_driver_is_in_cpp_where_there_is_none_in_c(tmp_path, monkeypatch):
+    folder = tmp_path / "harness-c/drivers"
+    folder.mkdir(parents=True)
+    (folder / "both.c").touch()
+    for name in ("both.cpp", "plus.cpp"):
+        (folder / name).touch()
+    kinds = {"harness": "c", "licence": "MIT"}
+    assert c_stack.driver_file(Stack(**kinds, driver="both"), tmp_path) == folder / "both.c"
+    plus = Stack(**kinds, driver="plus", compiler="clang")
+    ran = []
+    monkeypatch.setattr(c_stack.commands, "run", lambda command, *_: ran.append(command))
+    library = c_stack.BuiltLibrary(["-Ilibrary"], ["libx.a"], {})
+    c_stack.link("plus@1", plus, library, tmp_path / "out/plus@1", tmp_path, tmp_path / "log")
+    compiled, linked = ran
+    assert compiled[:2] == ["clang++", "-std=c++20"] and "-Ilibrary" in compiled and "-std=gnu11" not in compiled
+    assert compiled[-4:] == ["-c", str(folder / "plus.cpp"), "-o", str(tmp_path / "out/plus.o")]
+    assert str(tmp_path / "out/plus.o") in linked and str(folder / "plus.cpp") not in linked

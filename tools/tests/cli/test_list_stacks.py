@@ -70,6 +70,12 @@ def test_the_costs_are_those_of_cost_py():
     assert (row["library"], row["tls"]) == ("OpenSSL", "1.2 1.3") and row["state"] in ("recorded", "both")
 
 
+def test_a_library_that_has_no_name_yet_is_called_by_that_of_its_stacks(monkeypatch):
+    monkeypatch.setattr(stack_inventory, "libraries", dict)
+    rows = rows_of("null@c", "openssl@3.5.5")
+    assert rows["openssl@3.5.5"]["library"] == "openssl" and rows["null@c"]["library"] == stack_inventory.NO_TLS
+
+
 def test_what_has_no_cost_says_why():
     two = ("openssl+clang@3.2.0", "wolfssl+tickets@5.9.4")
     rows = rows_of("null@c", "openssl@path", *two)

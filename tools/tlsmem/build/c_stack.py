@@ -24,6 +24,7 @@ from tlsmem.config.definitions import Stack, TreeSource, stacks, tree_place
 # say so: OpenSSL writes its flags, with the path in them, into the library.
 HERE = {"PWD": "/proc/self/cwd"}
 WRAPPED_FLAGS = "memtest/wrapped.flags"  # the core counts allocations that fail: memtest/allocations.c
+CPP = ".cpp"
 FOLLOW_PWD = ("cmake", "configure")  # they go to where PWD says from elsewhere, and take {maps}
 
 
@@ -196,7 +197,13 @@ def provide_library(name: str, stack: Stack, root: Path, log: Path) -> BuiltLibr
 def driver_files(stack: Stack, root: Path) -> list[Path]:
     """Its own file, and what its family shares."""
     family = [root / f"harness-c/families/{stack.family}.c"] if stack.family else []
-    return [root / f"harness-c/drivers/{stack.driver}.c", *family]
+    return [driver_file(stack, root), *family]
+
+
+def driver_file(stack: Stack, root: Path) -> Path:
+    """In C, or in C++ where the library has no interface in C."""
+    file = root / f"harness-c/drivers/{stack.driver}.c"
+    return file if file.exists() else file.with_suffix(CPP)
 
 
 def source_said(stack: Stack) -> list[str]:
@@ -223,10 +230,23 @@ def harness_files(stack: Stack, root: Path) -> list[str]:
     return [*map(str, sources), str(root / "build/core/libmemtest.a")]
 
 
+def compile_cpp(name: str, stack: Stack, built: BuiltLibrary, file: Path, place: Path, root: Path, log: Path) -> Path:
+    """The object of a driver in C++, in `place`."""
+    compiler, _, *flags = driver_command(stack, built.cflags, root)  # without the C standard
+    made = place / f"{file.stem}.o"
+    command = [compiler_flags.CXX[compiler], compiler_flags.CPP_STANDARD, *flags, "-c", str(file), "-o", str(made)]
+    commands.run(command, log, f"{name}: driver in C++", root)
+    return made
+
+
 def link(name: str, stack: Stack, built: BuiltLibrary, binary: Path, root: Path, log: Path) -> None:
+    files = harness_files(stack, root)
+    if (driver := driver_file(stack, root)).suffix == CPP:
+        made = compile_cpp(name, stack, built, driver, binary.parent, root, log)
+        files = [str(made) if file == str(driver) else file for file in files]
     command = [
         *driver_command(stack, built.cflags, root),
-        *(*harness_files(stack, root), f"@{root / WRAPPED_FLAGS}"),
+        *(*files, f"@{root / WRAPPED_FLAGS}"),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]
     commands.run(command, log, f"{name}: driver", root)

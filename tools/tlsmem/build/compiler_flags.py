@@ -7,6 +7,7 @@ from tlsmem.build import commands
 # Whole call stacks for every profiler; the optimisation level is the project's own.
 CFLAGS = "-g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
 DRIVER_CFLAGS = f"-std=gnu11 -O2 {CFLAGS} -Wall -Wextra"
+CPP_STANDARD = "-std=c++20"  # in its place, of drivers in C++
 RUSTFLAGS = "-C force-frame-pointers=yes"
 
 

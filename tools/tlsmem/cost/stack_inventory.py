@@ -43,6 +43,8 @@ class StackRow:
     def library(self) -> str:
         """Return the library as people write it."""
         known = libraries().get(library_key(self.name))
+        if not known and definitions.stacks()[self.name].tls:
+            return library_key(self.name)
         return known.name if known else NO_TLS
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tlsmem.build.offers import NewRelease
-from tlsmem.config.libraries import libraries
+from tlsmem.config.libraries import library_title
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 CAPTION = (
@@ -19,7 +19,7 @@ def served_cell(one: NewRelease) -> Cell:
 
 
 COLUMNS = (
-    Column("library", "library", left=True, value=lambda one: libraries()[one.offer.library].name),
+    Column("library", "library", left=True, value=lambda one: library_title(one.offer.library)),
     Column("release", "release", left=True, value=lambda one: one.offer.version),
     Column("after", "newer than", left=True, value=lambda one: one.offer.known),
     Column("listed", "listed as", left=True, value=lambda one: one.offer.place),
