@@ -483,6 +483,10 @@ build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/l
 build/tests/one_context: memtest/tests/one_context.c Makefile | build/tests
 	@gcc $(FLAGS) $< -o $@ -lssl -lcrypto
 
+# The same of what a server keeps of a client's chain.
+build/tests/one_certificate: memtest/tests/one_certificate.c Makefile | build/tests
+	@gcc $(FLAGS) $< -o $@ -lcrypto
+
 build/core build/tests:
 	@mkdir -p $@
 

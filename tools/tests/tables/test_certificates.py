@@ -1,13 +1,20 @@
 """What a certificate costs, by the committed recordings: known figures, kinds that add up, and what cannot be told."""
 
+import subprocess
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
+from matplotlib import pyplot, rc_context
 
+from tests.support.colour_vision import LEAST, difference, find_alike
+from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config import certificate_kinds
 from tlsmem.config.certificate_kinds import KINDS, OTHER, kind_of_path, rules_of_family
+from tlsmem.plots import certificates as picture
+from tlsmem.plots.picture import STYLE
 from tlsmem.schema import read_records, recording_files
 from tlsmem.stats import selection
 from tlsmem.stats.missing import Missing
@@ -19,7 +26,10 @@ CHAINS, CONTEXTS = (ROOT / f"data/2026-11-24-amd-epyc-p0457-{name}" for name in 
 OPENSSL, MBEDTLS, RUSTLS, SHIPPED, GO = (
     "openssl@3.6.3", "mbedtls@3.6.6", "rustls+ring@0.23.46", "openssl@system", "go@1.27.4",
 )  # fmt: skip
-SUITES = [f"tls1{minor}-rsa-aes256{auth}" for minor in "23" for auth in ("", "-mutual")]
+WOLFSSL = "wolfssl+server@5.9.4"
+SUITES = [
+    f"tls1{minor}-rsa-aes256{depth}{auth}" for minor in "23" for depth in ("", "-depth0") for auth in ("", "-mutual")
+]
 EVERYTHING = dict.fromkeys(selection.ASPECTS)
 
 
@@ -43,6 +53,16 @@ def contents(records):
 @pytest.fixture(scope="module")
 def costs(contents):
     return {(one.place, one.stack): one for one in find_certificates(contents.memory, contents.others)}
+
+
+def test_a_server_that_keeps_the_clients_own_certificate_alone_pays_all_for_it():
+    memory = select([run for run in read(CHAINS, WOLFSSL) if run.suite in SUITES], EVERYTHING).memory
+    (cost,) = find_certificates(memory, [])
+    assert (cost.bytes, cost.der_bytes, cost.kept) == (17_139, 1_014, certificates.LEAF)
+    assert cost.kind("key") == 12_183
+    unknown = select([run for run in memory.records if "depth0" not in run.suite], EVERYTHING).memory
+    (half,) = find_certificates(unknown, [])
+    assert (half.bytes, half.kept) == (cost.bytes / 2, certificates.BOTH)
 
 
 def test_the_kinds_of_a_certificate_add_up_to_it(costs):
@@ -89,6 +109,69 @@ def test_a_stack_without_call_stacks_or_names_has_a_total_alone(costs):
     for place in (CLIENT_CHAIN, TRUST_STORE, NAME):
         assert costs[place, SHIPPED].kind(OTHER) == Missing(NO_NAMES)
         assert costs[place, SHIPPED].bytes > 4_000
+
+
+@pytest.fixture
+def made(costs):
+    with rc_context(STYLE):
+        yield picture.figure(list(costs.values()))
+    pyplot.close("all")
+
+
+def test_a_bar_is_a_certificate_and_its_parts_are_the_kinds(made, costs):
+    (axes,) = made.axes
+    ends: dict[float, float] = {}
+    for bar in axes.patches:
+        assert bar.get_x() == pytest.approx(ends.get(bar.get_y(), 0.0))
+        ends[bar.get_y()] = bar.get_x() + bar.get_width()
+    shown = picture.select_costs(list(costs.values()))
+    assert [one.stack for one in shown] == [
+        RUSTLS,
+        MBEDTLS,
+        OPENSSL,
+        GO,
+        RUSTLS,
+        MBEDTLS,
+        OPENSSL,
+        RUSTLS,
+        MBEDTLS,
+        OPENSSL,
+    ]
+    assert [ends[place] for place in sorted(ends)] == pytest.approx([float(one.bytes) for one in shown])
+    assert "6,240 B (6.2×), no call stacks" in [text.get_text() for text in axes.texts]
+    assert " ".join(title_of(made).split()) == (
+        "A certificate that is kept costs 1.1 times its encoding in rustls 0.23.46 (ring) and 6.2 times in Go "
+        "crypto/tls 1.27.4"
+    )
+
+
+def test_no_text_lies_over_another_and_everybody_tells_kinds_apart(made):
+    made.canvas.draw()
+    assert find_alike(made) == []
+    assert overlaps(made) == []
+    assert smallest_text(made) >= LEGIBLE
+    assert {look.bucket for look in picture.KIND_STYLES} == set(KINDS)
+    for one, other in combinations(picture.KIND_STYLES, 2):
+        assert one.hatch != other.hatch or difference(one.colour, other.colour) > LEAST, (one.bucket, other.bucket)
+
+
+def test_without_certificates_there_is_no_picture():
+    with pytest.raises(ValueError, match="no certificate was measured"):
+        picture.figure([])
+
+
+def test_openssls_own_memory_hooks_count_the_same_by_kind():
+    """A program without the heap meter parses and verifies the chain 1,000 times, and then names and keys alone."""
+    told = subprocess.check_output(["openssl", "version"], text=True)
+    if not told.startswith("OpenSSL 3.0."):
+        pytest.skip(f"the system has {told.strip()}, and the recording 3.0.22")
+    subprocess.run(["make", "-s", "build/tests/one_certificate"], cwd=ROOT, check=True)
+    files = [ROOT / f"memtest/certs/rsa-2048/client-{name}.pem" for name in ("chain", "root")]
+    lines = subprocess.check_output([ROOT / "build/tests/one_certificate", *files], text=True).splitlines()
+    counted = {name: int(size) for name, size in map(str.split, lines)}
+    memory = select([run for run in read(CHAINS, "openssl@3.0.22") if run.suite in SUITES], EVERYTHING).memory
+    (cost,) = find_certificates(memory, [])
+    assert counted == {"chain": 2 * cost.bytes, "names": 2 * cost.kind("name"), "keys": 2 * cost.kind("key")}
 
 
 def test_bytes_that_no_rule_takes_are_other(costs, monkeypatch):

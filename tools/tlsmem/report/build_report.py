@@ -17,6 +17,7 @@ from tlsmem.explore import profile_output
 from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
+    certificate_section,
     chain_section,
     churn_section,
     contexts_section,
@@ -55,6 +56,7 @@ MAKERS = (
     churn_section,
     post_quantum_section,
     chain_section,
+    certificate_section,
     resumption_section,
     live_section,
     million_section,

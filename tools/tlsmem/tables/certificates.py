@@ -11,14 +11,14 @@ from fractions import Fraction
 from functools import cache
 
 from tlsmem.config.certificate_kinds import KINDS, OTHER, KindRule, kind_of_path, rules_of_family
-from tlsmem.config.certificates import certificate_sizes
+from tlsmem.config.certificates import certificate_sizes, chain_sizes
 from tlsmem.config.definitions import suites
 from tlsmem.config.toml_tables import DEFINITIONS
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import family_of
 from tlsmem.profile.frames import Frame, is_allocator_frame, skip_containers
 from tlsmem.schema.records import Record
-from tlsmem.stats.chains import ALONE, ESTABLISHED, MUTUAL, ChainRow, find_chains
+from tlsmem.stats.chains import ALONE, ESTABLISHED, MUTUAL, ChainRow, Suite, difference, find_chains
 from tlsmem.stats.contexts import ROOTS, Case, Contexts, find_contexts
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
@@ -26,14 +26,17 @@ from tlsmem.tables.chains import MAIN_KEY, describe_refusals, without_suite
 from tlsmem.tables.runtime_notes import RUNTIME_NOTE, fraction_cell, size_cell, size_if_known
 from tlsmem.tables.table import Column, Table, optional
 
+LEAF, BOTH = "leaf alone", "leaf, intermediate"
 CLIENT_CHAIN, TRUST_STORE, NAME = PLACES = ("client chain", "trust store", "server name")
+WHOLE = {TRUST_STORE: "root", NAME: "leaf, intermediate, private key"}
 CAPTION = (
     "Bytes of live heap for one certificate that a library has parsed and keeps, RSA-2048 but for roots of a public "
     "bundle. Client chain: half of what a client's certificate and its intermediate add to an established server "
-    "session. Trust store: one more root in a client context. Server name: one more name of a server, which is a "
-    "certificate, its intermediate and its private key. DER: the length of what is encoded. By kind "
-    "(docs/explanation/certificates.md): the kinds add up to the bytes; other is what no rule of "
-    "memtest/certificates.toml takes."
+    "session, or all of it where the server keeps the client's own certificate alone. Trust store: one more root in a "
+    "client context. Server name: one more name of a server, which is a certificate, its intermediate and its private "
+    "key. DER: the length of what is encoded. By kind (docs/explanation/certificates.md): the kinds add up to the "
+    "bytes; other is what no rule of memtest/certificates.toml takes, and a name's share of tables that grow with all "
+    "names."
 )
 SITES_CAPTION = (
     "Bytes of live heap for one certificate by kind and by the function that allocates them, outside allocators and "
@@ -54,6 +57,7 @@ class CertificateCost:
     stack: str
     place: str
     suite: str
+    kept: str  # what of it the library keeps
     bytes: Fraction
     der_bytes: Fraction
     sites: Sites | Missing
@@ -123,19 +127,27 @@ def find_client_chains(selection: Selection) -> Iterator[CertificateCost]:
 
 
 def client_chain(row: ChainRow, added: Fraction) -> CertificateCost:
-    """Return half of what the chain of two adds."""
+    """Return what one certificate of the chain adds: half of the two, or all of it where the server keeps the client's
+    own alone."""
+    sizes = chain_sizes(row.certs(MUTUAL), "client")
+    alone = keeps_leaf_alone(row, added, sizes[1])
+    kept, count, der = (LEAF, 1, sizes[0]) if alone else (BOTH, len(sizes), sum(sizes))
     series = [one for suite in (MUTUAL, ALONE) if not isinstance(one := row.series("server", suite), Missing)]
-    runtime = all(run.meter == "rss" for one in series for run in one.records)
-    sites = (
-        Missing(NO_CALL_STACKS)
-        if runtime
-        else sites_between(row.run("sites", MUTUAL), row.run("sites", ALONE), "server", ESTABLISHED, 2)
-    )
-    suite = row.suites[row.configuration][MUTUAL].suite
     runs = tuple(run for one in series for run in one.records)
+    if runtime := all(run.meter == "rss" for run in runs):
+        sites: Sites | Missing = Missing(NO_CALL_STACKS)
+    else:
+        sites = sites_between(row.run("sites", MUTUAL), row.run("sites", ALONE), "server", ESTABLISHED, count)
+    suite = row.suites[row.configuration][MUTUAL].suite
     return CertificateCost(
-        row.stack, CLIENT_CHAIN, suite, added / 2, Fraction(row.chain_bytes, 2), sites, runtime, runs
+        row.stack, CLIENT_CHAIN, suite, kept, added / count, Fraction(der, count), sites, runtime, runs
     )
+
+
+def keeps_leaf_alone(row: ChainRow, added: Fraction, intermediate: int) -> bool:
+    """Return whether the intermediate adds less than half of its encoding, where chains without one were recorded."""
+    leaf = difference(row.live("server", Suite("mutual", 0)), row.live("server", Suite("server", 0)))
+    return isinstance(leaf, Fraction) and added - leaf < Fraction(intermediate, 2)
 
 
 @cache
@@ -164,7 +176,9 @@ def make_cost(contexts: Contexts, place: str, size: Fraction, der: Fraction, sit
     """Return the cost, with why it is not divided where a runtime tells it."""
     divided = Missing(NO_CALL_STACKS) if contexts.by_runtime else sites
     runs = tuple(contexts.every_run)
-    return CertificateCost(contexts.stack, place, contexts.suite, size, der, divided, contexts.by_runtime, runs)
+    return CertificateCost(
+        contexts.stack, place, contexts.suite, WHOLE[place], size, der, divided, contexts.by_runtime, runs
+    )
 
 
 def find_certificates(memory: Selection | None, others: Sequence[Record]) -> list[CertificateCost]:
@@ -185,6 +199,7 @@ COLUMNS = (
     Column("place", "where", left=True, value=lambda row: row.place),
     Column("stack", "stack", left=True, value=lambda row: row.stack),
     optional(Column("suite", "suite", left=True, value=lambda row: row.suite)),
+    optional(Column("kept", "kept", left=True, value=lambda row: row.kept)),
     Column("der_bytes", "DER", value=lambda row: row.der_bytes, form=fraction_cell),
     Column(
         "live_bytes",
