@@ -18,9 +18,9 @@ PAGE = (ROOT / "docs/how-to/grows.md").read_text()
 PROGRAMS = ("/usr/sbin/mosquitto", "/usr/sbin/nginx", "/usr/bin/python3", "gdb", "pgrep")
 CONNECTIONS, CERTIFICATES, CONTEXTS = 300, 50, 12
 SMALLER = {
-    "hold.py 8883 500": f"hold.py 8883 {CONNECTIONS}",
+    "hold 8883 500": f"hold 8883 {CONNECTIONS}",
     "seq -f %05g 200": f"seq -f %05g {CERTIFICATES}",
-    "$HOW 50 6": f"$HOW {CONTEXTS} 6",
+    "contexts.py $1 50": f"contexts.py $1 {CONTEXTS}",
 }
 LIMIT_S = 150
 
@@ -41,6 +41,7 @@ def commands(section):
     text = re.search(rf"^## {section}.*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[0]
     script = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     for long, short in SMALLER.items():
+        assert long in PAGE
         script = script.replace(long, short)
     return re.sub(r"tools/heap\.py (--once .*\$PID)", r"tools/heap.py --json \1", script)
 
