@@ -192,9 +192,14 @@ def test_the_table_has_a_row_a_place_and_stack_and_is_made_when_asked_for(conten
     assert [cell.text for cell in row] == [CLIENT_CHAIN, OPENSSL, "encoding", "ossl_asn1_enc_save", "721.5"]
 
 
+def test_a_suite_that_is_no_more_has_no_rows(contents, monkeypatch):
+    monkeypatch.setattr(certificates, "suites", dict)
+    assert find_certificates(None, contents.others) == []
+
+
 def test_a_recording_without_either_scenario_is_told_what_is_needed(records):
     alone = select([run for run in records if run.suite == "tls13-rsa-aes256"], EVERYTHING)
-    with pytest.raises(ValueError, match=r"table certificates has no rows: it needs .*measure\.py chains"):
+    with pytest.raises(ValueError, match=r"table certificates has no rows: it needs .*measure\.py certificates"):
         alone.tables(["certificates"], None)
 
 

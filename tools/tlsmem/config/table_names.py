@@ -60,7 +60,10 @@ SCENARIO_NEEDS = {
     "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
     "resumption": "waves of sessions with a store (tools/measure.py resumption-stores)",
 }
-CERTIFICATES = "sites runs with client certificates (tools/measure.py chains) or the scenario contexts (… contexts)"
+CERTIFICATES = (
+    "runs with client certificates (tools/measure.py certificates) or of roots and names (tools/measure.py "
+    "certificates-contexts)"
+)
 JOINT_NEEDS = {  # of all runs of memory, whatever their scenario; shown to who asks
     "certificates": CERTIFICATES,
     "certificate-sites": CERTIFICATES,

@@ -157,7 +157,9 @@ def bundle_sizes(certs: str) -> tuple[int, ...]:
 
 
 def find_context_certificates(contexts: Contexts) -> Iterator[CertificateCost]:
-    """Yield what a root and a name cost a stack, those that were recorded."""
+    """Yield what a root and a name cost a stack, those that were recorded; nothing of a suite that is no more."""
+    if contexts.suite not in suites():
+        return
     certs = suites()[contexts.suite].certs
     few, many = ROOTS
     if not isinstance(opened := contexts.root().opened, Missing):
