@@ -37,7 +37,7 @@ COMMITTED = re.compile(r"data/20|docs/.*\.(?:md|toml)$")  # files and recordings
 MENTION = re.compile(r"\b(is missing:|arguments are required:)")  # what prose leaves out
 # What stands for something of the reader's, and something that is here.
 EXAMPLES = {
-    r"\bPID\b": "1",
+    r"\$?\bPID\b": "1",
     r"\bHOST\b": "10.0.0.1",
     r"(?<=--cluster )ADDRESS\b": "tcp://127.0.0.1:8786",
     r"(?<=tools/measure\.py )CAMPAIGN\b": "mem",
