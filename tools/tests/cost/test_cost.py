@@ -214,7 +214,7 @@ def test_a_version_in_short_is_of_the_build_that_servers_use_and_stderr_names_it
     assert recordings.resolve_stacks(["rustls@0.24", "Mbed TLS", "Go crypto/tls@1.26"], among, None) == [
         "rustls+aws-lc@0.24.0-dev.2",
         recordings.resolve_stack("mbedtls", among),
-        "go@1.26.8",
+        "go@1.26.11",
     ]
     assert "rustls@0.24: using rustls+aws-lc@0.24.0-dev.2" in capsys.readouterr().err
 
