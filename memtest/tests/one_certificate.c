@@ -1,6 +1,7 @@
 /* What a client's chain holds at a server that has verified it, counted by the memory hooks of the system's OpenSSL: no
  * meter of this project is in it. It parses and verifies the chain 1,000 times, keeps all, and divides; then it makes
- * the names alone, and the keys. usage: one_certificate CHAIN ROOT (PEM); prints `chain`, `names` and `keys` in bytes */
+ * the names alone, and the keys. usage: one_certificate CHAIN ROOT (PEM); prints `chain`, `names` and `keys` in bytes
+ */
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
