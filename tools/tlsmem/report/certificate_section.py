@@ -41,8 +41,10 @@ def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
     for name, make in MAKERS.items():
         for one in recordings:
             command = f"tools/tabulate.py {recording_arguments(one)} --table {name}"
-            shown = ShownTable(make(one.contents.memory, one.contents.others), command)
-            yield shown.name_recording(one.name) if len(recordings) > 1 else shown
+            table = make(one.contents.memory, one.contents.others)
+            shown = ShownTable(table, command)
+            if table.rows:  # of Go there are totals, and no call sites
+                yield shown.name_recording(one.name) if len(recordings) > 1 else shown
 
 
 def sentences(costs: Sequence[CertificateCost]) -> Iterator[str]:
