@@ -480,11 +480,11 @@ build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/l
 	@gcc $(FLAGS) -Imemtest $< build/core/libmemtest.a @memtest/wrapped.flags -o $@ -ldl -lpthread
 
 # Counts without the heap meter what the scenario contexts counts with it.
-build/tests/one_context: memtest/tests/one_context.c Makefile | build/tests
+build/tests/one_context: memtest/tests/one_context.c memtest/tests/counted_openssl.h Makefile | build/tests
 	@gcc $(FLAGS) $< -o $@ -lssl -lcrypto
 
 # The same of what a server keeps of a client's chain.
-build/tests/one_certificate: memtest/tests/one_certificate.c Makefile | build/tests
+build/tests/one_certificate: memtest/tests/one_certificate.c memtest/tests/counted_openssl.h Makefile | build/tests
 	@gcc $(FLAGS) $< -o $@ -lcrypto
 
 build/core build/tests:

@@ -2,55 +2,15 @@
  * meter of this project is in it. It parses and verifies the chain 1,000 times, keeps all, and divides; then it makes
  * the names alone, and the keys. usage: one_certificate CHAIN ROOT (PEM); prints `chain`, `names` and `keys` in bytes
  */
+#include "counted_openssl.h"
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { TIMES = 1000, HEAD = 16, MOST = 8 };
-
-static size_t live;
-
-static void *take(size_t size, const char *file, int line)
-{
-    size_t *head = malloc(HEAD + size);
-    (void)file, (void)line;
-    if (!head)
-        return NULL;
-    live += *head = size;
-    return (char *)head + HEAD;
-}
-
-static void drop(void *block, const char *file, int line)
-{
-    size_t *head = block ? (size_t *)((char *)block - HEAD) : NULL;
-    (void)file, (void)line;
-    if (head)
-        live -= *head;
-    free(head);
-}
-
-static void *resize(void *block, size_t size, const char *file, int line)
-{
-    void *moved = size ? take(size, file, line) : NULL;
-    const size_t before = block ? *(size_t *)((char *)block - HEAD) : 0;
-    if (moved && block)
-        memcpy(moved, block, before < size ? before : size);
-    drop(block, file, line);
-    return moved;
-}
-
-static void must(int done, const char *what)
-{
-    if (done)
-        return;
-    fprintf(stderr, "one_certificate: %s failed\n", what);
-    exit(1);
-}
+enum { TIMES = 1000, MOST = 8 };
 
 static X509 *sent[MOST];
 static int count;

@@ -1,50 +1,12 @@
 /* What one more client context of the system's OpenSSL holds, counted by the library's own memory hooks: no meter of
  * this project is in it. usage: one_context STORE [shared]   (shared: all contexts have one store) */
+#include "counted_openssl.h"
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 20, HEAD = 16 };
-
-static size_t live;
-
-static void *take(size_t size, const char *file, int line)
-{
-    size_t *head = malloc(HEAD + size);
-    (void)file, (void)line;
-    if (!head)
-        return NULL;
-    live += *head = size;
-    return (char *)head + HEAD;
-}
-
-static void drop(void *block, const char *file, int line)
-{
-    size_t *head = block ? (size_t *)((char *)block - HEAD) : NULL;
-    (void)file, (void)line;
-    if (head)
-        live -= *head;
-    free(head);
-}
-
-static void *resize(void *block, size_t size, const char *file, int line)
-{
-    void *moved = size ? take(size, file, line) : NULL;
-    const size_t before = block ? *(size_t *)((char *)block - HEAD) : 0;
-    if (moved && block)
-        memcpy(moved, block, before < size ? before : size);
-    drop(block, file, line);
-    return moved;
-}
-
-static void must(int done, const char *what)
-{
-    if (done)
-        return;
-    fprintf(stderr, "one_context: %s failed\n", what);
-    exit(1);
-}
+enum { CONTEXTS = 20 };
 
 /* As harness-c/families/openssl.c makes a client's. */
 static SSL_CTX *context_new(const char *roots, X509_STORE *store)
