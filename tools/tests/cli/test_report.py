@@ -18,7 +18,7 @@ from matplotlib import pyplot
 
 from tests.support import forked_command, synthetic, synthetic_timed
 from tests.support.in_use import recorded
-from tests.support.packed_table import shown_texts, unpack
+from tests.support.packed_table import read_texts, unpack
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report
 from tlsmem.plots.line_labels import HALO
@@ -266,7 +266,7 @@ def test_data_of_a_section_ends_no_tag():
 def test_every_figure_is_in_markdown_csv_and_the_page_alike(two):
     for name, table in tables(two).items():
         packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
-        columns = (shown_texts(packed, at) for at in range(len(packed["columns"])))
+        columns = (read_texts(packed, at) for at in range(len(packed["columns"])))
         seen = [list(texts) for texts in zip(*columns, strict=True)]
         lines = [line for line in render.markdown(table).splitlines() if line.startswith("|")][2:]
         markdown = [[re.sub(r" [⁰¹²³⁴⁵⁶⁷⁸⁹]+$", "", text.strip()) for text in line[1:-1].split("|")] for line in lines]
@@ -290,7 +290,7 @@ def test_cells_name_their_notes_by_number():
     table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
     packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
     assert packed["columns"] == [{"texts": ["a", "b", "c"]}, {"of": [1], "others": {}, "notes": [1, 1, 0]}]
-    assert shown_texts(packed, 1) == ["–", "–", "1"]
+    assert read_texts(packed, 1) == ["–", "–", "1"]
     assert packed["csv"] == [{"name": "stack", "values": 0}, {"name": "x", "values": ["", "", "1"]}]
     assert packed["notes"] == ["why so"] and packed["first"] is None
 

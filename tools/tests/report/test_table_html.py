@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.packed_table import shown_texts, unpack
+from tests.support.packed_table import read_texts, unpack
 from tlsmem.report.table_html import SAMPLE, pack_rows, text_of_values
 from tlsmem.tables.table import Cell, Column, Table
 
@@ -37,4 +37,4 @@ def test_texts_that_follow_from_csv_are_not_packed_and_others_are_kept_by_row():
     assert [sorted(column) for column in found["columns"]] == [["texts"], ["of", "others"], ["of", "others"], ["texts"]]
     assert found["columns"][1]["others"] == {"7": "twelve"} and not found["columns"][2]["others"]
     for at in range(len(columns)):
-        assert shown_texts(found, at) == [row[at].text for row in table.rows]
+        assert read_texts(found, at) == [row[at].text for row in table.rows]

@@ -12,7 +12,7 @@ def unpack(packed: str) -> dict:
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
-def shown_texts(packed: dict, at: int) -> list[str]:
+def read_texts(packed: dict, at: int) -> list[str]:
     """Return what a column shows."""
     column = packed["columns"][at]
     if "texts" in column:

@@ -112,14 +112,14 @@ def test_a_stack_without_call_stacks_or_names_has_a_total_alone(costs):
 
 
 @pytest.fixture
-def made(costs):
+def drawing(costs):
     with rc_context(STYLE):
         yield picture.figure(list(costs.values()))
     pyplot.close("all")
 
 
-def test_a_bar_is_a_certificate_and_its_parts_are_the_kinds(made, costs):
-    (axes,) = made.axes
+def test_a_bar_is_a_certificate_and_its_parts_are_the_kinds(drawing, costs):
+    (axes,) = drawing.axes
     ends: dict[float, float] = {}
     for bar in axes.patches:
         assert bar.get_x() == pytest.approx(ends.get(bar.get_y(), 0.0))
@@ -139,17 +139,17 @@ def test_a_bar_is_a_certificate_and_its_parts_are_the_kinds(made, costs):
     ]
     assert [ends[place] for place in sorted(ends)] == pytest.approx([float(one.bytes) for one in shown])
     assert "6,240 B (6.2×), no call stacks" in [text.get_text() for text in axes.texts]
-    assert " ".join(title_of(made).split()) == (
+    assert " ".join(title_of(drawing).split()) == (
         "A certificate that is kept costs 1.1 times its encoding in rustls 0.23.46 (ring) and 6.2 times in Go "
         "crypto/tls 1.27.4"
     )
 
 
-def test_no_text_lies_over_another_and_everybody_tells_kinds_apart(made):
-    made.canvas.draw()
-    assert find_alike(made) == []
-    assert overlaps(made) == []
-    assert smallest_text(made) >= LEGIBLE
+def test_no_text_lies_over_another_and_everybody_tells_kinds_apart(drawing):
+    drawing.canvas.draw()
+    assert find_alike(drawing) == []
+    assert overlaps(drawing) == []
+    assert smallest_text(drawing) >= LEGIBLE
     assert {look.bucket for look in picture.KIND_STYLES} == set(KINDS)
     for one, other in combinations(picture.KIND_STYLES, 2):
         assert one.hatch != other.hatch or difference(one.colour, other.colour) > LEAST, (one.bucket, other.bucket)
