@@ -14,7 +14,7 @@ from tests.support.pictured import overlaps, shown, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.plan import recordings
-from tlsmem.slides import every_stack, heap_against_rss, reconnect_storm, slide, why_openssl
+from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, reconnect_storm, slide, why_openssl
 from tlsmem.slides.draw_slides import SLIDES, find_recordings
 
 COMMAND = ROOT / "tools/plot_slides.py"
@@ -139,3 +139,12 @@ def test_the_storm_is_of_the_newest_stable_release_that_has_all_it_needs(monkeyp
     there[:] = ["tiny@1.10"]
     with pytest.raises(ValueError, match=r"no handshake rate of tiny@1\.10"):
         reconnect_storm.simulate_newest("tiny", [ROOT])
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_what_a_peak_is_for_adds_up_to_the_peak_of_the_run(role):
+    (run,) = [run for run in handshake_peak.find_runs(find_recordings(ROOT / "data")) if run.stack == "openssl@4.0.3"]
+    found = handshake_peak.read_session(run, role)
+    peaks = [getattr(phase.sites.peak_bytes, role) for phase in run.phases if phase.sites and phase.sites.peak_bytes]
+    assert sum(found.alone.values()) == max(peaks)
+    assert sum(found.in_use.values()) < sum(found.one_more.values()) < sum(found.alone.values())

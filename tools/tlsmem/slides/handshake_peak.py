@@ -29,6 +29,7 @@ from tlsmem.stats.configured_stack import IN_USE
 
 MESSAGES = "handshake messages and transcript"
 OTHER_SUITE = "tls12-rsa-aes256"  # of a library without TLS 1.3
+ROLES: tuple[Owner, ...] = "server", "client"
 NARROW = 1.9  # a slide with long names: only wide parts have room for their figures
 NO_STACKS = {"go": "no call stacks"}
 
@@ -88,11 +89,10 @@ def draw_openssl(among: Sequence[Path]) -> Figure:
     """Draw the three moments of an OpenSSL server and of a client. Raises ValueError where call stacks are missing."""
     (run,) = [run for run in find_runs(among) if library_key(run.stack) == OPENSSL]
     made, (axes,) = create_slide()
-    roles: tuple[Owner, ...] = "server", "client"
+    sessions = {role: read_session(run, role) for role in ROLES}
     rows = {
         f"{role}: {words}": parts
-        for role in roles
-        for session in [read_session(run, role)]
+        for role, session in sessions.items()
         for words, parts in (
             ("in use", session.in_use),
             ("one more of many", session.one_more),
@@ -105,9 +105,9 @@ def draw_openssl(among: Sequence[Path]) -> Figure:
         write_beside(axes, sum(parts.values()), at, f"{sum(parts.values()):,.0f} B", bold=True)
     list_rows(axes, list(rows))
     axes.set_xlim(0, 1.13 * widest)
-    server = read_session(run, "server")
-    alone, times = sum(server.alone.values()), sum(server.alone.values()) / sum(server.in_use.values())
-    share = server.alone[MESSAGES] / alone
+    server = sessions["server"]
+    alone = sum(server.alone.values())
+    times, share = alone / sum(server.in_use.values()), server.alone[MESSAGES] / alone
     title = (
         f"{stack_title(run.stack)}: a server's handshake peaks at {times:.1f} times a session in use, "
         f"{share:.0%} of it handshake messages"
