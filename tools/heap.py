@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
 
-from tlsmem.cli.heap import main
+from tlsmem.cli.main import run_module
 
 if __name__ == "__main__":
-    main()
+    run_module("tlsmem.cli.heap")

@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
 
-if __name__ == "__main__":
-    from tlsmem.build.system_packages import main
+from tlsmem.cli.main import run_module
 
-    main()
+if __name__ == "__main__":
+    run_module("tlsmem.build.system_packages")

@@ -102,6 +102,7 @@ def test_what_a_ci_runs_needs_the_core_packages_only(tmp_path, command, words, s
     others = read_pins("requirements.txt").keys() - read_pins("requirements-core.txt").keys()
     away = {module: None for module, names in modules.items() if distribution_name(names[0]) in others}
     script = f"import sys; sys.path.insert(0, {str(TOOLS)!r}); sys.modules.update({away!r}); import runpy; "
-    script += f"sys.argv[0] = {command!r}; from tlsmem.cli.{command} import main; main()"
+    script += f"sys.argv[0] = {command!r}; from tlsmem.cli.main import run_module; "
+    script += f"run_module('tlsmem.cli.{command}')"
     done = subprocess.run([sys.executable, "-c", script, *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == status, done.stderr

@@ -26,10 +26,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may have been started 
 from pathlib import Path
 from tlsmem.base import termination
 from tlsmem.build import commands
-termination.exit_on_signals()
+from tlsmem.cli.main import run
+termination.end_on_signals()
 print("begun", flush=True)
 script = "(sleep 3601 & sleep 3601) & setsid sh -c 'sleep 3601 & sleep 3601' & sh -c 'sleep 3601 & sleep 3601'; echo"
-commands.run(["sh", "-c", script], Path(sys.argv[1]), "sleeper", Path("/"))
+run(lambda: commands.run(["sh", "-c", script], Path(sys.argv[1]), "sleeper", Path("/")))
 """
 
 

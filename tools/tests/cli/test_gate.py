@@ -400,7 +400,7 @@ def test_a_build_that_fails_is_skipped_by_bisect(tmp_path, monkeypatch, capsys):
         raise BuildFailed("openssl@3.5.5: step 2 of 2, make failed")
 
     monkeypatch.setattr(builds, "build_needed", fail)
-    monkeypatch.setattr(termination, "exit_on_signals", lambda: None)  # of this process they are pytest's
+    monkeypatch.setattr(termination, "end_on_signals", lambda: None)  # of this process they are pytest's
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "1 MiB"}))
     with pytest.raises(SystemExit) as stop:
         ended(gate.parser().parse_args([str(tmp_path / "BUDGET.toml")]), gate.parser())

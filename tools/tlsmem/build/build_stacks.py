@@ -39,7 +39,7 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
 
 def run_and_exit(given: argparse.Namespace) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
-    termination.exit_on_signals()
+    termination.end_on_signals()
     definitions.check_definitions()
     trees.resolve_named(given)
     try:
@@ -49,5 +49,3 @@ def run_and_exit(given: argparse.Namespace) -> None:
         sys.exit(1)
     except OSError as error:
         sys.exit(f"memtest: {error.filename or 'build'}: {os.strerror(error.errno)}")
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -82,5 +82,5 @@ def asks_for_bisect(word: str) -> bool:
 
 
 def main() -> None:
-    termination.exit_on_signals()
+    termination.end_on_signals()
     sys.exit(run_bisect_step() if any(map(asks_for_bisect, sys.argv[1:])) else run_comparison())

@@ -59,8 +59,6 @@ def seal(recording: Path) -> None:
         sys.exit(f"records: {error}; nothing was sealed")
     except OSError as error:
         sys.exit(f"records: {error.filename or recording}: {error.strerror}; the recording is unchanged")
-    except KeyboardInterrupt:
-        sys.exit(130)
     for directory, manifest in made.items():
         plain = sum(file.plain_bytes for file in manifest.files.values())
         packed = sum((directory / name).stat().st_size for name in manifest.files)

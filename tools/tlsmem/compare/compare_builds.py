@@ -60,6 +60,4 @@ def ended(options: dict[str, str], counted: CountedChanges) -> int:
         print(f"memtest: {error}", file=sys.stderr)
     except OSError as error:
         print(f"memtest: {error.filename or 'compare'}: {os.strerror(error.errno or 0)}", file=sys.stderr)
-    except KeyboardInterrupt:
-        return 130
     return FAILED

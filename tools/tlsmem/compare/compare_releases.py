@@ -49,12 +49,10 @@ def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser,
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> None:
     """Exits as `measured` says; what it raises is a sentence on stderr."""
-    termination.exit_on_signals()
+    termination.end_on_signals()
     try:
         sys.exit(compare_measured(given, parser, stacks))
     except (BuildFailed, ValueError) as error:
         sys.exit(f"compare_versions: {error}")
     except OSError as error:
         sys.exit(f"compare_versions: {error.filename or given.library}: {error.strerror}")
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -8,12 +8,14 @@ import sys
 from functools import cache
 from itertools import chain
 
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+
 try:
     import tomllib
 except ModuleNotFoundError:
-    sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
+    raise UserError(f"Python 3.11 or later is needed; python3 is {sys.version.split()[0]}") from None
 
-from tlsmem.base.paths import ROOT
 from tlsmem.config.inheritance import resolve_tables
 from tlsmem.config.suite_variants import Suites
 

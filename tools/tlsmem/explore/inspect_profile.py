@@ -49,5 +49,3 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         sys.exit(2)
     except OSError as error:
         sys.exit(f"memtest: {error.filename}: {error.strerror}")
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -152,7 +152,7 @@ def tell(sentence: object) -> None:
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
-    termination.exit_on_signals()
+    termination.end_on_signals()
     try:
         sys.exit(run(given, parser))
     except BudgetError as error:
@@ -165,5 +165,3 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         sys.exit(f"gate: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"gate: {error.filename}: {error.strerror}")
-    except KeyboardInterrupt:
-        sys.exit(130)

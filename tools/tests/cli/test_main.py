@@ -1,0 +1,87 @@
+"""The one way out: what a command raises or returns is what its user reads, and its exit status."""
+
+import os
+import signal
+
+import pytest
+
+from tlsmem.base import termination
+from tlsmem.base.errors import Usage, UserError, raise_user_errors
+from tlsmem.cli.main import run, run_module
+
+
+def raising(error):
+    """A command that ends with this error."""
+
+    def main():
+        raise error
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("main", "status", "said"),
+    [
+        (lambda: None, None, ""),
+        (lambda: 3, 3, ""),
+        (raising(UserError("no such file")), 1, "memtest: no such file\n"),
+        (raising(UserError("no such suite", status=77)), 77, "memtest: no such suite\n"),
+        (raising(Usage("N=x is no number")), 2, "memtest: N=x is no number\n"),
+        (raising(UserError(status=2)), 2, ""),
+        (raising(UserError("\x1b[2Jtwo\nlines")), 1, "memtest: ?[2Jtwo?lines\n"),
+    ],
+    ids=["nothing", "status", "sentence", "both", "usage", "silent", "escapes"],
+)
+def test_a_command_ends_with_its_status_and_one_sentence(main, status, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        run(main)
+    assert end.value.code == status
+    assert capsys.readouterr() == ("", said)
+
+
+def test_a_fault_of_the_program_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: 1 // 0)
+
+
+def test_a_signal_to_end_is_no_error_on_the_way_out(monkeypatch, capsys):
+    monkeypatch.setattr(termination, "SIGNALS", [signal.SIGUSR1])
+    before = signal.getsignal(signal.SIGUSR1)
+
+    def main():
+        termination.end_on_signals()
+        try:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        except Exception:
+            return 0
+
+    try:
+        with pytest.raises(SystemExit) as end:
+            run(main)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert end.value.code == 128 + signal.SIGUSR1
+    assert capsys.readouterr().err == ""
+
+
+def test_what_an_import_raises_is_an_error_of_the_command(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a_verb.py").write_text("from tlsmem.base.errors import UserError\nraise UserError('too old')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SystemExit):
+        run_module("a_verb")
+    assert capsys.readouterr().err == "memtest: too old\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "status"),
+    [
+        (ValueError("no runs"), "no runs", 1),
+        (FileNotFoundError(2, "No such file", "budget.toml"), "budget.toml: No such file", 1),
+        (OSError(28, "No space left"), "here: No space left", 1),
+        (Usage("no such table"), "no such table", 2),
+    ],
+)
+def test_errors_of_values_and_files_become_sentences(error, sentence, status):
+    with pytest.raises(UserError) as raised, raise_user_errors("here"):
+        raise error
+    assert (str(raised.value), raised.value.status) == (sentence, status)

@@ -1,0 +1,36 @@
+"""What ends a command: an error that the user can act on, raised anywhere, and printed by tlsmem.cli.main alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class UserError(Exception):
+    """One sentence for the user: what happened, where, and what to do. It does not begin with `memtest: `.
+
+    A command that does not catch it prints the sentence and exits with `status`. An empty sentence prints nothing."""
+
+    status = 1
+
+    def __init__(self, sentence: str = "", status: int | None = None) -> None:
+        super().__init__(sentence)
+        if status is not None:
+            self.status = status
+
+
+class Usage(UserError, ValueError):
+    """What was asked for cannot be; exit status 2."""
+
+    status = 2
+
+
+@contextmanager
+def raise_user_errors(place: object) -> Iterator[None]:
+    """Raise UserError in place of ValueError and OSError; `place` is where an OSError happened that names no file."""
+    try:
+        yield
+    except UserError:
+        raise
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    except OSError as error:
+        raise UserError(f"{error.filename or place}: {error.strerror}") from error
