@@ -105,6 +105,7 @@ check: names packages-check setup-dev core build/core/libmarks.so stacks-check
 check: ## test the meters, the drivers and the tools, with three stacks; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, the stacks in every suite, the meters against others'
+	@tools/dev/house.py --brief
 
 .PHONY: check-stacks
 check-stacks: names packages-check setup-dev core build/core/libmarks.so stacks-check-stacks
