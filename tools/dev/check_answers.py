@@ -26,6 +26,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from check_commands import Page, read_page
+from oracle_commands import ASKED
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
 
@@ -35,14 +36,6 @@ FIGURES = {  # of a row: keys of figures, and the phase whose end they are of wh
     "rss_at_rest_bytes": None,
     "rss_in_use_bytes": None,
 }
-ASKED = (  # the suites that people ask for
-    "tls12-rsa-aes256",
-    "tls13-rsa-aes256",
-    "tls13-rsa-aes256-mutual",
-    "tls13-rsa-aes256-pq",
-    "tls13-ecdsa-aes256",
-    "tls13-mldsa65-aes256",
-)
 LEAST = 14  # stacks that have an answer for each of these in both roles
 FIGURE, REASON, NOTHING = "figure", "reason", "nothing"
 TOLERANCE = 0.06  # bytes: figures are rounded to a tenth

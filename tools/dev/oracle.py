@@ -3,7 +3,11 @@
 
 `dump` runs the commands as anyone would and imports nothing of the project: modules may move. Of each output it keeps
 NAME.values.json (figures: rows of tables, numbers, what a picture draws) and NAME.words.txt (prose: titles, notes, why
-there is a hole, stderr). `compare` lists what differs between two dumps. Nothing is written below data/ or docs/.
+there is a hole, stderr). A page with a chooser has a second output, NAME.chooser: every row with its figures. `compare`
+lists what differs between two dumps. Nothing is written below data/ or docs/.
+
+Where the tree has `tools/tls-memtest`, this is run, else the script that did the same. Outputs have the name of the
+command in both, and mentions of scripts in them are renamed, so that a new name alone is no difference.
 
 Exit status of compare: 0 values are equal, 3 values differ or outputs are missing, 2 usage."""
 
@@ -20,11 +24,13 @@ import sys
 import tempfile
 import time
 import zlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from oracle_commands import NUMBER, ROOT, TMP, Argv, commands, digest
+from oracle_commands import NUMBER, ROOT, TMP, Argv, commands, digest, name_of, once_each
+from oracle_names import choose_words, rename_mentions, rename_prose, translate_to_new
 
 PYTHON = ".venv/bin/python"
 SECONDS = 900  # of one command
@@ -32,25 +38,32 @@ SCRIPT = re.compile(r"<script [^>]*id=\"([^\"]*)\"[^>]*>(.*?)</script>", re.DOTA
 PACKED = re.compile(r"\beN[\w+/]{40,}=*")  # zlib in Base64, by how it begins
 TIMES = re.compile(r"\b\d+(\.\d+)? s\b")  # how long it took
 ONCE = re.compile(r"^\w+: (fetching|building) .*\n", re.MULTILINE)  # on a machine
-DRAWS = ("plot_", "report.py", " -o ")
+DRAWS = re.compile(r"tls-memtest show (?!tables)| -o ")
+PROSE = ("title", "caption", "notes", "hole")
 EXAMPLES = """examples:
   tools/dev/oracle.py dump /tmp/before
   tools/dev/oracle.py dump /tmp/after --like /tmp/before      the same commands, whatever the docs say by now
-  tools/dev/oracle.py dump /tmp/some --only 'plot_|plan'      only outputs whose names match
-  tools/dev/oracle.py compare /tmp/before /tmp/after"""
+  tools/dev/oracle.py dump /tmp/some --quick                  one command of each kind
+  tools/dev/oracle.py dump /tmp/some --only '^show_(mem|parts|releases|stacks|timing|versions|slides)'   pictures
+  tools/dev/oracle.py dump /tmp/some --only '^show_tables'    tables
+  tools/dev/oracle.py dump /tmp/some --only '^(cost|plan)'    answers for every recorded stack
+  tools/dev/oracle.py dump /tmp/some --only '^show_report'    reports, and the chooser
+  tools/dev/oracle.py dump /tmp/some --only '^heap_read'      views of profiles
+  tools/dev/oracle.py dump /tmp/some --only '^(diff|why|gate|data|stacks|build|dev)'    the others
+  tools/dev/oracle.py compare /tmp/before /tmp/some           only outputs that both were asked for"""
 
 # What a command leaves, as values and words.
 
 
-def taken(argv: Argv) -> tuple[int, Any, str]:
-    """Exit code, values and words of a command."""
+def taken(argv: Argv) -> tuple[int, dict[str, tuple[Any, str]]]:
+    """Exit code of a command, and values and words of what it leaves, by what stands behind its name."""
     with tempfile.TemporaryDirectory(prefix="oracle-") as place:
-        given = [part.replace(TMP, place) for part in argv]
+        given = [part.replace(TMP, place) for part in choose_words(argv, ROOT)]
         for part in given:
             if part.startswith(place) and (page := next((ROOT / "docs").rglob(Path(part).name), None)):
                 shutil.copy(page, part)  # it is written anew
         drawn = Path(f"{place}.drawn.json")
-        draws = any(word in " ".join(argv) for word in DRAWS)
+        draws = DRAWS.search(" ".join(argv))
         through = [str(Path(__file__).with_name("oracle_pictures.py")), str(drawn)] if draws else []
         try:
             done = subprocess.run(
@@ -58,7 +71,7 @@ def taken(argv: Argv) -> tuple[int, Any, str]:
             )
             pictures = json.loads(drawn.read_text()) if drawn.exists() else {}
         except subprocess.TimeoutExpired:
-            return -1, None, f"not done after {SECONDS} s"
+            return -1, {"": (None, f"not done after {SECONDS} s")}
         finally:
             drawn.unlink(missing_ok=True)
         form = argv[argv.index("--format") + 1] if "--format" in argv else ""
@@ -71,10 +84,16 @@ def taken(argv: Argv) -> tuple[int, Any, str]:
                 found[name], words = split_text(file.read_text().replace(place, TMP), file.suffix[1:])
                 said += [f"== {name}", words]
         stderr = ONCE.sub("", TIMES.sub("... s", done.stderr.replace(place, TMP)))
-    return done.returncode, found, "\n".join([*said, "== stderr", stderr]).replace(str(ROOT), "{ROOT}")
+    words = "\n".join([*said, "== stderr", stderr]).replace(str(ROOT), "{ROOT}")
+    parts = {"": (found, words)}
+    for page in found.values():
+        if isinstance(page, dict) and "packed-answer" in page:
+            parts[".chooser"] = split_chooser("".join(page.pop("packed-answer")))
+    return done.returncode, parts
 
 
 def split_text(text: str, form: str) -> tuple[Any, str]:
+    text = rename_mentions(text)
     if form == "json" and text.startswith("{"):
         words: list[str] = []
         return without_prose(json.loads(text), words), "\n".join(words)
@@ -82,15 +101,38 @@ def split_text(text: str, form: str) -> tuple[Any, str]:
         return text.splitlines(), ""
     if form == "html":  # data and CSV stand in scripts; what is laid out follows from them
         scripts = [one for one in SCRIPT.findall(text) if not one[0].endswith(("svg", "rows"))]
-        return {name: unpacked(body) for name, body in scripts}, f"sha256 {digest(text)}"
+        return {name: unpacked(body).splitlines() for name, body in scripts}, f"sha256 {digest(unpacked(text))}"
     rows = [line for line in text.splitlines() if line.startswith("|")]  # else it has no table
     return NUMBER.findall("\n".join(rows) or text), text
 
 
-def unpacked(script: str) -> list[str]:
+def unpacked(page: str) -> str:
     """Lines that are short enough to be read, of what a page may hold compressed."""
-    plain = PACKED.sub(lambda found: zlib.decompress(base64.b64decode(found[0])).decode(), script)
-    return re.sub(r",(?=[\"{\[])", ",\n", plain).splitlines()
+    plain = PACKED.sub(lambda found: zlib.decompress(base64.b64decode(found[0])).decode(), page)
+    return re.sub(r",(?=[\"{\[])", ",\n", rename_mentions(plain))
+
+
+def split_chooser(data: str) -> tuple[list[str], str]:
+    """A line for each figure and name of a report's chooser, and one for each sentence."""
+    values, words = [], []
+    for key, found in json.loads(data).items():
+        for row in found if key == "rows" else [found]:
+            label = " ".join(str(row[name]) for name in ("stack", "suite", "role", "state")) if key == "rows" else key
+            for path, leaf in leaves(row):
+                is_prose = isinstance(leaf, str) and " " in leaf
+                (words if is_prose else values).append(f"{label}: {path} = {leaf}")
+    return values, "\n".join(words)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value of JSON that holds no other, with the keys that lead to it; a pair of name and number is one."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int | float):
+        yield f"{path} {value[0]}", value[1]
+    elif isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(one, f"{path}.{key}".lstrip("."))
+    else:
+        yield path, value
 
 
 def without_prose(value: Any, words: list[str]) -> Any:
@@ -101,7 +143,7 @@ def without_prose(value: Any, words: list[str]) -> Any:
         return value
     kept = {}
     for key, one in value.items():
-        if key in ("title", "caption", "notes", "hole"):
+        if key in PROSE:
             words += [f"{key}: {line}" for line in (one if isinstance(one, list) else str(one).splitlines())]
             one = None
         kept[key] = without_prose(one, words)
@@ -111,7 +153,7 @@ def without_prose(value: Any, words: list[str]) -> Any:
 # Dumps, and what differs between two.
 
 
-def dump(directory: Path, jobs: int, only: str, like: Path | None) -> None:
+def dump(directory: Path, jobs: int, only: str, like: Path | None, is_quick: bool) -> None:
     """ValueError and OSError with a sentence."""
     try:
         chosen = re.compile(only)
@@ -119,8 +161,9 @@ def dump(directory: Path, jobs: int, only: str, like: Path | None) -> None:
         raise ValueError(f"--only {only!r} is no regular expression: {error}") from None
     if jobs < 1:
         raise ValueError("--jobs is at least 1")
-    wanted = {name: one["argv"] for name, one in manifest(like)["outputs"].items()} if like else commands()
-    wanted = {name: argv for name, argv in wanted.items() if chosen.search(name)}
+    every = commands() if like is None else commands_like(like)
+    every = once_each(every) if is_quick else every
+    wanted = {name: argv for argv in every if chosen.search(name := name_of(argv))}
     if not wanted:
         raise ValueError(f"no output has a name that matches {only!r}")
     directory.mkdir(parents=True, exist_ok=True)
@@ -132,19 +175,29 @@ def dump(directory: Path, jobs: int, only: str, like: Path | None) -> None:
 
     def kept(name: str) -> dict[str, Any]:
         started = time.monotonic()
-        code, values, words = taken(wanted[name])
-        text = json.dumps(values, indent=1, ensure_ascii=False)
-        (directory / f"{name}.values.json").write_text(text)
-        (directory / f"{name}.words.txt").write_text(words)
-        took = time.monotonic() - started
+        code, parts = taken(wanted[name])
+        took = round(time.monotonic() - started, 1)
         print(f"{took:6.1f} s  exit {code}  {name}", file=sys.stderr)
-        return {"argv": wanted[name], "exit": code, "values": digest(text), "words": digest(words), "s": round(took, 1)}
+        outputs = {}
+        for part, (values, words) in parts.items():
+            text, words = json.dumps(values, indent=1, ensure_ascii=False), rename_prose(words)
+            (directory / f"{name}{part}.values.json").write_text(text)
+            (directory / f"{name}{part}.words.txt").write_text(words)
+            digests = {"values": digest(text), "words": digest(words)}
+            outputs[f"{name}{part}"] = {"argv": wanted[name], "exit": code, **digests, "s": took}
+        return outputs
 
     with ThreadPoolExecutor(jobs) as pool:
-        outputs = dict(zip(wanted, pool.map(kept, wanted), strict=True))
-    made = {"only": only, "recordings": hashes, "outputs": outputs}
+        outputs = {name: one for made in pool.map(kept, wanted) for name, one in made.items()}
+    made = {"only": only, "quick": is_quick, "recordings": hashes, "outputs": outputs}
     (directory / "manifest.json").write_text(json.dumps(made, indent=1))
     print(f"oracle: {directory}: {len(outputs)} outputs after {time.monotonic() - begun:.0f} s", file=sys.stderr)
+
+
+def commands_like(directory: Path) -> list[Argv]:
+    """Of a dump, as the one command takes them. ValueError with a sentence."""
+    every = [translate_to_new(one["argv"]) for one in manifest(directory)["outputs"].values()]
+    return list({name_of(argv): argv for argv in every}.values())
 
 
 def manifest(directory: Path) -> dict[str, Any]:
@@ -159,8 +212,7 @@ def compare(old: Path, new: Path, limit: int) -> int:
     before, after = manifest(old), manifest(new)
     for name in sorted(before["recordings"].items() ^ after["recordings"].items()):
         print(f"recorded data differ: {name[0]}")
-    was = {name: one for name, one in before["outputs"].items() if re.search(after["only"], name)}
-    now = {name: one for name, one in after["outputs"].items() if re.search(before["only"], name)}
+    was, now = asked_of_both(before, after), asked_of_both(after, before)
     missing, both = [name for name in was if name not in now], [name for name in was if name in now]
     codes = [name for name in both if was[name]["exit"] != now[name]["exit"]]
     values, words = ([name for name in both if was[name][kind] != now[name][kind]] for kind in ("values", "words"))
@@ -176,6 +228,17 @@ def compare(old: Path, new: Path, limit: int) -> int:
     more = f"{len(missing)} are missing, {len(codes)} end otherwise, {len(now) - len(both)} are new"
     print(f"oracle: {counts}; {more}")
     return 3 if missing or codes or values else 0
+
+
+def asked_of_both(dumped: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Outputs of a dump that the other was asked for too. ValueError with a sentence."""
+    outputs = {name: one for name, one in dumped["outputs"].items() if re.search(other["only"], name)}
+    if any(translate_to_new(one["argv"]) != one["argv"] for one in outputs.values()):
+        raise ValueError("outputs are named after scripts: an older oracle made this dump; make it again with this one")
+    if not other.get("quick"):
+        return outputs
+    kinds = once_each(one["argv"] for one in dumped["outputs"].values())
+    return {name: one for name, one in outputs.items() if one["argv"] in kinds}
 
 
 def differing(old: Path, new: Path, limit: int) -> list[str]:
@@ -197,6 +260,7 @@ def parser() -> argparse.ArgumentParser:
     dumps.add_argument("directory", type=Path, help="where to; new or empty")
     dumps.add_argument("--jobs", type=int, default=2, help="commands at a time (default: 2)")
     dumps.add_argument("--only", default="", metavar="REGEX", help="outputs whose names match")
+    dumps.add_argument("--quick", action="store_true", help="one command of each kind")
     dumps.add_argument("--like", type=Path, metavar="DUMP", help="the commands of this dump")
     compares = verbs.add_parser("compare", help="list what differs between two dumps")
     compares.add_argument("old", type=Path)
@@ -210,7 +274,7 @@ def main() -> None:
     try:
         if given.verb == "compare":
             sys.exit(compare(given.old, given.new, given.lines))
-        dump(given.directory, given.jobs, given.only, given.like)
+        dump(given.directory, given.jobs, given.only, given.like, given.quick)
     except (ValueError, OSError) as error:
         print(f"oracle: {error}", file=sys.stderr)
         sys.exit(2)

@@ -1,23 +1,39 @@
-"""What the oracle runs: every command that the pages are made by, every table, profile and picture."""
+"""What the oracle runs: every command that the pages are made by, every table, profile, picture and answer.
+
+Commands are those of `tools/tls-memtest`, also where the tree has scripts instead: see oracle_names.py."""
 
 import hashlib
 import re
 import shlex
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
+
+from oracle_names import COMMAND, translate_to_new
 
 ROOT = Path(__file__).resolve().parents[2]
 TMP = "{TMP}"  # in an argument: a directory of the command's own, which is gone afterwards
 NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
-OFFICIAL = re.compile(r"(?:<!-- begin: |^Reproduce this figure: `)(tools/.*?)(?: -->|`$)", re.MULTILINE)
-NO_JSON = ("explain_buckets", "prove", "query")
+OFFICIAL = re.compile(
+    r"(?:<!-- begin: |^Reproduce this figure: `)((?:tools/|tls-memtest ).*?)(?: -->|`$)", re.MULTILINE
+)
+NO_JSON = {"why", "build", "data", "show"}  # but tables; of pictures what is drawn is kept
+ASKED = (  # the suites that people ask for
+    "tls12-rsa-aes256",
+    "tls13-rsa-aes256",
+    "tls13-rsa-aes256-mutual",
+    "tls13-rsa-aes256-pq",
+    "tls13-ecdsa-aes256",
+    "tls13-mldsa65-aes256",
+)
 FIRST, ALL, STACKS, TIMED = (
     "data/2026-11-21-amd-epyc",
     "data/2026-11-21-amd-epyc-2",
     "data/2026-11-22-amd-epyc",
     "data/2026-11-22-amd-epyc-2",
 )
+CHAINS = "data/2026-11-24-amd-epyc-p0457-chains"
 OF_MEMORY = "settings stacks peaks heap rss c10k bends law"
 OF_SITES = "roles waterfall accounts sites closings buckets call-sites"
 OF_TIME = "factor transfer handshakes sessions configurations threads latency instructions harness noise"
@@ -27,49 +43,58 @@ TABLES = {  # which a recording has rows for: one that has none would fail all o
     STACKS: f"{OF_MEMORY} {OF_SITES} published account",
     TIMED: f"settings {OF_TIME}",
 }
+OF_SCENARIOS = "in-use runtime chains chain-keys client-certificates tickets resumed c1m post-quantum key-exchange"
+OF_MORE_SCENARIOS = "stall hello advisories advisory-list churn contexts resumption certificates certificate-sites"
 EVERY_TABLE = f"{OF_MEMORY} {OF_SITES} interop deployed published account {OF_TIME}".split()
+EVERY_TABLE += f"{OF_SCENARIOS} {OF_MORE_SCENARIOS}".split()
+WHOLE = f"show report --format files -o {TMP}/report"
 MORE = f"""
-tools/tabulate.py {ALL} --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5 --format json
-tools/tabulate.py {ALL} --table peaks --n 100 --n 10000 --format csv
-tools/tabulate.py {ALL} --roles split --process server --format json
-tools/tabulate.py {ALL} --table interop --peer rustls+aws-lc@0.23.46 --format json
-tools/tabulate.py {ALL} --allocator system --window all --env lab --cpu all --format json
-tools/tabulate.py {STACKS} --campaign stacks --table stacks --format json
-tools/plot_mem.py {FIRST} -o {TMP}/memory --n 1000
-tools/plot_mem.py {ALL} -o {TMP}/memory
-tools/plot_mem.py {ALL} -o {TMP}/interop --campaign interop
-tools/plot_mem.py {ALL} -o {TMP}/law --campaign law
-tools/plot_mem.py {ALL} -o {TMP}/env --env lab --env deployed
-tools/plot_mem.py {STACKS} -o {TMP}/pq --campaign stacks --suite tls13-rsa-aes128-pq
-tools/plot_stacks.py {STACKS} -o {TMP}/clients --campaign stacks --suite tls12-rsa-aes256 --role client
-tools/plot_releases.py {STACKS} -o {TMP}/releases --campaign stacks --suite tls13-rsa-aes256
-tools/plot_versions.py {STACKS} -o {TMP}/aws-lc --library rustls+aws-lc
-tools/plot_versions.py {STACKS} -o {TMP}/idle --library rustls+ring --stage idle --role server
-tools/plot_buckets.py {ALL} -o {TMP}/tls12 --suite tls12-rsa-aes256
-tools/plot_timing.py {TIMED} --out {TMP}/timing
-tools/compare.py {FIRST} {ALL} --format json
-tools/compare.py {FIRST} {ALL} --phase all --format csv
-tools/compare.py {ALL} --by allocator system jemalloc --stack openssl@3.5.5 --meter rss --format json
-tools/compare.py {STACKS} --by compiler gcc clang --role server --force --format json
-tools/compare.py {TIMED} --by stack openssl@3.5.5 rustls+aws-lc@0.23.46 --force --format json
-tools/compare_versions.py {STACKS} --library openssl --format json
-tools/compare_versions.py {STACKS} --library openssl --stage idle --table buckets --format json
-tools/compare_versions.py {STACKS} --library rustls+aws-lc --format json
-tools/compare_versions.py {STACKS} --library rustls+ring --stage created --format json
-tools/explain_buckets.py {ALL} --suite tls12-rsa-aes256
-tools/explain_buckets.py {STACKS} --suite tls13-rsa-aes256 --stack openssl@3.5.5 --stack rustls+ring@0.23.46
-tools/gate.py docs/BUDGET.toml --list
-tools/gate.py docs/BUDGET.toml --recording {STACKS} --format json
-tools/gate.py docs/BUDGET.toml --recording {STACKS} --junit {TMP}/junit.xml --summary {TMP}/summary.md
-tools/prove.py {FIRST}
-tools/plan.py memory --connections 10000 --rate 200 --rtt 50ms --stalled-rate 10 --timeout 10s --role both --format json
-tools/plan.py storm --clients 20000 --arrivals poisson --limit 500 --timeout 5s --format json -o {TMP}/limited
-tools/query.py {TMP}/records.md
-tools/report.py {FIRST} {TIMED} --format json
-tools/report.py --format files -o {TMP}/report
-tools/report.py {FIRST} -o {TMP}/first.html
+show tables {ALL} --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5 --format json
+show tables {ALL} --table peaks --n 100 --n 10000 --format csv
+show tables {ALL} --roles split --process server --format json
+show tables {ALL} --table interop --peer rustls+aws-lc@0.23.46 --format json
+show tables {ALL} --allocator system --window all --env lab --cpu all --format json
+show tables {STACKS} --campaign stacks --table stacks --format json
+show mem {FIRST} -o {TMP}/memory --n 1000
+show mem {ALL} -o {TMP}/memory
+show mem {ALL} -o {TMP}/interop --campaign interop
+show mem {ALL} -o {TMP}/law --campaign law
+show mem {ALL} -o {TMP}/env --env lab --env deployed
+show mem {STACKS} -o {TMP}/pq --campaign stacks --suite tls13-rsa-aes128-pq
+show stacks {STACKS} -o {TMP}/clients --campaign stacks --suite tls12-rsa-aes256 --role client
+show releases {STACKS} -o {TMP}/releases --campaign stacks --suite tls13-rsa-aes256
+show versions {STACKS} -o {TMP}/aws-lc --library rustls+aws-lc
+show versions {STACKS} -o {TMP}/idle --library rustls+ring --stage idle --role server
+show parts {ALL} -o {TMP}/tls12 --suite tls12-rsa-aes256
+show timing {TIMED} -o {TMP}/timing
+diff recordings {FIRST} {ALL} --format json
+diff recordings {FIRST} {ALL} --phase all --format csv
+diff recordings {ALL} --by allocator system jemalloc --stack openssl@3.5.5 --meter rss --format json
+diff recordings {STACKS} --by compiler gcc clang --role server --force --format json
+diff recordings {TIMED} --by stack openssl@3.5.5 rustls+aws-lc@0.23.46 --force --format json
+diff releases {STACKS} --library openssl --format json
+diff releases {STACKS} --library openssl --stage idle --table buckets --format json
+diff releases {STACKS} --library rustls+aws-lc --format json
+diff releases {STACKS} --library rustls+ring --stage created --format json
+why {ALL} --suite tls12-rsa-aes256
+why {STACKS} --suite tls13-rsa-aes256 --stack openssl@3.5.5 --stack rustls+ring@0.23.46
+gate docs/BUDGET.toml --list
+gate docs/BUDGET.toml --recording {STACKS} --format json
+gate docs/BUDGET.toml --recording {STACKS} --junit {TMP}/junit.xml --summary {TMP}/summary.md
+plan memory --connections 10000 --rate 200 --rtt 50ms --stalled-rate 10 --timeout 10s --role both --format json
+plan storm --clients 20000 --arrivals poisson --limit 500 --timeout 5s --format json -o {TMP}/limited
+data sql --into {TMP}/records.md
+data verify {FIRST}
+data schema
+stacks --format json
+cost openssl@3.5.5 rustls gnutls --explain --format json
+cost openssl rustls --recorded --format json
+show tables {CHAINS} --table certificates --table certificate-sites --format json
+show report {FIRST} {TIMED} --format json
+{WHOLE}
+show report {FIRST} -o {TMP}/first.html
+show report -o {TMP}/report.html
 """
-# report.html of the newest recordings shows the same as the files above, and takes a minute and a half: left out.
 VIEWS = f"""
 --format json
 --format csv --buckets
@@ -83,62 +108,96 @@ VIEWS = f"""
 --flamegraph {TMP}/flames.svg
 --flamegraph {TMP}/flames.html
 """
+OF_KIND = re.compile(rf" --suite (?!(?:{'|'.join(ASKED)}) )\S+| --stack \S+| \S+@\S+| data/\S+\.zst")
 
 Argv = list[str]
+WHOLE_REPORT: Argv = [COMMAND, *WHOLE.split()]
 
 
 def recordings() -> list[str]:
     return sorted({str(file.parent.relative_to(ROOT)) for file in (ROOT / "data").glob("*/*.jsonl*")})
 
 
+def stacks() -> list[str]:
+    return sorted({file.name.partition(".jsonl")[0] for file in (ROOT / "data").glob("*/*.jsonl*")})
+
+
+def suites() -> list[str]:
+    return list(tomllib.loads((ROOT / "memtest/suites.toml").read_text()))
+
+
 def official() -> Iterator[Argv]:
-    """What the pages say they are made by: as it stands, and as JSON where there is that.
+    """Yield what the pages say they are made by: as it stands, and as JSON where there is that.
 
     Of the largest recording, which takes ten seconds to read, JSON is of all together: of TABLES and MORE."""
     pages = [file.read_text() for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
     for command in dict.fromkeys(command for page in pages for command in OFFICIAL.findall(page)):
-        argv = [re.sub(r"^docs/figures", TMP, part) for part in shlex.split(command)]
+        argv = translate_to_new([re.sub(r"^docs/(figures|slides)", TMP, part) for part in shlex.split(command)])
         yield argv
-        if "plot_" not in argv[0] and STACKS not in argv and not any(name in argv[0] for name in NO_JSON):
+        has_json = argv[0] == COMMAND and (argv[1:3] == ["show", "tables"] or argv[1] not in NO_JSON)
+        if has_json and not {STACKS, "--format", "--page", "-o"} & set(argv):
             yield [*argv, "--format", "json"]
 
 
 def recording_commands(recording: str) -> Iterator[Argv]:
-    tabulate = ["tools/tabulate.py", recording]
+    tabulate = [COMMAND, "show", "tables"]
     tables = [part for name in TABLES.get(recording, "").split() for part in ("--table", name)]
-    yield [*tabulate, "--format", "json"]
+    yield [*tabulate, recording, "--format", "json"]
     for form in ("json", "csv") if tables else ():
-        yield [*tabulate, *tables, "--format", form]
+        yield [*tabulate, recording, *tables, "--format", form]
     smallest = min((ROOT / recording).glob("*.jsonl*"), key=lambda file: (file.stat().st_size, file.name))
     for name in EVERY_TABLE:  # one by one, with the sentence of each that has no rows
-        yield ["tools/tabulate.py", str(smallest.relative_to(ROOT)), "--table", name, "--format", "json"]
+        yield [*tabulate, str(smallest.relative_to(ROOT)), "--table", name, "--format", "json"]
 
 
 def profile_commands() -> Iterator[Argv]:
     profiles = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "data").glob("*/profiles/*.zst"))
-    inspect = "tools/inspect_heaptrack.py"
+    read = [COMMAND, "heap", "read"]
     for profile in profiles:
         for view in VIEWS.strip().splitlines():
-            yield [inspect, profile, *view.split()]
+            yield [*read, profile, *view.split()]
     for old, new in pairwise(profiles):
-        yield [inspect, "--diff", old, new, "--force", "--format", "json"]
+        yield [*read, "--diff", old, new, "--force", "--format", "json"]
     if len(profiles) > 1:
-        diff = [inspect, "--diff", profiles[0], profiles[-1], "--force"]
+        diff = [*read, "--diff", profiles[0], profiles[-1], "--force"]
         yield [*diff, "--folded", f"{TMP}/diff.folded"]
         yield [*diff, "--flamegraph", f"{TMP}/diff.html"]
-    yield [inspect, STACKS, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256", "--format", "json"]
+    yield [*read, STACKS, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256", "--format", "json"]
 
 
-def commands() -> dict[str, Argv]:
-    """By name; what takes longest first."""
+def answer_commands() -> Iterator[Argv]:
+    """Yield cost for all recorded stacks in each suite, and plan for each stack and role in the suites of ASKED."""
+    for suite in dict.fromkeys([*ASKED, *suites()]):
+        yield [COMMAND, "cost", "--suite", suite, "--format", "json", *stacks()]
+    for suite in ASKED:
+        for stack in dict.fromkeys(["openssl@3.5.5", *stacks()]):
+            for role in ("server", "client"):
+                asked = ["--suite", suite, "--stack", stack, "--role", role]
+                yield [COMMAND, "plan", "memory", "--connections", "1000", *asked, "--format", "json"]
+
+
+def commands() -> list[Argv]:
+    """Return the arguments of all, each once; what takes longest first."""
     every = [argv for recording in recordings() for argv in recording_commands(recording)]
-    every += [*official(), *profile_commands(), *(line.split() for line in MORE.strip().splitlines())]
-    every.sort(key=lambda argv: ("report" not in argv[0], STACKS not in argv))
-    return {name_of(argv): argv for argv in every}
+    every += [*official(), *profile_commands(), *answer_commands(), ["tools/dev/prove.py", FIRST]]
+    every += [[COMMAND, *line.split()] for line in MORE.strip().splitlines()]
+    every.sort(key=lambda argv: (argv[1:3] != ["show", "report"], STACKS not in argv))
+    return list({name_of(argv): argv for argv in every}.values())
+
+
+def once_each(every: Iterable[Argv]) -> list[Argv]:
+    """Return one command of each kind: each table, picture, view of a profile, and answer. Commands of a kind differ in
+    files, stacks and suites only. All recordings stay, as each has tables of its own, and the suites of ASKED. Left out
+    are the files of a whole report, which take minutes: its page has their figures."""
+    first: dict[str, Argv] = {}
+    for argv in every:
+        first.setdefault(OF_KIND.sub("", " ".join(argv)), argv)
+    return [argv for argv in first.values() if argv != WHOLE_REPORT]
 
 
 def name_of(argv: Argv) -> str:
-    said = re.sub(r"tools/|\.py\b|data/|\S*profiles/|\.1000\.heaptrack\.zst", "", " ".join(argv))
+    said = " ".join(argv).removeprefix(f"{COMMAND} ")
+    said = re.sub(r"tools/|\.py\b|data/|\S*profiles/|\.1000\.heaptrack\.zst", "", said)
     name = re.sub(r"[^\w.+@-]+", "_", said)
     return name if len(name) < 120 else f"{name[:110]}-{digest(said)[:8]}"
 
