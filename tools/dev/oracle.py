@@ -60,8 +60,10 @@ def taken(argv: Argv) -> tuple[int, dict[str, tuple[Any, str]]]:
     with tempfile.TemporaryDirectory(prefix="oracle-") as place:
         given = [part.replace(TMP, place) for part in choose_words(argv, ROOT)]
         for part in given:
-            if part.startswith(place) and (page := next((ROOT / "docs").rglob(Path(part).name), None)):
-                shutil.copy(page, part)  # it is written anew
+            page = part.removeprefix(f"{place}/")
+            if page != part and (ROOT / page).is_file():  # it is written anew
+                Path(part).parent.mkdir(parents=True)
+                shutil.copy(ROOT / page, part)
         drawn = Path(f"{place}.drawn.json")
         draws = DRAWS.search(" ".join(argv))
         through = [str(Path(__file__).with_name("oracle_pictures.py")), str(drawn)] if draws else []

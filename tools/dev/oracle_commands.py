@@ -13,7 +13,7 @@ from pathlib import Path
 from oracle_names import COMMAND, translate_to_new
 
 ROOT = Path(__file__).resolve().parents[2]
-TMP = "{TMP}"  # in an argument: a directory of the command's own, which is gone afterwards
+TMP = "{TMP}"  # in an argument: a directory of the command's own, with the page that it names; gone afterwards
 NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
 OFFICIAL = re.compile(
     r"(?:<!-- begin: |^Reproduce this figure: `)((?:tools/|tls-memtest ).*?)(?: -->|`$)", re.MULTILINE
@@ -83,7 +83,7 @@ gate docs/BUDGET.toml --recording {STACKS} --format json
 gate docs/BUDGET.toml --recording {STACKS} --junit {TMP}/junit.xml --summary {TMP}/summary.md
 plan memory --connections 10000 --rate 200 --rtt 50ms --stalled-rate 10 --timeout 10s --role both --format json
 plan storm --clients 20000 --arrivals poisson --limit 500 --timeout 5s --format json -o {TMP}/limited
-data sql --into {TMP}/records.md
+data sql --into {TMP}/docs/reference/records.md
 data verify {FIRST}
 data schema
 stacks --format json
