@@ -35,7 +35,8 @@ from oracle_names import choose_words, rename_mentions, rename_prose, translate_
 PYTHON = ".venv/bin/python"
 SECONDS = 900  # of one command
 SCRIPT = re.compile(r"<script [^>]*id=\"([^\"]*)\"[^>]*>(.*?)</script>", re.DOTALL)
-PACKED = re.compile(r"\beN[\w+/]{40,}=*")  # zlib in Base64, by how it begins
+PACKED = re.compile(r"eN[\w+/]{40,}=*|c-[!-;=?-~]{40,}")  # zlib in base 64, or in base 85, by how it begins
+SIGNS = str.maketrans(",.:", "&<>")  # which stand in a page for those of base 85
 TIMES = re.compile(r"\b\d+(\.\d+)? s\b")  # how long it took
 ONCE = re.compile(r"^\w+: (fetching|building) .*\n", re.MULTILINE)  # on a machine
 DRAWS = re.compile(r"tls-memtest show (?!tables)| -o ")
@@ -103,15 +104,37 @@ def split_text(text: str, form: str) -> tuple[Any, str]:
         return text.splitlines(), ""
     if form == "html":  # data and CSV stand in scripts; what is laid out follows from them
         scripts = [one for one in SCRIPT.findall(text) if not one[0].endswith(("svg", "rows"))]
-        return {name: unpacked(body).splitlines() for name, body in scripts}, f"sha256 {digest(unpacked(text))}"
+        whole = SCRIPT.sub(lambda script: unpacked(script[2]), text)
+        return {name: unpacked(body).splitlines() for name, body in scripts}, f"sha256 {digest(whole)}"
     rows = [line for line in text.splitlines() if line.startswith("|")]  # else it has no table
     return NUMBER.findall("\n".join(rows) or text), text
 
 
-def unpacked(page: str) -> str:
+def unpacked(script: str) -> str:
     """Lines that are short enough to be read, of what a page may hold compressed."""
-    plain = PACKED.sub(lambda found: zlib.decompress(base64.b64decode(found[0])).decode(), page)
-    return re.sub(r",(?=[\"{\[])", ",\n", rename_mentions(plain))
+    text = script.strip()
+    if PACKED.fullmatch(text):
+        packed = base64.b64decode(text) if text.startswith("eN") else base64.b85decode(text.translate(SIGNS))
+        text = with_parts(zlib.decompress(packed).decode())
+    return re.sub(r",(?=[\"{\[])", ",\n", rename_mentions(text))
+
+
+def with_parts(text: str) -> str:
+    """JSON with each part where "@N" refers to it (tlsmem/report/packed_json.py); what has no parts as it is."""
+    if not text.startswith('{"parts":'):
+        return text
+    found = json.loads(text)
+
+    def restore(value: Any) -> Any:
+        if isinstance(value, list):
+            return [restore(one) for one in value]
+        if isinstance(value, dict):
+            return {key: restore(one) for key, one in value.items()}
+        if isinstance(value, str) and value.startswith("@"):
+            return value[1:] if value.startswith("@@") else restore(found["parts"][int(value[1:])])
+        return value
+
+    return json.dumps(restore(found["value"]), ensure_ascii=False, separators=(",", ":"))
 
 
 def split_chooser(data: str) -> tuple[list[str], str]:

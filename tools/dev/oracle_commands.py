@@ -18,7 +18,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
 OFFICIAL = re.compile(
     r"(?:<!-- begin: |^Reproduce this figure: `)((?:tools/|tls-memtest ).*?)(?: -->|`$)", re.MULTILINE
 )
-NO_JSON = {"why", "build", "data", "show"}  # but tables; of pictures what is drawn is kept
+NO_JSON = {"why", "help", "data", "show"}  # but tables; of pictures what is drawn is kept
 ASKED = (  # the suites that people ask for
     "tls12-rsa-aes256",
     "tls13-rsa-aes256",

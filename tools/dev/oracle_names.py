@@ -23,6 +23,7 @@ NEW_WORDS = {  # of a script and its first arguments; the longest match counts
     "live": "measure live",
     "measure": "measure",
     "names": "build --check",
+    "names --reference": "help --reference",
     "packages": "build --packages",
     "plan": "plan",
     "plot_buckets": "show parts",
@@ -41,13 +42,9 @@ NEW_WORDS = {  # of a script and its first arguments; the longest match counts
     "tabulate": "show tables",
     "worker": "measure worker",
 }
-OUT = ("--out", "--output")  # names of -o
-HAVE_OUT = {
-    *("c1m", "compare_builds", "compare_versions", "gate", "heap", "live", "measure", "plot_timing", "profile_heap")
-}
 PAIRS = [(old.split(), new.split()) for old, new in NEW_WORDS.items()]
 SCRIPTS = {old[0] for old, _ in PAIRS}
-OLD_MENTION = re.compile(rf"(?<![\w/.-])(?:tools/)?({'|'.join(sorted(SCRIPTS))})\.py\b( --schema)?")
+OLD_MENTION = re.compile(rf"(?<![\w/.-])(?:tools/)?({'|'.join(sorted(SCRIPTS))})\.py\b( --schema| --reference)?")
 NEW_MENTION = re.compile(r"(?<![\w/.-])(?:tools/)?tls-\s*memtest\b")
 RUNS = re.compile(r"[^\n`;]* -- ")  # what follows heap.py when it starts a command
 BLANK = re.compile(r"(\n[ \t]*\n)")
@@ -57,15 +54,17 @@ BROKEN = re.compile(r"(?<=\w-) (?=\w)")  # a line may end at a hyphen
 def translate_to_new(argv: list[str]) -> list[str]:
     """Return the arguments as the one command takes them; those of developers' scripts as they are."""
     if argv[0] in (COMMAND, COMMAND.removeprefix("tools/")):
-        return shorten_out([COMMAND, *argv[1:]])
-    script = argv[0].removeprefix("tools/").removesuffix(".py")
+        return [COMMAND, *argv[1:]]
+    script, rest = argv[0].removeprefix("tools/").removesuffix(".py"), argv[1:]
     if script not in SCRIPTS:
         return argv
-    if script == "heap" and "--" in argv:
-        return shorten_out([COMMAND, "heap", "run", *argv[1:]])
-    words = [script, *argv[1:]]
+    if script == "heap" and "--" in rest:
+        return [COMMAND, "heap", "run", *rest]
+    if script == "plot_timing":
+        rest = ["-o" if word == "--out" else word for word in rest]
+    words = [script, *rest]
     old, new = max((pair for pair in PAIRS if words[: len(pair[0])] == pair[0]), key=lambda pair: len(pair[0]))
-    return shorten_out([COMMAND, *new, *words[len(old) :]])
+    return [COMMAND, *new, *words[len(old) :]]
 
 
 def translate_to_old(argv: list[str]) -> list[str]:
@@ -76,12 +75,15 @@ def translate_to_old(argv: list[str]) -> list[str]:
         return argv
     words = argv[1:]
     if words[:2] == ["heap", "run"]:
-        return ["tools/heap.py", *lengthen_out("heap", words[2:])]
+        return ["tools/heap.py", *words[2:]]
     found = [pair for pair in PAIRS if words[: len(pair[1])] == pair[1]]
     if not found:
         raise ValueError(f"no script did what `{' '.join(argv)}` does: there is no such entry in oracle_names.py")
     old, new = max(found, key=lambda pair: len(pair[1]))
-    return [f"tools/{old[0]}.py", *old[1:], *lengthen_out(old[0], words[len(new) :])]
+    rest = words[len(new) :]
+    if old == ["plot_timing"]:
+        rest = ["--out" if word == "-o" else word for word in rest]
+    return [f"tools/{old[0]}.py", *old[1:], *rest]
 
 
 def choose_words(argv: list[str], root: Path) -> list[str]:
@@ -89,22 +91,14 @@ def choose_words(argv: list[str], root: Path) -> list[str]:
     return argv if (root / COMMAND).exists() else translate_to_old(argv)
 
 
-def shorten_out(argv: list[str]) -> list[str]:
-    return ["-o" if word in OUT else word for word in argv]
-
-
-def lengthen_out(script: str, arguments: list[str]) -> list[str]:
-    return ["--out" if word == "-o" and script in HAVE_OUT else word for word in arguments]
-
-
 def rename_mentions(text: str) -> str:
     """Return the text with the new name of each script that it mentions, with or without tools/."""
 
     def new_name(mention: re.Match[str]) -> str:
-        script, schema = mention[1], mention[2] or ""
+        script, option = mention[1], mention[2] or ""
         if script == "heap" and RUNS.match(text, mention.end()):
             return "tls-memtest heap run"
-        return f"tls-memtest {NEW_WORDS.get(script + schema, NEW_WORDS[script] + schema)}"
+        return f"tls-memtest {NEW_WORDS.get(script + option, NEW_WORDS[script] + option)}"
 
     return OLD_MENTION.sub(new_name, NEW_MENTION.sub("tls-memtest", text))
 

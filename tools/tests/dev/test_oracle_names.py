@@ -1,8 +1,10 @@
 """Commands under their old and new names: both ways, in what is printed, and in dumps of a tree of each kind."""
 
+import base64
 import json
 import shutil
 import sys
+import zlib
 
 import pytest
 
@@ -12,6 +14,8 @@ import oracle_names
 from oracle_names import COMMAND, NEW_WORDS, SCRIPTS
 from tlsmem.base.paths import ROOT
 from tlsmem.config.table_names import TABLES
+
+TO_PAGE = bytes.maketrans(b"&<>", b",.:")  # signs of base 85 that a page has others for
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,7 @@ from tlsmem.config.table_names import TABLES
         ("records verify data/x", "data verify data/x"),
         ("query docs/reference/records.md", "data sql --into docs/reference/records.md"),
         ("packages mem", "build --packages mem"),
+        ("gate BUDGET.toml --out runs", "gate BUDGET.toml --out runs"),
         ("cost -o picture", "cost -o picture"),
         ("plot_timing data/x --out picture", "show timing data/x -o picture"),
     ],
@@ -174,3 +179,14 @@ def test_a_chooser_is_figures_and_sentences():
     assert "a@1 s server None: use.rss.bytes = 55071.8" in values
     assert "a@1 s server None: use.parts.0 record buffers, read = 16716.0" in values
     assert words.splitlines() == ["a@1 s server None: advice.0 = run x", "a@1 s server None: use.rss.text = 55,072 B"]
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, lambda data: base64.b85encode(data).translate(TO_PAGE)])
+@pytest.mark.parametrize(
+    "data", ['["@1", ["a", "a"], "tls-memtest cost"]', '{"parts":["@1","b",["a","a"]],"value":PARTS}']
+)
+def test_data_of_a_page_are_read_however_they_are_packed(encode, data):
+    packed = encode(zlib.compress(data.replace("PARTS", '["@@1","@2","tools/cost.py"]').encode(), 9)).decode()
+    page = f'<p>text</p><script type="text/plain" id="packed-x">{packed}</script>'
+    values, _ = oracle.split_text(page, "html")
+    assert json.loads("".join(values["packed-x"])) == ["@1", ["a", "a"], "tls-memtest cost"]
