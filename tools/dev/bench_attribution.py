@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench_arguments import parsed
 from tlsmem.base import venv
+from tlsmem.cli.main import run
 
 EXAMPLES = """examples:
   tools/dev/bench_attribution.py
@@ -28,7 +29,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)

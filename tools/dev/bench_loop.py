@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
+from tlsmem.cli.main import run
 from tlsmem.config import option_check, toml_tables
 from tlsmem.config.option_parser import make_parser
 
@@ -43,7 +44,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)

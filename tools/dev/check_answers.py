@@ -28,7 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from check_commands import Page, read_page
 from oracle_commands import ASKED
 from tlsmem.base import venv
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run as run_command
 
 FIGURES = {  # of a row: keys of figures, and the phase whose end they are of where they are live heap
     "live_heap_in_use_bytes": "blocked",
@@ -112,17 +114,16 @@ def process_wide_bytes(ends: dict[str, dict], pairs: int) -> int:
 
 
 def printed(command: ModuleType, *words: str) -> dict:
-    """Return what a command prints as JSON. Exits as it does where it has no answer."""
+    """Return what a command prints as JSON. Raises UserError where it has no answer."""
     out, before = io.StringIO(), sys.argv
     sys.argv = [command.__name__, *words, "--format", "json"]
     try:
         with contextlib.redirect_stdout(out):
-            command.main()
-    except SystemExit as end:
-        if end.code:
-            raise
+            status = command.main()
     finally:
         sys.argv = before
+    if status:
+        raise UserError(status=status)
     return json.loads(out.getvalue())
 
 
@@ -143,8 +144,8 @@ def state_of_plan(stack: str, suite: str, role: str) -> str:
     try:
         with contextlib.redirect_stderr(said):
             tables = printed(plan, *words)["tables"]
-    except SystemExit as end:
-        return REASON if re.search("unsupported|cannot be recorded", f"{said.getvalue()}{end.code}") else NOTHING
+    except UserError as error:
+        return REASON if re.search("unsupported|cannot be recorded", f"{said.getvalue()}{error}") else NOTHING
     each = {row["what"].partition(",")[0]: row["each_bytes"] for row in tables[0]["rows"]}
     wanted = each["TLS connections"], each["concurrent handshakes"]
     return FIGURE if all(isinstance(one, int | float) for one in wanted) else NOTHING
@@ -251,4 +252,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

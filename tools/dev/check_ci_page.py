@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bare_system import BareSystem
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 
 PAGE = ROOT / "docs/how-to/ci.md"
 LIBRARY = ROOT / "build/sources/openssl-src-300.5.5+3.5.5/openssl"
@@ -52,4 +53,4 @@ def read_steps(page: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -30,6 +30,7 @@ import printed_commands
 from printed_commands import Printed
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run as run_command
 
 PAYLOAD = re.compile(r'<script type="(text/plain|application/json)" id="([^"]*)(?<!-svg)">([^<]*)</script>')
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -229,4 +230,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -15,6 +15,7 @@ import tempfile
 
 from tlsmem.base import stdout, venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 
 ROUNDS = 50
 LEAST = 0.96  # of the rounds with budgets of time
@@ -68,7 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)

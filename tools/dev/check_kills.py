@@ -18,6 +18,7 @@ import time
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 
 KILLS, LONGEST_S = 50, 20.0
 STACKS = ("openssl@3.5.5", "awslc@5.12.0")  # ninja gives each compiler a process group of its own
@@ -111,4 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

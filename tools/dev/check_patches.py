@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 FOLDER = ROOT / "build/patches"
@@ -234,4 +235,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

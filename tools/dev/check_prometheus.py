@@ -34,6 +34,7 @@ from typing import Any
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 
 SCRAPE_S = 1
 LIMIT_S = 20.0  # for a program to start
@@ -210,4 +211,4 @@ def wait_for(look: Any, log: Path) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

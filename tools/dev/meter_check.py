@@ -12,10 +12,10 @@ from typing import Any
 
 import rich.console
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.first_error import raise_first
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.config import definitions, toml_tables
-from tlsmem.profile.errors import CaptureFailed, Unreadable
 from tlsmem.run import stack_abilities
 from tlsmem.selfcheck import meter_agreement, reference_profilers
 from tlsmem.selfcheck.reference_profilers import Statement, Subject
@@ -48,8 +48,8 @@ class Runs:
 async def gather(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
     """Run them side by side and return their results in order.
 
-    When one raises CaptureFailed or Unreadable, the others are ended and that is raised."""
-    with raise_first(CaptureFailed, Unreadable):
+    When one raises UserError, the others are ended and that is raised."""
+    with raise_first(UserError):
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]
     return [task.result() for task in tasks]
@@ -103,11 +103,8 @@ def run(given: argparse.Namespace) -> None:
     chosen = subjects(stacks, toml_tables.split_names(given.suites), int(given.n))
     if not chosen:
         sys.exit(None if given.leave_out else "memtest: none of the stacks does any of the suites")
-    try:
-        reference_profilers.check_ready(meter)
-        found = asyncio.run(ask(chosen, int(given.jobs), meter, given.quick))
-    except (CaptureFailed, Unreadable) as error:
-        sys.exit(f"memtest: {error}")
+    reference_profilers.check_ready(meter)
+    found = asyncio.run(ask(chosen, int(given.jobs), meter, given.quick))
     render.print_all([meter_agreement.table(found)], given.format)
     for said in meter_agreement.describe_constants(found):
         print(f"selfcheck: subtracted: {said}", file=sys.stderr)

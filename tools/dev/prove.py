@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
+from tlsmem.cli.main import run
 from tlsmem.config.option_parser import CommandParser, make_parser
 from tlsmem.schema.recording_name import default_recording
 
@@ -25,15 +26,15 @@ def parser() -> CommandParser:
     return made
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     venv.activate()
     import proof
     from tlsmem.tables import table_command
 
-    table_command.run_and_exit("prove", given, partial(proof.run, parser=asked))
+    return table_command.run_command(given, partial(proof.run, parser=asked))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

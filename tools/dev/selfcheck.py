@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
 from tlsmem.base import venv
+from tlsmem.cli.main import run
 from tlsmem.config import option_check
 from tlsmem.config.option_parser import make_parser
 from tlsmem.config.options import options_of_goal
@@ -40,7 +41,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)

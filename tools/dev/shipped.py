@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 from tlsmem.config.toml_tables import parse_toml
 
 PROGRAMS = Path(__file__).resolve().parent / "shipped"
@@ -160,4 +161,4 @@ def last_line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

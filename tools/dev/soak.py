@@ -14,6 +14,7 @@ import subprocess
 
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
 
 CAMPAIGN, OUT = "soak", ROOT / "build/soak"
 LIMIT_S = 900  # of one run
@@ -37,4 +38,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

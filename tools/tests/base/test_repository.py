@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import forked_command
 from tlsmem.base import repository
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.plan import recordings
 from tlsmem.schema import append_records, recording_files
@@ -130,10 +131,10 @@ def test_the_directories_of_recordings_are_none_themselves(place):
         repository.check_recording(ROOT / place)
 
 
-def test_whatever_records_is_held_to_it(capsys):
-    with pytest.raises(SystemExit, match="2"):
+def test_whatever_records_is_held_to_it():
+    with pytest.raises(UserError, match="is where recordings are") as refused:
         append_records.prepare(ROOT / "data/local")
-    assert "is where recordings are" in capsys.readouterr().err
+    assert refused.value.status == 2
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,15 @@ from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
 
 SCRIPT = """#!/usr/bin/env python3
-from tlsmem.base import venv
-
-venv.activate()
-
 import os, sys
-print(sys.prefix, os.getcwd(), sys.argv[1:], sep="|")
+from tlsmem.base import venv
+from tlsmem.cli.main import run
+
+def main():
+    venv.activate()
+    print(sys.prefix, os.getcwd(), sys.argv[1:], sep="|")
+
+run(main)
 """
 
 
@@ -28,6 +31,9 @@ def clone(tmp_path):
     tools = tmp_path / "a clone" / "tools"
     tools.mkdir(parents=True)
     shutil.copytree(ROOT / "tools/tlsmem/base", tools / "tlsmem/base")
+    (tools / "tlsmem/cli").mkdir()
+    for name in ("__init__.py", "main.py"):
+        shutil.copy(ROOT / "tools/tlsmem/cli" / name, tools / "tlsmem/cli")
     (tools / "tool.py").write_text(SCRIPT)
     return tools.parent
 

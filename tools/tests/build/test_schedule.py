@@ -116,7 +116,7 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "import argparse\n"
         "from tlsmem.cli.main import run\n"
         "given = argparse.Namespace(stacks=sys.argv[1:], campaign=None, prefix=None)\n"
-        "run(lambda: build_stacks.run_and_exit(given))\n"
+        "run(lambda: build_stacks.build_requested(given))\n"
     )
     running = subprocess.Popen(
         [sys.executable, program, "a@1", "b@1"],

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import planted, synthetic, synthetic_timed
+from tests.support import in_process, planted, synthetic, synthetic_timed
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare as command
@@ -37,14 +37,9 @@ def run(capsys, monkeypatch) -> Callable[..., Done]:
     """As the script does it, in this process."""
 
     def made(*words: str | Path) -> Done:
-        status, said = 0, ""
         monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, words)])
-        try:
-            command.main()
-        except SystemExit as end:
-            status, said = (end.code, "") if isinstance(end.code, int) else (1, str(end.code))
-        captured = capsys.readouterr()
-        return Done(status, captured.out, captured.err + said)
+        status = in_process.exit_status(command.main)
+        return Done(status, *capsys.readouterr())
 
     return made
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import forked_command, planted
+from tests.support import forked_command, in_process, planted
 from tests.support.portable_text import drop_table_rows
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.build import trees
 from tlsmem.cli import compare_builds
@@ -52,10 +53,9 @@ def sides(a, b, *words, **more):
 )
 def test_what_was_asked_for_is_checked_first(words, tmp_path, monkeypatch, capsys, snapshot):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        compare_builds.run_comparison(words.split())
+    assert in_process.exit_status(lambda: compare_builds.run_comparison(words.split())) == 2
     told = capsys.readouterr()
-    assert stop.value.code == 2 and told.out == ""
+    assert told.out == ""
     assert told.err.startswith("memtest: ") and told.err.count("\n") == 1
     assert told.err == snapshot
 
@@ -63,7 +63,7 @@ def test_what_was_asked_for_is_checked_first(words, tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize("words", [["--a=null@c"], ["--a=null@c", "--b=null@c", "--n=2"], ["--nonsense"]])
 def test_a_bisect_never_takes_a_mistake_for_a_bad_commit(words, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", *words])
-    assert compare_builds.run_bisect_step() == 125
+    assert in_process.exit_status(compare_builds.run_bisect_step) == 125
 
 
 @pytest.mark.parametrize("word", ["--bisect", "--bis", "--bi"])
@@ -74,12 +74,12 @@ def test_a_bisect_may_be_abbreviated_and_is_one_all_the_same(word):
 
 @pytest.mark.parametrize(("status", "of_bisect"), [(0, 0), (3, 1), (1, 125), (2, 125), (130, 130), (143, 143)])
 def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisect, monkeypatch):
-    monkeypatch.setattr(compare_builds, "run_comparison", lambda: status)
-    assert compare_builds.run_bisect_step() == of_bisect
-    monkeypatch.setattr(compare_builds, "run_comparison", lambda: sys.exit(status))
-    assert compare_builds.run_bisect_step() == of_bisect
-    monkeypatch.setattr(compare_builds, "run_comparison", lambda: 1 / 0)
-    assert compare_builds.run_bisect_step() == 125
+    def refuse():
+        raise UserError("why", status)
+
+    for compare, expected in ((lambda: status, of_bisect), (refuse, of_bisect), (lambda: 1 / 0, 125)):
+        monkeypatch.setattr(compare_builds, "run_comparison", compare)
+        assert in_process.exit_status(compare_builds.run_bisect_step) == expected
 
 
 @pytest.mark.parametrize("goal", ["throughput", "selfcheck", "stacks"])
@@ -121,7 +121,7 @@ def test_rss_is_measured_on_request(tmp_path):
     assert sorted(one["meter"] for one in lines) == [*["heap"] * 2, *["rss"] * 9, "sites"]
 
 
-def test_trees_among_stacks_are_resolved_where_they_are_named(monkeypatch, capsys):
+def test_trees_among_stacks_are_resolved_where_they_are_named(monkeypatch):
     monkeypatch.setattr(trees, "resolve_stack", lambda text, clone, like: f"{text.replace(':', '-')}+{clone}+{like}")
     monkeypatch.setattr(trees, "find_clone", lambda texts, given: given)
     given = argparse.Namespace(stacks="null@c openssl@git:main", stack=None, git="/clone", like="openssl@3.5.5")
@@ -135,9 +135,9 @@ def test_trees_among_stacks_are_resolved_where_they_are_named(monkeypatch, capsy
         raise ValueError("openssl@git:man: no commit man")
 
     monkeypatch.setattr(trees, "resolve_stack", refuse)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         trees.resolve_named(argparse.Namespace(stack="openssl@git:man", git=None, like=None))
-    assert (stop.value.code, capsys.readouterr().err) == (2, "memtest: openssl@git:man: no commit man\n")
+    assert (stop.value.status, str(stop.value)) == (2, "openssl@git:man: no commit man")
 
 
 @needed
@@ -183,11 +183,11 @@ def test_what_counts_is_told_and_decides_the_exit_status(monkeypatch, capsys, sn
 
 @pytest.mark.parametrize("words", ["--at-least=none", "--at-least=0", "--at-least=-5B"])
 def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words, monkeypatch, capsys):
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         compare_builds.run_comparison(["--a=null@c", "--b=null@c", words])
-    assert stop.value.code == 2
+    assert stop.value.status == 2
     monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", "--a=null@c", "--b=null@c", words])
-    assert compare_builds.run_bisect_step() == 125
+    assert in_process.exit_status(compare_builds.run_bisect_step) == 125
 
 
 def waits_for(lock, words):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot, rc_context
 
-from tests.support import forked_command, synthetic
+from tests.support import forked_command, in_process, synthetic
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_versions
@@ -243,12 +243,8 @@ def here(monkeypatch, capsys):
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         words = [TOOL.name, *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as end:
-            compare_versions.main()
-        code, (out, err) = end.value.code, capsys.readouterr()
-        if isinstance(code, str):
-            code, err = 1, f"{err}{code}\n"
-        return subprocess.CompletedProcess(words, code or 0, out, err)
+        status = in_process.exit_status(compare_versions.main)
+        return subprocess.CompletedProcess(words, status, *capsys.readouterr())
 
     yield run
     for one, handler in kept.items():
@@ -318,12 +314,12 @@ def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(here, ar
         (
             ["--library", "openssl", "--versions", "3.4"],
             2,
-            "compare_versions: openssl has no release 3.4; it has: 1.1.1w,",
+            "memtest: openssl has no release 3.4; it has: 1.1.1w,",
         ),
         (
             [RECORDED / "bearssl@0.6.jsonl", "--library", "o\x1b[31m"],
             1,
-            f"compare_versions: {RECORDED}/bearssl@0.6.jsonl: the library o?[31m has no releases; there are: ",
+            f"memtest: {RECORDED}/bearssl@0.6.jsonl: the library o?[31m has no releases; there are: ",
         ),
     ],
 )

@@ -10,15 +10,15 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.test_budget import ONE, text_of
+from tests.support import in_process, synthetic, synthetic_timed
 from tests.support import planted as planted_sites
-from tests.support import synthetic, synthetic_timed
 from tlsmem.base import stdout, termination
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
 from tlsmem.cli import gate
 from tlsmem.gate import baselines, budget_meters, builds, verdicts
 from tlsmem.gate.budget import BudgetError
-from tlsmem.gate.judge import ended, run
+from tlsmem.gate.judge import run, run_gate
 from tlsmem.schema.records import Record
 
 SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
@@ -402,10 +402,9 @@ def test_a_build_that_fails_is_skipped_by_bisect(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(builds, "build_needed", fail)
     monkeypatch.setattr(termination, "end_on_signals", lambda: None)  # of this process they are pytest's
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "1 MiB"}))
-    with pytest.raises(SystemExit) as stop:
-        ended(gate.parser().parse_args([str(tmp_path / "BUDGET.toml")]), gate.parser())
-    assert stop.value.code == 125
-    assert capsys.readouterr().err == "gate: openssl@3.5.5: step 2 of 2, make failed\n"
+    given = gate.parser().parse_args([str(tmp_path / "BUDGET.toml")])
+    assert in_process.exit_status(lambda: run_gate(given, gate.parser())) == 125
+    assert capsys.readouterr().err == "memtest: openssl@3.5.5: step 2 of 2, make failed\n"
 
 
 def test_summaries_are_appended_and_say_what_is_wrong(judged, tmp_path, monkeypatch, snapshot):

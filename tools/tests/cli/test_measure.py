@@ -10,6 +10,7 @@ import pytest
 from matplotlib import image
 
 from tests.support import forked_command
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.plots.picture import PIXELS
 from tlsmem.schema import recording_files, records
@@ -188,7 +189,7 @@ def test_a_path_that_is_not_the_machines_is_refused(project):
     (run,) = project.recorded()
     other = run.model_copy(update={"path": "0123abcd"})
     (project.root / "out/obey@1.jsonl").write_bytes(other.to_json_line())
-    with pytest.raises(SystemExit, match=f"line 1: its path is 0123abcd, but its machine's is {run.path}; restore"):
+    with pytest.raises(UserError, match=f"line 1: its path is 0123abcd, but its machine's is {run.path}; restore"):
         project.recorded()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies
 
-from tests.support import synthetic, synthetic_timed
+from tests.support import in_process, synthetic, synthetic_timed
 from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, default_runs, low_memory_runs
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan as command
@@ -98,7 +98,7 @@ def test_it_runs_as_a_process_and_says_sentences():
     done = subprocess.run(words, capture_output=True, text=True, cwd="/")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(
-        "plan: --suite: memtest/suites.toml has no suite tls13-rsa-aes; did you mean tls13-rsa-aes"
+        "memtest: --suite: memtest/suites.toml has no suite tls13-rsa-aes; did you mean tls13-rsa-aes"
     )
 
 
@@ -182,14 +182,11 @@ def plan(*words, where=None) -> subprocess.CompletedProcess:
     asked = [*words, *(["--recording", str(where[0])] if where else [])]
     recordings.load_stack.cache_clear()
     out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
-        given = command.parser().parse_args(asked)
-        answer.print_answer(given, command.parser())
-    said, code = ended.value.code, ended.value.code
-    if isinstance(said, str):
-        print(said, file=err)
-        code = 1
-    return subprocess.CompletedProcess(asked, code, out.getvalue(), err.getvalue())
+    with redirect_stdout(out), redirect_stderr(err):
+        status = in_process.exit_status(
+            lambda: answer.print_answer(command.parser().parse_args(asked), command.parser())
+        )
+    return subprocess.CompletedProcess(asked, status, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.parametrize(

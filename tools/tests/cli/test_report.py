@@ -488,7 +488,7 @@ def test_bad_input_is_a_sentence(tmp_path, arguments, snapshot):
     result = run(*(word.format(**places) for word in arguments.split()), cwd=tmp_path)
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1] == snapshot  # those before tell how long reading took
-    assert result.stderr.splitlines()[-1].startswith("report: ") and result.stdout == ""
+    assert result.stderr.splitlines()[-1].startswith("memtest: ") and result.stdout == ""
     assert len(read_records.load(good)) == 6
 
 

@@ -3,6 +3,7 @@
 import pytest
 from packaging.licenses import canonicalize_license_expression
 
+from tlsmem.base.errors import UserError
 from tlsmem.build import c_stack
 from tlsmem.config import definitions
 from tlsmem.config.suite_variants import split_variant
@@ -89,7 +90,7 @@ def test_a_wrong_suite_is_a_sentence_with_file_table_and_key(tmp_path, monkeypat
     file = tmp_path / "suites.toml"
     file.write_text(text)
     monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         definitions.suites()
     assert str(stop.value).startswith(f"{file}: ")
     assert what in str(stop.value)
@@ -101,7 +102,7 @@ def test_all_are_checked_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
     definitions.check_definitions()
     (tmp_path / "suites.toml").write_text(SUITE + 'auth = "client"\n')
-    with pytest.raises(SystemExit, match="auth"):
+    with pytest.raises(UserError, match="auth"):
         definitions.check_definitions()
 
 
@@ -147,7 +148,7 @@ THERE = "known: {source}, {build}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}
 def test_what_could_not_be_built_is_a_sentence(tmp_path, monkeypatch, kind, text, what):
     (tmp_path / f"{kind}.toml").write_text(text)
     monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         getattr(definitions, kind)()
     assert str(stop.value).startswith(f"{tmp_path / kind}.toml: [") and what in str(stop.value)
     assert "\n" not in str(stop.value)
@@ -190,7 +191,7 @@ def test_a_wrong_key_or_type_names_file_table_and_key(tmp_path, monkeypatch, kin
         monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
         definitions.campaigns()
     (tmp_path / f"{kind}.toml").write_text(text)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         getattr(definitions, kind)()
     assert str(stop.value).startswith(f"{tmp_path / kind}.toml: {what}"), stop.value
     assert "\n" not in str(stop.value)

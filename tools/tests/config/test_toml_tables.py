@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, option_check, toml_tables
 
@@ -35,14 +36,14 @@ def test_what_is_no_toml_is_a_sentence_of_the_check_and_of_the_definitions(writt
     with pytest.raises(ValueError) as refused:
         option_check.check_options({})
     assert str(refused.value) == f"memtest/{kind}.toml: {said}"
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         definitions.check_definitions()
     assert str(stop.value).endswith(f"/{kind}.toml: {said}")
 
 
 def test_buckets_likewise(written):
     written("buckets", DEEP_LIST)
-    with pytest.raises(SystemExit, match=f"memtest/buckets.toml: {TOO_DEEP}"):
+    with pytest.raises(UserError, match=f"memtest/buckets.toml: {TOO_DEEP}"):
         definitions.check_definitions()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot, rc_context
 
-from tests.support import planted, synthetic
+from tests.support import in_process, planted, synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tests.support.pictured import overlaps
@@ -30,25 +30,28 @@ def recording(tmp_path):
     return synthetic.write(tmp_path / "recording", [*runs, *synthetic.campaign([BORING], [SUITE], roles="split")])
 
 
-def printed(capsys, monkeypatch, recording, *words) -> str:
+def run(monkeypatch, recording, *words) -> int:
+    """The exit status."""
     monkeypatch.setattr("sys.argv", ["cost.py", *words, "--recording", str(recording)])
     recordings.load_stack.cache_clear()
-    cost.main()
+    return in_process.exit_status(cost.main)
+
+
+def printed(capsys, monkeypatch, recording, *words) -> str:
+    assert run(monkeypatch, recording, *words) == 0
     return capsys.readouterr().out
 
 
 def refused(capsys, monkeypatch, recording, *words) -> str:
-    with pytest.raises(SystemExit) as stop:
-        printed(capsys, monkeypatch, recording, *words)
-    assert stop.value.code not in (0, None)
-    return f"{stop.value.code}{capsys.readouterr().err}"
+    assert run(monkeypatch, recording, *words) in (1, 2)
+    return capsys.readouterr().err.removesuffix("\n")
 
 
-def test_a_line_that_was_cut_off_is_told_by_the_exit_status(capsys, monkeypatch, recording):
+def test_a_line_that_was_cut_off_is_told_by_the_exit_status(monkeypatch, recording):
     monkeypatch.setattr(recording_files, "skipped_lines", [])
     file = recording / f"{RUSTLS}.jsonl"
     file.write_bytes(file.read_bytes()[:-100])
-    assert refused(capsys, monkeypatch, recording, OPENSSL, RUSTLS).startswith("1")
+    assert run(monkeypatch, recording, OPENSSL, RUSTLS) == 1
 
 
 def test_the_three_costs_of_a_session_are_those_recorded(recording):
@@ -103,7 +106,7 @@ def test_a_named_suite_is_never_answered_with_the_figures_of_another(recording, 
     assert "█" not in bars and "rustls" in bars[bars.index("Not recorded in use in this suite:") :]
     picture = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
     assert (
-        picture == f"cost: no server session in use is recorded in {suite}; to record it: "
+        picture == f"memtest: no server session in use is recorded in {suite}; to record it: "
         f"tools/measure.py deployed-config --stacks {OPENSSL},{BORING},{RUSTLS} --suites {suite}"
     )
     page = printed(capsys, monkeypatch, recording, "openssl", "--suite", suite, "--page")
@@ -155,7 +158,7 @@ def test_a_picture_of_two_builds_of_a_library_names_the_build_in_its_title():
 
 def test_a_variant_of_a_suite_is_refused_with_the_suite_itself(recording, capsys, monkeypatch):
     assert refused(capsys, monkeypatch, recording, OPENSSL, "--suite", f"{SUITE}+low-memory") == (
-        f"cost: --suite: name the suite itself, {SUITE}; its library options are shown beside its defaults"
+        f"memtest: --suite: name the suite itself, {SUITE}; its library options are shown beside its defaults"
     )
 
 
@@ -247,7 +250,7 @@ def test_a_name_like_no_other_is_answered_with_the_libraries_there_are(recording
 
 def test_a_directory_without_runs_is_named_and_not_the_stack(tmp_path, capsys, monkeypatch):
     answer = refused(capsys, monkeypatch, tmp_path, "openssl@3.5.5")
-    assert answer.startswith("cost: ") and "no recording here (no .jsonl file)" in answer
+    assert answer.startswith("memtest: ") and "no recording here (no .jsonl file)" in answer
 
 
 def test_a_picture_has_the_three_costs_of_each_library_the_least_rss_first(recording):
@@ -294,7 +297,7 @@ def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
     bare = synthetic.write(tmp_path / "bare", synthetic.campaign([BORING], [SUITE], roles="split"))
     said = refused(capsys, monkeypatch, bare, "-o", str(tmp_path / "server"))
     command = f"tools/measure.py deployed-config --stacks {BORING}"
-    assert said == f"cost: no server session in use is recorded; to record it: {command}"
+    assert said == f"memtest: no server session in use is recorded; to record it: {command}"
 
 
 def test_a_picture_that_cannot_be_recorded_has_the_reason(recording, capsys, monkeypatch):
@@ -309,7 +312,7 @@ def test_a_picture_says_which_named_stack_it_is_without_and_what_records_that(re
     recordings.load_stack.cache_clear()
     cost.main()
     said = capsys.readouterr().err
-    assert said.startswith(f"cost: {BORING} is not drawn: not all of it is recorded in {SUITE}; to record it: ")
+    assert said.startswith(f"memtest: {BORING} is not drawn: not all of it is recorded in {SUITE}; to record it: ")
     assert f"tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}" in said and OPENSSL not in said
     alone = refused(capsys, monkeypatch, recording, BORING, "--suite", SUITE, "-o", str(tmp_path / "server"))
     assert f"{BORING} is not drawn" in alone

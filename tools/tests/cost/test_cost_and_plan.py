@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.cli import cost, plan
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.suite_title import suite_title
@@ -67,6 +68,6 @@ def test_without_a_suite_a_stack_that_lacks_the_usual_one_is_answered_in_its_own
     assert recordings.usual_suite(stack, recordings.find_recordings(None)) == suite
     for command, words in ((cost, [stack]), (plan, ["memory", "--connections", "1000", "--stack", stack])):
         monkeypatch.setattr("sys.argv", ["command", *words])
-        with contextlib.suppress(SystemExit):
+        with contextlib.suppress(UserError):
             command.main()
         assert suite_title(suite) in " ".join(capsys.readouterr().out.split())

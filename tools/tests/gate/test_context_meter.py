@@ -3,6 +3,7 @@
 import pytest
 
 from tests.gate.test_budget import text_of
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.gate import parser
 from tlsmem.gate import budget, judge, measure_budgets
@@ -46,7 +47,7 @@ def test_its_runs_are_of_the_scenario_and_two_values_of_a_key_are_two_budgets(tm
     ],
 )
 def test_what_cannot_be_is_half_a_sentence_that_names_the_key(tmp_path, capsys, changed, sentence):
-    with pytest.raises((ValueError, SystemExit)) as refused:
+    with pytest.raises((ValueError, UserError)) as refused:
         load(tmp_path, CONTEXT | changed)
     assert sentence in str(refused.value)
 

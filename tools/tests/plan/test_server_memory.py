@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support import forked_command
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan
 from tlsmem.config.servers import servers
@@ -124,7 +125,7 @@ def test_connections_and_handshakes_of_the_fitted_runs_are_within_four_percent(c
 
 
 def screen_of(capsys, *words: str) -> str:
-    with contextlib.suppress(SystemExit):
+    with contextlib.suppress(UserError):
         given = plan.parser().parse_args(words)
         answer.print_answer(given, plan.parser())
     return " ".join(capsys.readouterr().out.split())

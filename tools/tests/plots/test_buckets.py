@@ -117,7 +117,7 @@ def test_what_cannot_be_drawn_is_one_sentence(tmp_path, arguments, named, snapsh
     refused = plot(*arguments, "-o", tmp_path / "picture")
     assert refused.returncode == 1 and refused.stdout == "" and named in refused.stderr
     assert refused.stderr == snapshot
-    assert refused.stderr.startswith("plot_buckets: ") and refused.stderr.count("\n") == 1
+    assert refused.stderr.startswith("memtest: ") and refused.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 

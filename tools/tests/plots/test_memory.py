@@ -259,7 +259,7 @@ def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording)
 def test_an_error_is_one_sentence(recording, arguments, named, snapshot):
     synthetic.write(recording.parent / "failures", [synthetic.failed(STACKS[0], SUITES[0], 100, "crashed")])
     result = plot(*arguments, cwd=recording.parent)
-    assert result.stderr.startswith("plot_mem: ") and named in result.stderr and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("memtest: ") and named in result.stderr and result.stderr.count("\n") == 1
     assert result.stderr == snapshot
     assert (result.returncode, sorted(os.listdir(recording.parent))) == (1, ["failures", "recording"])
 
@@ -267,7 +267,7 @@ def test_an_error_is_one_sentence(recording, arguments, named, snapshot):
 def test_a_picture_for_a_directory_that_is_not_there_names_it(recording):
     """No snapshot: the reason is in the system's words."""
     result = plot("recording", "-o", "no/m.png", cwd=recording.parent)
-    assert (result.returncode, result.stderr) == (1, f"plot_mem: no/m.png: {os.strerror(errno.ENOENT)}\n")
+    assert (result.returncode, result.stderr) == (1, f"memtest: no/m.png: {os.strerror(errno.ENOENT)}\n")
 
 
 def plot_beside(recording, *arguments, **process_options):
@@ -288,7 +288,7 @@ def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     done = plot_beside(small, "-o", name, preexec_fn=no_space, stdout=subprocess.DEVNULL)
-    assert (done.returncode, done.stderr) == (1, f"plot_mem: {name}: File too large\n")
+    assert (done.returncode, done.stderr) == (1, f"memtest: {name}: File too large\n")
     assert (small.parent / name).read_text() == "the one before"
     assert sorted(file.name for file in small.parent.iterdir()) == [name, "recording"]
 

@@ -160,7 +160,7 @@ def test_what_cannot_be_drawn_is_one_sentence(tmp_path, runs, arguments, named, 
     refused = plot(synthetic.write(tmp_path / "recording", runs), "-o", tmp_path / "picture", *arguments)
     assert refused.returncode == 1 and refused.stdout == "" and named in refused.stderr
     assert refused.stderr == snapshot
-    assert refused.stderr.startswith("plot_releases: ") and refused.stderr.count("\n") == 1
+    assert refused.stderr.startswith("memtest: ") and refused.stderr.count("\n") == 1
 
 
 def test_more_suites_than_a_panel_has_room_for_are_refused(runs, snapshot):

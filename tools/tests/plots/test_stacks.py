@@ -107,7 +107,7 @@ def test_the_same_records_give_the_same_files(tmp_path, runs):
 def test_several_settings_are_refused_with_a_way_out(tmp_path, runs, more, option, snapshot):
     recording = synthetic.write(tmp_path / "recording", [*runs, *synthetic.campaign([OPENSSL], **more)])
     refused = plot(recording, "-o", tmp_path / "picture")
-    assert refused.returncode == 1 and refused.stderr.startswith("plot_stacks: ") and option in refused.stderr
+    assert refused.returncode == 1 and refused.stderr.startswith("memtest: ") and option in refused.stderr
     assert refused.stderr == snapshot
     assert refused.stderr.count("\n") == 1
 

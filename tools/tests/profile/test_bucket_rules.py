@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.build import sources
 from tlsmem.config import definitions, toml_tables
@@ -185,6 +186,6 @@ def test_what_a_table_may_not_say_is_a_sentence_that_names_the_rule(tables, wher
 def test_the_file_is_checked_with_the_others(tmp_path, monkeypatch, snapshot):
     (tmp_path / "buckets.toml").write_text("[[openssl]]\nbucket = 1\n")
     monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
-    with pytest.raises(SystemExit, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket: ") as refused:
+    with pytest.raises(UserError, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket: ") as refused:
         definitions.check_definitions()
     assert str(refused.value) == snapshot

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config.certificates import certificate_sizes, is_padded
 from tlsmem.run import certificates
@@ -67,7 +68,7 @@ def test_a_chain_that_cannot_be_padded_is_a_sentence(padded, monkeypatch, tmp_pa
     shutil.copy(MAKER, tmp_path / "source")
     (tmp_path / "source/rsa-2048-padded-none/padding").write_text("chain.pem many\n")
     monkeypatch.setattr(certificates, "MAKERS", tmp_path / "source")
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         padded("rsa-2048-padded-none")
     assert "memtest/certs/make_padded.py: " in str(stop.value) and "'many'" in str(stop.value)
 

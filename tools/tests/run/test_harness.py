@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import Allocator
 from tlsmem.run import harness, heap_page
@@ -135,5 +136,5 @@ def test_an_allocator_is_found_with_version_and_settings(monkeypatch):
 
 def test_an_allocator_that_is_not_there_names_its_package():
     assert find_library("libnowhere.so.9") is None
-    with pytest.raises(SystemExit, match=r"allocator nowhere: no libnowhere\.so\.9 .*: apt install libnowhere9"):
+    with pytest.raises(UserError, match=r"allocator nowhere: no libnowhere\.so\.9 .*: apt install libnowhere9"):
         allocator_record("nowhere", Allocator(library="libnowhere.so.9", package="libnowhere9"))

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.run import huge_pages
 from tlsmem.run.cpu_slots import run_to_completion
@@ -99,7 +100,7 @@ def test_a_host_that_is_left_changed_is_exit_1_with_the_command(monkeypatch):
     monkeypatch.setattr(runner, "run", nothing)
     monkeypatch.setattr(runner, "look_again", nothing)
     run = Run("null@c", "none", SYSTEM, "all", 20, "rss", 1, env="deployed-thp")
-    with pytest.raises(SystemExit, match=r"^memtest: put them back: echo madvise > enabled$"):
+    with pytest.raises(UserError, match=r"^put them back: echo madvise > enabled$"):
         run_to_completion(runner.record_all([run], [0], Path("out")), "stopped")
     assert made == ["a record"]
 

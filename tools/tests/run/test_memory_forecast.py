@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.config.run import Run
 from tlsmem.run import preflight
 from tlsmem.run.preflight import MARGIN, MIB, MemoryNeed, jobs_that_fit, largest_n, limit_jobs
@@ -81,11 +82,11 @@ def test_jobs_are_lowered_before_anything_is_refused(monkeypatch, capsys):
 
 def test_the_refusal_says_need_have_and_what_fits(monkeypatch):
     monkeypatch.setattr(preflight, "available_bytes", lambda: 500 * MIB)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         limit_jobs(NEEDS, 2, 10_000)
     fits = largest_n(NEEDS, 500 * MIB, 10_000)
     assert str(stop.value) == (
-        "memtest: N=10000 is more than memory holds: openssl@3.5.5 tls13-rsa-aes256 needs 1,060 MiB "
+        "N=10000 is more than memory holds: openssl@3.5.5 tls13-rsa-aes256 needs 1,060 MiB "
         f"at 10,000 sessions, 500 MiB are available; the largest N that fits is {fits}"
     )
     assert fits % 2 == 0
@@ -101,7 +102,7 @@ def test_flat_lines_and_a_fixed_part_that_does_not_fit(line, fits):
 
 def test_what_never_fits_is_said_so(monkeypatch):
     monkeypatch.setattr(preflight, "available_bytes", lambda: 9 * MIB)
-    with pytest.raises(SystemExit, match=r"9 MiB are available; no N fits$"):
+    with pytest.raises(UserError, match=r"9 MiB are available; no N fits$"):
         limit_jobs(NEEDS, 2, 10_000)
 
 

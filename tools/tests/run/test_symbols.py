@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.profile.frames import ALLOCATOR
 from tlsmem.run import symbolizer
 from tlsmem.schema.harness_output import StackLine
@@ -128,7 +129,7 @@ def test_files_are_named_from_their_package_on():
 def test_without_addr2line_it_is_a_sentence(program, monkeypatch):
     folder, at = program
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(SystemExit, match="apt install binutils"):
+    with pytest.raises(UserError, match="apt install binutils"):
         symbolizer.resolve_stacks([stack(0, f"a+b+{at['main']}")], folder)
 
 

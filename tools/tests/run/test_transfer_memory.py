@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.config import definitions
 from tlsmem.run import preflight
 
@@ -23,7 +24,7 @@ def test_the_largest_size_counts_four_times_in_each_thread(monkeypatch, sizes, t
     monkeypatch.setattr(preflight, "available_bytes", lambda: need_mib * MIB + 1)
     preflight.check_memory(transfers)
     monkeypatch.setattr(preflight, "available_bytes", lambda: need_mib * MIB - 1)
-    with pytest.raises(SystemExit, match=f"need {need_mib:,.0f} MiB, .*smaller SIZES or fewer THREADS fit$"):
+    with pytest.raises(UserError, match=f"need {need_mib:,.0f} MiB, .*smaller SIZES or fewer THREADS fit$"):
         preflight.check_memory(transfers)
 
 

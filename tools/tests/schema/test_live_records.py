@@ -9,6 +9,7 @@ from backports import zstd
 
 from tests.support import synthetic
 from tests.support.live import live_record
+from tlsmem.base.errors import UserError
 from tlsmem.schema import seal_recording
 from tlsmem.schema.checksum import add_checksum, remove_checksum
 from tlsmem.schema.live_records import Samples, append_live, load_live
@@ -88,7 +89,7 @@ def test_live_runs_are_sealed_and_verified_with_their_recording(tmp_path):
     assert [file.name for file in sorted((tmp_path / "live").iterdir())] == ["manifest.json", "nginx.jsonl.zst"]
     assert load_live(tmp_path) == runs
     assert list(seal_recording.verify(tmp_path)) == []
-    with pytest.raises(SystemExit, match="sealed and takes no more runs"):
+    with pytest.raises(UserError, match="sealed and takes no more runs"):
         append_live(tmp_path, live_record(9900))
 
 

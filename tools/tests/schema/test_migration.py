@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config import choices
 from tlsmem.schema import read_records, recording_files, records
@@ -127,7 +128,7 @@ def test_a_newer_schema_is_refused_with_the_way_out(tmp_path, schema):
     newer = json.loads(OLD[SCHEMA - 1][0]) | {"schema": schema, "what_is_not_known_yet": 1}
     file = tmp_path / "null@c.jsonl"
     file.write_bytes(OLD[1][0] + b"\n" + json.dumps(newer).encode() + b"\n")
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         read_records.load(tmp_path)
     said = f"{file}: line 2 is not a record of schema {SCHEMA}: schema: {schema} is newer than these tools, which read"
     assert str(stop.value).startswith(said) and str(stop.value).endswith(": update them (git pull)")
@@ -136,7 +137,7 @@ def test_a_newer_schema_is_refused_with_the_way_out(tmp_path, schema):
 @pytest.mark.parametrize("schema", [0, -1, "4", None])
 def test_a_schema_that_never_was_is_no_newer_one(tmp_path, schema):
     (tmp_path / "null@c.jsonl").write_text(json.dumps({"schema": schema}) + "\n")
-    with pytest.raises(SystemExit, match=r"line 1 is not a record of schema \d+: schema: Input should be 1, 2") as stop:
+    with pytest.raises(UserError, match=r"line 1 is not a record of schema \d+: schema: Input should be 1, 2") as stop:
         read_records.load(tmp_path)
     assert "update" not in str(stop.value)
 

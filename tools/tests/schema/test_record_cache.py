@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.support import planted, synthetic
+from tlsmem.base.errors import UserError
 from tlsmem.schema import read_records, record_cache, recording_files
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
@@ -102,7 +103,7 @@ def test_a_bad_line_is_named_though_the_file_was_in_the_cache(file):
     lines = file.read_bytes().splitlines(keepends=True)
     fields = json.loads(lines[2]) | {"sessions": 4}
     file.write_bytes(b"".join([*lines[:2], json.dumps(fields).encode() + b"\n", *lines[3:]]))
-    with pytest.raises(SystemExit, match="line 3"):
+    with pytest.raises(UserError, match="line 3"):
         read_records.load_file(file)
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tests.support import planted
 from tests.support.synthetic import failed, record
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.harness_output import Phase, describe_error
@@ -114,7 +115,7 @@ def test_a_torn_last_line_is_told_once_until_it_is_marked(tmp_path, capsys, monk
 
 def test_a_pipe_is_no_recording(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
-    with pytest.raises(SystemExit, match=r"pipe.jsonl: cannot read the recording: not a regular file"):
+    with pytest.raises(UserError, match=r"pipe.jsonl: cannot read the recording: not a regular file"):
         read_records.load(tmp_path)
 
 
@@ -154,7 +155,7 @@ def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, 
     lines = FILE.splitlines(keepends=True)
     file = tmp_path / f"{STACK}.jsonl"
     file.write_bytes(b"".join([*lines[: number - 1], line, *lines[number - 1 :]]))
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         read_records.load(tmp_path)
     assert str(file) in str(stop.value)
     assert f"line {number} " in str(stop.value)
@@ -218,7 +219,7 @@ def test_a_phase_comes_once_in_a_process():
 
 def test_a_full_disk_is_told_and_changes_nothing(small_disk):
     written = []
-    with pytest.raises(SystemExit, match=r"No space left on device; what was recorded before is unchanged"):
+    with pytest.raises(UserError, match=r"No space left on device; what was recorded before is unchanged"):
         for run in RUNS * 100:
             append_records.append(small_disk, run)
             written.append(run)

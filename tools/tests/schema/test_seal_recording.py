@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.live import live_record
 from tests.support.synthetic import failed, record, write
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import append_records, read_records, recording_files, seal_recording
 from tlsmem.schema.live_records import append_live
@@ -90,7 +91,7 @@ def test_a_flipped_bit_in_a_sealed_file_is_found(tmp_path_factory, place, bit):
         return  # a bit that says nothing of the content, such as an unused one of the head
     (failure,) = seal_recording.verify(directory)
     assert failure.startswith(f"{file}: ") and recording_files.RESTORE in failure
-    with pytest.raises(SystemExit, match=r"null@c.*: "):
+    with pytest.raises(UserError, match=r"null@c.*: "):
         read_records.load(directory)
 
 
@@ -126,9 +127,9 @@ def test_nothing_is_added_to_a_sealed_recording(recording):
     seal_recording.seal(recording)
     before = {file: file.read_bytes() for file in recording.iterdir()}
     for add in (lambda: append_records.append(recording, RUNS[0]), lambda: append_records.prepare(recording)):
-        with pytest.raises(SystemExit):
+        with pytest.raises(UserError):
             add()
-    with pytest.raises(SystemExit, match="the recording is sealed and takes no more runs; give another OUT"):
+    with pytest.raises(UserError, match="the recording is sealed and takes no more runs; give another OUT"):
         append_records.append(recording, RUNS[0])
     assert {file: file.read_bytes() for file in recording.iterdir()} == before
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support import planted, synthetic_timed
 from tests.support.synthetic import keyed, record, write
+from tlsmem.base.errors import UserError
 from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import Record
@@ -32,7 +33,7 @@ def refusal(tmp_path, line: bytes) -> str:
     """Of a line that is the second of its file."""
     file = tmp_path / f"{STACK}.jsonl"
     file.write_bytes(record(STACK, "none", 2).to_json_line() + line + b"\n")
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         read_records.load(tmp_path)
     said = str(stop.value)
     assert said.startswith(f"{file}: line 2") and said.endswith(WAY_OUT) and "\n" not in said
@@ -161,7 +162,7 @@ def test_every_flipped_bit_is_found_with_its_line(tmp_path_factory, bit):
     try:
         read_records.load_file(file)
         said = recording_files.skipped_lines.pop()
-    except SystemExit as error:
+    except UserError as error:
         said = str(error)
     assert said.startswith(f"{file}: line {number} ")
 

@@ -98,7 +98,7 @@ def test_a_directory_without_recordings_is_one_sentence(tmp_path):
         [sys.executable, COMMAND, tmp_path, "-o", tmp_path / "slides"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1 and done.stderr == (
-        f"plot_slides: {tmp_path}: no recordings in this directory; the committed ones are in data/\n"
+        f"memtest: {tmp_path}: no recordings in this directory; the committed ones are in data/\n"
     )
 
 

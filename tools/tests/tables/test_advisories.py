@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config import advisories as register
 from tlsmem.config import definitions
@@ -124,7 +125,7 @@ def test_a_register_that_is_wrong_is_a_sentence(tmp_path, monkeypatch, change, w
     text = "[one]\n" + "".join(f"{key} = {value!r}\n" for key, value in (MEASURED | change).items())
     (tmp_path / "advisories.toml").write_text(text)
     monkeypatch.setattr(register, "DEFINITIONS", tmp_path)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(UserError) as stop:
         advisories()
     assert why in str(stop.value) and str(tmp_path / "advisories.toml") in str(stop.value)
 

@@ -10,6 +10,7 @@ from matplotlib import pyplot, rc_context
 
 from tests.support.colour_vision import LEAST, difference, find_alike
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config import certificate_kinds
 from tlsmem.config.certificate_kinds import KINDS, OTHER, kind_of_path, rules_of_family
@@ -261,6 +262,6 @@ def test_a_wrong_rule_ends_with_a_sentence(tmp_path, monkeypatch, line, says):
     text = line + "".join(f"\n{key} = {value}" for key, value in rest.items() if f"{key} =" not in line)
     (tmp_path / "certificates.toml").write_text(f"[a]\n{text}\n")
     monkeypatch.setattr(certificate_kinds, "DEFINITIONS", tmp_path)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(UserError) as ended:
         rules_of_family("openssl")
     assert says in str(ended.value) and "certificates.toml" in str(ended.value)

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tlsmem.base.printable import printable_text
+
 
 class UserError(Exception):
     """One sentence for the user: what happened, where, and what to do. It does not begin with `memtest: `.
 
-    A command that does not catch it prints the sentence and exits with `status`. An empty sentence prints nothing."""
+    A command that does not catch it prints the sentence and exits with `status`. An empty sentence prints nothing.
+    What it quotes of a file may hold anything: signs that would move a terminal's cursor become question marks."""
 
     status = 1
 
     def __init__(self, sentence: str = "", status: int | None = None) -> None:
-        super().__init__(sentence)
+        super().__init__(printable_text(sentence))
         if status is not None:
             self.status = status
 

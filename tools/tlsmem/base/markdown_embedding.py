@@ -7,6 +7,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
+
 BLOCK = re.compile(r"(<!-- begin: (?P<command>[^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 READ = ("recording", "profile", "diff")  # the arguments that are files
 
@@ -29,7 +31,7 @@ def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.Arg
         return False
     try:
         return meaning(parser.parse_args(words[1:])) == meaning(arguments)
-    except SystemExit:  # a marker with a command that argparse does not know; it has said so on stderr
+    except UserError:  # a marker with a command that argparse does not know
         return False
 
 

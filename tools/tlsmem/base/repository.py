@@ -2,9 +2,9 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 
 DATA, LOCAL = "data", "data/local"  # recordings of the repository, and the user's own, which git ignores
@@ -69,9 +69,8 @@ def check_recording(recording: Path, named: bool = True, option: str = "OUT") ->
 
 
 def check_recording_or_exit(recording: Path, named: bool = True, option: str = "OUT") -> None:
-    """Call check_recording for a command: exit with status 2 and the sentence where it raises."""
+    """Call check_recording for a command: raise UserError with exit status 2 where it raises ValueError."""
     try:
         check_recording(recording, named, option)
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise UserError(str(error), status=2) from None

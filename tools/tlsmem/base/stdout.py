@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from tlsmem.base.errors import UserError
+
 PLAIN = str.maketrans(
     {"–": "-", "−": "-", "·": "-", "×": "x", "≈": "~", "…": "...", "→": "->", "≤": "<=", "≥": ">=", "█": "#"}
     | dict.fromkeys("▏▎▍▌▋▊▉", "")  # the end of a bar
@@ -31,7 +33,7 @@ def plain_signs(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def exit_on_write_error() -> Iterator[None]:
-    """Flush stdout when the block ends, and exit with a sentence when stdout cannot be written.
+    """Flush stdout when the block ends, and raise UserError when stdout cannot be written.
 
     Errors that name a file concern another file, so they pass through."""
     require_open()
@@ -42,7 +44,7 @@ def exit_on_write_error() -> Iterator[None]:
         if error.filename:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again when it exits
-        sys.exit(f"memtest: stdout: {error.strerror}")
+        raise UserError(f"stdout: {error.strerror}") from None
 
 
 def is_terminal() -> bool:
@@ -51,7 +53,7 @@ def is_terminal() -> bool:
 
 
 def require_open() -> TextIO:
-    """Return stdout; exit with a sentence when whoever started the script closed it."""
+    """Return stdout; raise UserError when whoever started the script closed it."""
     if sys.stdout is None:
-        sys.exit("memtest: stdout: it is closed; redirect it to a file, or to /dev/null")
+        raise UserError("stdout: it is closed; redirect it to a file, or to /dev/null")
     return sys.stdout

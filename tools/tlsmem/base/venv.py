@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 
 CLUSTER = "build/cluster-venv"
@@ -31,7 +32,7 @@ def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> No
 
     `core`: the packages of requirements-core.txt are enough. `cluster`: those of requirements-cluster.txt are needed.
 
-    Exits with 2 and a sentence when the environment is not there or not complete."""
+    Raises UserError with exit status 2 when the environment is not there or not complete."""
     sys.excepthook = handle_uncaught
     forget_zero_columns()
     environment = root / (CLUSTER if cluster else ".venv")
@@ -60,9 +61,8 @@ def is_active(environment: Path = ROOT / ".venv") -> bool:
 
 
 def refuse(why: str) -> NoReturn:
-    """Exit with 2 and the sentence."""
-    print(f"memtest: {why}", file=sys.stderr)
-    sys.exit(2)
+    """Raise UserError with exit status 2."""
+    raise UserError(why, status=2)
 
 
 def forget_zero_columns() -> None:

@@ -1,11 +1,11 @@
 """Harnesses of stacks, built two at a time; the exit status says whether all are there."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from tlsmem.base import termination
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.build import cache, system_packages, trees
 from tlsmem.build.commands import BuildFailed, Unavailable
@@ -37,15 +37,10 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     return toml_tables.expand_stacks(" ".join(named) or toml_tables.ALL_STACKS, given.prefix)
 
 
-def run_and_exit(given: argparse.Namespace) -> None:
-    """Exits as `run` says; what it raises is a sentence on stderr."""
+def build_requested(given: argparse.Namespace) -> int:
+    """Return the exit status, as `run` does. Raises UserError."""
     termination.end_on_signals()
     definitions.check_definitions()
     trees.resolve_named(given)
-    try:
-        sys.exit(run(requested_stacks(given), stacks(), given.prefix and Path(given.prefix).absolute()))
-    except (BuildFailed, ValueError) as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(1)
-    except OSError as error:
-        sys.exit(f"memtest: {error.filename or 'build'}: {os.strerror(error.errno)}")
+    with raise_user_errors("build"):
+        return run(requested_stacks(given), stacks(), given.prefix and Path(given.prefix).absolute())

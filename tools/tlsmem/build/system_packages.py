@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from tlsmem.base.errors import UserError
 from tlsmem.config import option_check, toml_tables
 from tlsmem.config.option_parser import default_text, make_parser
 from tlsmem.config.options import options_of_command, options_of_goal
@@ -180,8 +181,7 @@ def arguments() -> argparse.Namespace:
     try:
         option_check.check_options(asked, {option.name: option for option, _ in options_of_command("packages")})
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise UserError(str(error), status=2) from None
     mixed = f"{given.client} {given.server}" if given.client else None
     usual = options_of_goal("mem")
     given.stacks = given.stacks or mixed or default_text(usual["STACKS"].goals["mem"])
@@ -212,5 +212,4 @@ def main() -> None:
         else:
             require_packages(PURPOSES[given.purpose])
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(1)
+        raise UserError(str(error)) from None

@@ -7,11 +7,11 @@ build/trees; nothing is written where it came from.
 import argparse
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources, tree_files, tree_stack_table
@@ -69,7 +69,7 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
 def resolve_named(given: argparse.Namespace) -> None:
     """Put the names of records in the place of the trees among `stacks` and `stack`, which are text or lists of it.
 
-    Exits with 2 and a sentence where a tree is not to be found, or cannot be built like that."""
+    Raises UserError with exit status 2 where a tree is not to be found, or cannot be built like that."""
     texts = {name: getattr(given, name, None) or () for name in ("stacks", "stack")}
     words = {
         name: toml_tables.split_names(text if isinstance(text, str) else " ".join(text)) for name, text in texts.items()
@@ -79,8 +79,7 @@ def resolve_named(given: argparse.Namespace) -> None:
         clone = find_clone(asked, Path(given.git).expanduser() if given.git else None) if asked else None
         names = {word: resolve_stack(word, clone, given.like) for word in asked}
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise UserError(str(error), status=2) from None
     for name, text in texts.items():
         if names and text:
             found = [names.get(word, word) for word in words[name]]

@@ -34,7 +34,7 @@ def check_names(given: argparse.Namespace) -> None:
         STACKS.check("stacks", " ".join(given.stacks))
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     try:
@@ -46,4 +46,4 @@ def main() -> None:
     venv.activate(core=True)
     from tlsmem.build import build_stacks
 
-    build_stacks.run_and_exit(given)
+    return build_stacks.build_requested(given)

@@ -5,7 +5,6 @@ first, of 10 and 20 times the window: the line through them says what a million 
 has, the largest number that fits is run instead. Recorded runs are skipped, so the same command continues."""
 
 import signal
-import sys
 
 from tlsmem.base import venv
 from tlsmem.config import option_check
@@ -26,7 +25,7 @@ def parser() -> CommandParser:
     return make_parser("c1m", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
         signal.signal(number, signal.SIG_DFL)
     given = parser().parse_args()
@@ -36,4 +35,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.cli import million_sessions
 
-    sys.exit(million_sessions.run(given))
+    return million_sessions.run(given)

@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlsmem.base.errors import UserError
 from tlsmem.cli import cluster_connection
 from tlsmem.cli.campaign_plan import Plan
 from tlsmem.run import spread_runs
@@ -40,10 +41,10 @@ def measure(plan: Plan, address: str, tls: Path | None, limit_s: float | None) -
 
 
 def check_workers(client: "Client", stacks: Iterable[str], address: str) -> None:
-    """Say which workers get no runs of a stack; exit with a sentence where nobody has its build."""
+    """Say which workers get no runs of a stack; raise UserError where nobody has its build."""
     workers = {name: set(about["resources"]) for name, about in client.scheduler_info(n_workers=-1)["workers"].items()}
     if not workers:
-        sys.exit(f"memtest: --cluster {address}: no workers; start one on each machine: tools/worker.py {address}")
+        raise UserError(f"--cluster {address}: no workers; start one on each machine: tools/worker.py {address}")
     for stack in stacks:
         sha256 = read_manifest(stack).binary_sha256
         able = {name for name, offers in workers.items() if resource_name(stack, sha256) in offers}
@@ -51,7 +52,7 @@ def check_workers(client: "Client", stacks: Iterable[str], address: str) -> None
             print(f"memtest: {sentence}", file=sys.stderr)
         if not able:
             way_out = f"check out the same commit there and run `tools/build.py {stack}`, then start the worker again"
-            sys.exit(f"memtest: no worker has this clone's build of {stack} ({sha256[:DIGITS]}): {way_out}")
+            raise UserError(f"no worker has this clone's build of {stack} ({sha256[:DIGITS]}): {way_out}")
 
 
 def describe_unable(stack: str, sha256: str, workers: Mapping[str, set[str]]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from urllib.parse import urlsplit
 
 from tlsmem.base import venv
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 
 if TYPE_CHECKING:  # an environment without it imports this module
@@ -66,23 +67,23 @@ def make_certificate(file: Path) -> None:
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(made)
     except OSError as error:
-        sys.exit(f"memtest: cannot make {file}: {error.filename}: {error.strerror}")
+        raise UserError(f"cannot make {file}: {error.filename}: {error.strerror}") from None
     except subprocess.CalledProcessError as error:
         reason = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        sys.exit(f"memtest: cannot make {file}: openssl: {reason}")
+        raise UserError(f"cannot make {file}: openssl: {reason}") from None
 
 
 def read_security(address: str, file: Path | None, role: Role) -> "Security":
     """Return Dask's security options: from the file with key and certificate, or from Dask's own configuration.
 
-    Exits with a sentence if a tls:// address has neither, or a tcp:// address has the file. Without TLS, warns who else
+    Raises UserError if a tls:// address has neither, or a tcp:// address has the file. Without TLS, warns who else
     can run code here."""
     from distributed.security import Security
 
     is_encrypted = address.startswith("tls://")
     if not is_encrypted:
         if file:
-            sys.exit(f"memtest: --tls {file}: {address} has no TLS; write tls://")
+            raise UserError(f"--tls {file}: {address} has no TLS; write tls://")
         if warning := describe_exposure(address):
             print(f"memtest: {warning}", file=sys.stderr)
         return Security()
@@ -91,29 +92,29 @@ def read_security(address: str, file: Path | None, role: Role) -> "Security":
     missing = next((name for name in names[:2] if not getattr(security, name)), None)
     if missing:
         way_out = "give --tls FILE, which `tools/scheduler.py --tls FILE` makes (docs/how-to/cluster.md)"
-        sys.exit(f"memtest: {address} needs the cluster's certificate: {way_out}")
+        raise UserError(f"{address} needs the cluster's certificate: {way_out}")
     if file:
         check_private(file)
     try:
         security.get_connection_args(role)
     except OSError as error:
         files = file or security.tls_ca_file
-        sys.exit(f"memtest: --tls {files}: not a private key with its certificate: {error.strerror or error}")
+        raise UserError(f"--tls {files}: not a private key with its certificate: {error.strerror or error}") from None
     return security
 
 
 def check_private(file: Path) -> None:
-    """Exit with a sentence if other users may read the key, or the file cannot be read."""
+    """Raise UserError if other users may read the key, or the file cannot be read."""
     try:
         mode = file.stat().st_mode
     except OSError as error:
-        sys.exit(f"memtest: --tls {file}: {error.strerror}; copy it from the scheduler's machine")
+        raise UserError(f"--tls {file}: {error.strerror}; copy it from the scheduler's machine") from None
     if mode & 0o077:
-        sys.exit(f"memtest: --tls {file}: other users may read this private key; `chmod 600 {file}`")
+        raise UserError(f"--tls {file}: other users may read this private key; `chmod 600 {file}`")
 
 
 def check_scheduler(address: str, security: "Security", role: Role, option: str = "") -> str:
-    """Return this machine's own address on the way to the scheduler. Exit with a sentence if no scheduler answers:
+    """Return this machine's own address on the way to the scheduler. Raise UserError if no scheduler answers:
     Dask itself would wait for ever."""
     from distributed.comm import connect, get_address_host
 
@@ -129,7 +130,7 @@ def check_scheduler(address: str, security: "Security", role: Role, option: str 
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         reason = str(cause).partition("\n")[0] or f"no reply within {CONNECT_S} s"
         start = f"start one with `tools/scheduler.py {address}` (docs/how-to/cluster.md)"
-        sys.exit(f"memtest: {option}{address}: no scheduler answers there: {reason}; {start}")
+        raise UserError(f"{option}{address}: no scheduler answers there: {reason}; {start}") from None
 
 
 def become_dask(role: Role, address: str, security: "Security", host: str, words: list[str]) -> NoReturn:

@@ -9,12 +9,10 @@ Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usag
 
 import argparse
 import signal
-import sys
 
 from tlsmem.base import venv
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.base.printable import printable_text
-from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import ASPECTS
 from tlsmem.config.option_parser import CommandParser, make_parser
 
@@ -49,16 +47,12 @@ def check(given: argparse.Namespace) -> None:
         raise Usage("--into takes Markdown; leave --format out")
 
 
-def main() -> None:
+def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
-    try:
-        check(given)
-    except Usage as error:
-        print(printable_text(f"compare: {error}"), file=sys.stderr)
-        sys.exit(2)
+    check(given)
     venv.activate()
     from tlsmem.compare import compare_recordings
 
-    sys.exit(compare_recordings.run_and_report(given, asked))
+    return compare_recordings.compare(given, asked)

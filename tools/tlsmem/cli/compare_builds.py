@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import repository, termination, venv
-from tlsmem.compare.exits import BAD, CHANGED, SKIP, UNCHANGED, Usage
+from tlsmem.base.errors import Usage, UserError
+from tlsmem.compare.exits import BAD, CHANGED, SKIP, UNCHANGED
 from tlsmem.config import option_check
 from tlsmem.config.option_parser import CommandParser, make_parser
 from tlsmem.config.options import options_of_goal
@@ -24,7 +25,7 @@ EXAMPLES = """examples:
   git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD
   git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD \\
       --worse-only --at-least 100B --site ssl_cert_dup       only what grew by 100 B, allocated below this function"""
-FAILED, SIGNALLED = 1, 128
+SIGNALLED = 128
 OF_BISECT = {UNCHANGED: 0, CHANGED: BAD}
 
 
@@ -33,7 +34,7 @@ def parser() -> CommandParser:
 
 
 def options_from_arguments(given: argparse.Namespace) -> dict[str, str]:
-    """Usage, or an exit with 2 and a sentence, for what cannot be."""
+    """Raises UserError with exit status 2 for what cannot be."""
     taken = options_of_goal("compare")
     options = {name: value for name in taken if (value := getattr(given, name.lower())) is not None}
     option_check.check_goal_or_exit("compare", options)
@@ -48,31 +49,31 @@ def options_from_arguments(given: argparse.Namespace) -> dict[str, str]:
 
 
 def run_comparison(words: list[str] | None = None) -> int:
-    """The exit status, what went wrong as a sentence on stderr."""
+    """Return the exit status. Raises UserError."""
     given = parser().parse_args(words)
-    try:
-        options = options_from_arguments(given)
-    except Usage as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+    options = options_from_arguments(given)
     venv.activate()
     from tlsmem.compare import compare_builds
     from tlsmem.compare.counted_changes import CountedChanges
 
-    return compare_builds.ended(options, CountedChanges(given.at_least, given.site, given.worse_only))
+    return compare_builds.compare(options, CountedChanges(given.at_least, given.site, given.worse_only))
 
 
 def run_bisect_step() -> int:
-    """No commit is bad by what went wrong here: git is told to skip it; but a signal ends the search."""
+    """Return the exit status for `git bisect run`, and raise UserError with such a one.
+
+    No commit is bad by what went wrong here: git is told to skip it; but a signal ends the search."""
     try:
-        status = run_comparison()
-    except SystemExit as error:
-        if not isinstance(error.code, int):
-            print(error.code, file=sys.stderr)
-        status = error.code if isinstance(error.code, int) else FAILED
+        return choose_bisect_status(run_comparison())
+    except UserError as error:
+        error.status = choose_bisect_status(error.status)
+        raise
     except Exception as error:
-        print(f"memtest: {type(error).__name__}: {error}", file=sys.stderr)
-        status = FAILED
+        raise UserError(f"{type(error).__name__}: {error}", SKIP) from None
+
+
+def choose_bisect_status(status: int) -> int:
+    """Return what git bisect is to be told where a comparison ends with this status."""
     return OF_BISECT.get(status, status if status > SIGNALLED else SKIP)
 
 
@@ -81,6 +82,6 @@ def asks_for_bisect(word: str) -> bool:
     return "--bisect".startswith(word) and len(word) > len("--b")
 
 
-def main() -> None:
+def main() -> int:
     termination.end_on_signals()
-    sys.exit(run_bisect_step() if any(map(asks_for_bisect, sys.argv[1:])) else run_comparison())
+    return run_bisect_step() if any(map(asks_for_bisect, sys.argv[1:])) else run_comparison()

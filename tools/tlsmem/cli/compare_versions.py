@@ -6,12 +6,11 @@ measures them at N = 100 and 200. A release that cannot be built is left out wit
 if its registry no longer offers the source, else 1."""
 
 import argparse
-import sys
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from tlsmem.base import repository, venv
+from tlsmem.base.errors import Usage
 from tlsmem.config import option_check, releases, toml_tables
 from tlsmem.config.option_parser import CommandParser, make_parser
 
@@ -28,27 +27,22 @@ def parser() -> CommandParser:
     return make_parser("compare_versions", __doc__, EXAMPLES)
 
 
-def usage(sentence: object) -> NoReturn:
-    print(f"compare_versions: {sentence}", file=sys.stderr)
-    sys.exit(2)
-
-
 def stacks_of(given: argparse.Namespace) -> list[str]:
-    """The stacks to build, of memtest/stacks.toml. Exits with 2 and a sentence for what cannot be."""
+    """The stacks to build, of memtest/stacks.toml. Raises UserError with exit status 2."""
     if given.into:
-        usage("--into is for a page that shows a RECORDING: name one")
+        raise Usage("--into is for a page that shows a RECORDING: name one")
     if given.out:
         repository.check_recording_or_exit(Path(given.out))
     known, versions = toml_tables.read_tables("stacks"), toml_tables.split_names(given.versions or "")
     try:
         stacks = releases.select_stacks(given.library, known, versions)
     except ValueError as error:
-        usage(error)
+        raise Usage(str(error)) from None
     option_check.check_goal_or_exit("compare-versions", {"SUITES": given.suites})
     return stacks
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     stacks = [] if given.recording else stacks_of(given)
@@ -57,5 +51,5 @@ def main() -> None:
     from tlsmem.tables import table_command
 
     if given.recording:
-        table_command.run_and_exit("compare_versions", given, partial(compare_releases.compare_recorded, parser=asked))
-    compare_releases.ended(given, asked, stacks)
+        return table_command.run_command(given, partial(compare_releases.compare_recorded, parser=asked))
+    return compare_releases.build_and_compare(given, asked, stacks)

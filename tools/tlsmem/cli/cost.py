@@ -4,9 +4,9 @@ Nothing is built or measured. A STACK is a library (openssl), which means its ne
 memtest/stacks.toml (openssl@3.5.5). Without one, every library's newest release."""
 
 import signal
-import sys
 
 from tlsmem.base import venv
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
@@ -23,7 +23,7 @@ def parser() -> CommandParser:
     return make_parser("cost", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
@@ -35,11 +35,6 @@ def main() -> None:
     from tlsmem.cost import cost_command
     from tlsmem.schema import recording_files
 
-    try:
+    with raise_user_errors(given.into):
         cost_command.print_costs(given, asked)
-    except ValueError as error:
-        sys.exit(f"cost: {error}")
-    except OSError as error:
-        sys.exit(f"cost: {error.filename}: {error.strerror}")
-    if recording_files.skipped_lines:
-        sys.exit(1)
+    return 1 if recording_files.skipped_lines else 0

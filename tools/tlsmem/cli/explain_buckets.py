@@ -16,10 +16,10 @@ def parser() -> CommandParser:
     return make_parser("explain_buckets", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     venv.activate()
     from tlsmem.tables import explain_buckets
 
-    explain_buckets.ended(given, asked)
+    return explain_buckets.explain(given, asked)

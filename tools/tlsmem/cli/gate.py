@@ -27,7 +27,7 @@ def parser() -> CommandParser:
     return make_parser("gate", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
@@ -37,4 +37,4 @@ def main() -> None:
     venv.activate(core=True)
     from tlsmem.gate import judge
 
-    judge.ended(given, asked)
+    return judge.run_gate(given, asked)

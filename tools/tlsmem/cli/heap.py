@@ -48,9 +48,9 @@ def parsed(words: list[str]) -> argparse.Namespace:
     return given
 
 
-def main() -> None:
+def main() -> int:
     given = parsed(sys.argv[1:])
     venv.activate(core=True)
     from tlsmem.cli import heap_meter
 
-    heap_meter.run(given)
+    return heap_meter.run(given)

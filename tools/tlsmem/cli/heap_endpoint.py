@@ -8,6 +8,8 @@ from socket import AF_INET, AF_INET6
 from typing import Any
 from urllib.parse import urlsplit
 
+from tlsmem.base.errors import UserError
+
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 TIMEOUT_S = 5  # for a client to send its request
@@ -29,7 +31,7 @@ class Endpoint:
     browser on this machine could read them by DNS rebinding."""
 
     def __init__(self, address: str, names: Iterable[str] = ()) -> None:
-        """Take the address, `HOST:PORT`; exits with a sentence where it cannot be had."""
+        """Take the address, `HOST:PORT`; raises UserError where it cannot be had."""
         host, _, port = address.rpartition(":")
         host = host.strip("[]")
         known = LOOPBACK | {host} | {name.lower() for name in names}
@@ -71,7 +73,9 @@ class Endpoint:
         try:
             self.server = Server((host, int(port)), Handler)
         except OSError as error:
-            sys.exit(f"memtest: --listen {address}: {error.strerror}; give another port, or 0 for one that is free")
+            raise UserError(
+                f"--listen {address}: {error.strerror}; give another port, or 0 for one that is free"
+            ) from None
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.server.server_address[1]}{PATH}"
 
     def start(self, render: Callable[[], str]) -> None:

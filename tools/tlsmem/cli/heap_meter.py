@@ -17,6 +17,7 @@ import rich.text
 from rich.live import Live
 
 from tlsmem.base import stdout
+from tlsmem.base.errors import UserError
 from tlsmem.cli import heap_growth, heap_meter_report, heap_rss
 from tlsmem.cli.heap_endpoint import Endpoint
 from tlsmem.cli.heap_meter_report import Listener
@@ -186,9 +187,9 @@ def open_listener(given: argparse.Namespace) -> Iterator[Listener]:
         standard = sys.stderr if given.command or given.out else stdout.require_open()
         stream = open_new(given.out) if given.out else nullcontext(standard)
     except FileExistsError:
-        sys.exit(f"memtest: --out {given.out}: it is there already; give another name, or remove it")
+        raise UserError(f"--out {given.out}: it is there already; give another name, or remove it") from None
     except OSError as error:
-        sys.exit(f"memtest: {given.out}: {error.strerror}")
+        raise UserError(f"{given.out}: {error.strerror}") from None
     with stream as file:
         out = Listener(file)
         yield out
@@ -258,11 +259,10 @@ def lost(tree: ProcessTree) -> bool:
     return bool(found)
 
 
-def run(given: argparse.Namespace) -> None:
-    """Exits as the command did, or with 1 when something could not be followed."""
+def run(given: argparse.Namespace) -> int:
+    """Return the exit status: the command's, or 1 when something could not be followed."""
     endpoint = (
         Endpoint(given.listen, given.host or ()) if given.listen else None
     )  # before the command: the port may be taken
     with open_listener(given) as out:
-        status = (follow if given.command else attach)(given, out, endpoint)
-    sys.exit(status)
+        return (follow if given.command else attach)(given, out, endpoint)

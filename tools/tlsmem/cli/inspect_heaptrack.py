@@ -5,10 +5,10 @@ which the sites run is read. By default you see a summary, a session by phase, a
 on a terminal and are Markdown in a pipe, unless --format says otherwise."""
 
 import argparse
-import sys
 from itertools import product
 
 from tlsmem.base import venv
+from tlsmem.base.errors import Usage
 from tlsmem.config.choices import OF_RUN, PROFILE_FILES, VIEWS, flamegraph_suffix
 from tlsmem.config.option_parser import CommandParser, make_parser
 
@@ -64,15 +64,14 @@ def check(given: argparse.Namespace) -> None:
         flamegraph_suffix(given.flamegraph)
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     try:
         check(given)
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise Usage(str(error)) from None
     venv.activate(core=True)
     from tlsmem.explore import inspect_profile
 
-    inspect_profile.ended(given, asked)
+    return inspect_profile.show_profile(given, asked)

@@ -9,6 +9,7 @@ import argparse
 import sys
 
 from tlsmem.base import venv
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.config import option_check
 from tlsmem.config.option_parser import CommandParser, make_parser
 
@@ -24,8 +25,10 @@ def parser() -> CommandParser:
     return make_parser("list_stacks", __doc__, EXAMPLES)
 
 
-def run(given: argparse.Namespace, parser: CommandParser) -> None:
-    """Print what was asked for, or write it into a page. Raises ValueError or OSError with a sentence."""
+def run(given: argparse.Namespace, parser: CommandParser) -> int:
+    """Print what was asked for, or write it into a page. Return the exit status.
+
+    Raises ValueError or OSError with a sentence."""
     from tlsmem.config import definitions, toml_tables
     from tlsmem.cost import stack_inventory
     from tlsmem.tables import stack_list, table_command
@@ -33,16 +36,17 @@ def run(given: argparse.Namespace, parser: CommandParser) -> None:
     definitions.check_definitions()
     stacks = toml_tables.expand_stacks(given.stacks, "any")
     if given.outdated:
-        deliver_new_releases(stacks, given, parser)
-    elif given.details or given.sources:
+        return deliver_new_releases(stacks, given, parser)
+    if given.details or given.sources:
         table = (stack_list.sources_table if given.sources else stack_list.what_they_can)(stacks)
         table_command.deliver([table], given, parser)
     else:
         stack_inventory.run(given, parser, stacks)
+    return 0
 
 
-def deliver_new_releases(stacks: list[str], given: argparse.Namespace, parser: CommandParser) -> None:
-    """Print what the registries offer; exit with 1 and a sentence for each that did not answer."""
+def deliver_new_releases(stacks: list[str], given: argparse.Namespace, parser: CommandParser) -> int:
+    """Print what the registries offer, and a sentence for each that did not answer; return the exit status."""
     from tlsmem.base.paths import ROOT
     from tlsmem.build import offers
     from tlsmem.config import definitions
@@ -51,18 +55,15 @@ def deliver_new_releases(stacks: list[str], given: argparse.Namespace, parser: C
     known = definitions.stacks()
     found, failures = offers.find_new_releases({name: known[name] for name in stacks}, ROOT / "build/logs/offers.log")
     table_command.deliver([new_releases.new_releases_table(found)], given, parser)
-    if failures:
-        sys.exit("\n".join(f"memtest: {failure}" for failure in failures))
+    for failure in failures:
+        print(f"memtest: {failure}", file=sys.stderr)
+    return 1 if failures else 0
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     option_check.check_goal_or_exit("stacks", {"STACKS": given.stacks})
     venv.activate()
-    try:
-        run(given, asked)
-    except ValueError as error:
-        sys.exit(f"memtest: {error}")
-    except OSError as error:
-        sys.exit(f"memtest: {error.filename}: {error.strerror}")
+    with raise_user_errors(given.into):
+        return run(given, asked)

@@ -7,7 +7,6 @@ skipped, so the same command continues. It needs root, for network namespaces an
 
 import argparse
 import signal
-import sys
 
 from tlsmem.base import venv
 from tlsmem.config import option_check
@@ -29,7 +28,7 @@ def parser() -> CommandParser:
 
 
 def refuse_options_of_runs(words: CommandParser, given: argparse.Namespace) -> None:
-    """Exit with a sentence where a recording is to be printed and an option is given that only new runs have."""
+    """Raise UserError where a recording is to be printed and an option is given that only new runs have."""
     usual = vars(words.parse_args([])) | {"recording": given.recording, "server": given.server}
     for name, value in vars(given).items():
         if value != usual[name]:
@@ -37,7 +36,7 @@ def refuse_options_of_runs(words: CommandParser, given: argparse.Namespace) -> N
             words.error(f"{option} is of new runs, and RECORDING prints what is recorded; --server selects from it")
 
 
-def main() -> None:
+def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     words = parser()
     given = words.parse_args()
@@ -47,10 +46,10 @@ def main() -> None:
         from tlsmem.cli import live_campaign
 
         live_campaign.show(given.recording, server=given.server)
-        return
+        return 0
     options = {"SERVER": given.server, "N": given.n, "WINDOW": given.window, "OUT": given.out}
     option_check.check_goal_or_exit("live", options, whole=True)
     venv.activate()
     from tlsmem.cli import live_campaign
 
-    sys.exit(live_campaign.run(given))
+    return live_campaign.run(given)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from tlsmem.base import repository, stdout
+from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.base.paths import shorten
+from tlsmem.base.termination import Terminated
 from tlsmem.build.estimate import describe_left
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import choices
@@ -64,28 +66,27 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
 
 
 def check_descriptors(runs: list[LiveRun], server: Server) -> None:
-    """Exit with a sentence where the limit on open files is too low for the largest run."""
+    """Raise UserError where the limit on open files is too low for the largest run."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     clients = hard - live_run.SPARE if hard < SHARE + live_run.SPARE else MANY  # several processes, if need be
     largest = min(server.largest(hard), clients)
     most = max(run.connections for run in runs)
     if hard != resource.RLIM_INFINITY and most > largest:
-        sys.exit(
-            f"memtest: N={most} is more than the limit of {hard:,} open files allows; "
-            f"the largest N that fits is {largest}"
+        raise UserError(
+            f"N={most} is more than the limit of {hard:,} open files allows; the largest N that fits is {largest}"
         )
 
 
 def check_memory(runs: list[LiveRun]) -> None:
-    """Exit with a sentence where the largest run needs more memory than there is."""
+    """Raise UserError where the largest run needs more memory than there is."""
     available = read_available_bytes()
     for one in runs:
         is_small = one.hollow or one.transport == "plain"
         each = SERVER_BYTES + KERNEL_BYTES + (HOLLOW_BYTES if is_small else CLIENT_BYTES)
         need = one.connections * each
         if need > available:
-            sys.exit(
-                f"memtest: {one} needs about {need / GIB:.1f} GiB, and {available / GIB:.1f} GiB are available; "
+            raise UserError(
+                f"{one} needs about {need / GIB:.1f} GiB, and {available / GIB:.1f} GiB are available; "
                 f"the largest N that fits is {available // each}"
             )
 
@@ -96,14 +97,12 @@ def read_available_bytes() -> int:
     return next(int(words[1]) * 1024 for words in lines if words[0] == "MemAvailable:")
 
 
-def find_server_or_exit(given: argparse.Namespace) -> Server:
-    """Return the server that is asked for. Exits with a sentence, and 77 where this machine or server cannot do it."""
+def find_server(given: argparse.Namespace) -> Server:
+    """Return the server that is asked for. Raises UserError, with exit status 77 where this machine or server cannot do
+    it."""
     if given.server == SERIAL:
         refuse(f"openssl s_server serves one connection at a time: idle ones cannot be held; {SERIAL_WAY_OUT}")
-    try:
-        server = own_configuration.find_server(given.server)
-    except ServerError as error:
-        sys.exit(f"memtest: {error}")
+    server = own_configuration.find_server(given.server)
     if given.ktls and not server.has_ktls:
         refuse(f"--ktls: {server.name} does not ask for kTLS as it is configured here; nginx does")
     try:
@@ -115,22 +114,18 @@ def find_server_or_exit(given: argparse.Namespace) -> Server:
 
 
 def refuse(sentence: str) -> NoReturn:
-    """Exit with 77: it cannot be had here."""
-    print(f"memtest: {sentence}", file=sys.stderr)
-    sys.exit(77)
+    """Raise UserError with exit status 77: it cannot be had here."""
+    raise UserError(sentence, status=77)
 
 
 def run(given: argparse.Namespace) -> int:
     """Return the exit status."""
     recording = recording_directory(given)
     repository.check_recording_or_exit(recording, named=bool(given.out))
-    server = find_server_or_exit(given)
+    server = find_server(given)
     runs = live_runs(given, server)
     check_descriptors(runs, server)
-    try:
-        provenance = LiveProvenance(server, find_program(server))
-    except ServerError as error:
-        sys.exit(f"memtest: {error}")
+    provenance = LiveProvenance(server, find_program(server))
     known = {one.key for one in load_live(recording) if one.status == "measured"}
     to_go = [one for one in runs if given.fresh or provenance.declared(one)["key"] not in known]
     summary = f"{len(runs)} runs, {len(runs) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
@@ -162,7 +157,7 @@ def stop_by_signals(name: str) -> None:
             f"memtest: stopped; finished runs are kept in {name}, and the same command goes on from there",
             file=sys.stderr,
         )
-        sys.exit(128 + number)
+        raise Terminated(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
@@ -201,25 +196,23 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
 
 
 def show(recording: Path, keys: Collection[str] | None = None, server: str | None = None) -> None:
-    """Print the tables of these runs, or of one server, or of all. Exits with a sentence where there is none."""
+    """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
     from tlsmem.plan import live_prediction
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
 
-    try:
+    with raise_user_errors(recording):
         recording = require_recording(recording)
-    except ValueError as error:
-        sys.exit(f"memtest: {error}")
     if not recording.is_dir():
-        sys.exit(f"memtest: {recording} is a file; live runs are read from the directory of a recording")
+        raise UserError(f"{recording} is a file; live runs are read from the directory of a recording")
     records = [one for one in load_live(recording) if keys is None or one.key in keys]
     if not records:
-        sys.exit(f"memtest: {shorten(recording)}: no live runs here; {way_to_record(recording, server)}")
+        raise UserError(f"{shorten(recording)}: no live runs here; {way_to_record(recording, server)}")
     if server:
         there = dict.fromkeys(one.server for one in records)
         records = [one for one in records if one.server == server]
         if not records:
-            sys.exit(f"memtest: {shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
+            raise UserError(f"{shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.exit_on_write_error():
         tables = [*live.build(records), live_rss.rss_table(records), live_prediction.prediction_table(records, among)]

@@ -6,19 +6,18 @@ from importlib import import_module
 from typing import NoReturn
 
 from tlsmem.base.errors import UserError
-from tlsmem.base.printable import printable_text
 from tlsmem.base.termination import Terminated
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
     """Call a command and exit with the status that it returns; None is 0.
 
-    A UserError is printed as one line on stderr. Ctrl-C ends the process by its signal, without a traceback."""
+    A UserError's sentence is printed on stderr. Ctrl-C ends the process by its signal, without a traceback."""
     try:
         status = main()
     except UserError as error:
         if sentence := str(error):
-            print(f"memtest: {printable_text(sentence)}", file=sys.stderr)
+            print(f"memtest: {sentence}", file=sys.stderr)
         status = error.status
     except Terminated as ended:
         status = ended.status

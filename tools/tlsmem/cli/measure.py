@@ -2,9 +2,9 @@
 
 import argparse
 import signal
-import sys
 
 from tlsmem.base import venv
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import option_check, toml_tables
 from tlsmem.config.option_parser import CommandParser, make_parser
@@ -31,13 +31,12 @@ def parser() -> CommandParser:
 
 
 def check(given: argparse.Namespace) -> None:
-    """Names and numbers: exits with 2 and a sentence."""
+    """Names and numbers. Raises UserError with exit status 2."""
     option_check.check_definitions_or_exit()
     campaigns = toml_tables.read_tables("campaigns")
     if given.campaign not in campaigns:
         near = suggest_nearest(given.campaign, campaigns)
-        print(f"memtest: no campaign {given.campaign} in memtest/campaigns.toml{near}", file=sys.stderr)
-        sys.exit(2)
+        raise Usage(f"no campaign {given.campaign} in memtest/campaigns.toml{near}")
     goal = option_check.goal_of_campaign(given.campaign)
     names = (option.name for option, _ in options_of_command("measure") if option.is_variable and option.option_strings)
     options = {name: getattr(given, name.lower()) for name in names if name != "FRESH"}
@@ -46,7 +45,7 @@ def check(given: argparse.Namespace) -> None:
     option_check.check_goal_or_exit(goal, options)
 
 
-def main() -> None:
+def main() -> int:
     for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
         signal.signal(number, signal.SIG_DFL)
     given = parser().parse_args()
@@ -56,7 +55,7 @@ def main() -> None:
         from tlsmem.cli import campaign_plan
 
         campaign_plan.show(given)
-        return
+        return 0
     from tlsmem.cli import measure_campaign
 
-    measure_campaign.run(given)
+    return measure_campaign.run(given)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import repository
+from tlsmem.base.errors import UserError
 from tlsmem.build import trees
 from tlsmem.cli import campaign_conclusion, campaign_output, campaign_plan
 from tlsmem.cli.campaign_plan import Plan, slots_cpus
@@ -18,16 +19,16 @@ from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
 
 
-def run(given: argparse.Namespace) -> None:
-    """Exits as it went."""
+def run(given: argparse.Namespace) -> int:
+    """Return the exit status. Raises UserError."""
     trees.resolve_named(given)
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout, instructions.count_after)
     if given.verify:
         cpus = slots_cpus(given.jobs)
-        sys.exit(verify_stacks.verify(runner, cpus, given.stacks or toml_tables.ALL_STACKS, given.prefix))
+        return verify_stacks.verify(runner, cpus, given.stacks or toml_tables.ALL_STACKS, given.prefix)
     campaign = campaign_options.campaign_from_arguments(given)
     if given.cluster and campaign.is_timed:
-        sys.exit(f"memtest: --cluster takes campaigns of memory: {given.campaign} compares times of one machine's runs")
+        raise UserError(f"--cluster takes campaigns of memory: {given.campaign} compares times of one machine's runs")
     cpus = exclusive.cores_first()[:1] if campaign.is_timed else slots_cpus(given.jobs)
     campaign_plan.tell_unmetered(given, campaign)
     recording = campaign_plan.recording(given)
@@ -39,8 +40,8 @@ def run(given: argparse.Namespace) -> None:
     failures = measure_on_cluster(plan, given) if given.cluster else measure(plan, runner, cpus)
     fine = campaign_output.show_campaign(plan, title)
     if failures:
-        sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; {plan.name} has the reasons")
-    sys.exit(0 if fine else 1)
+        raise UserError(f"{failures} of {len(plan.runs)} runs failed; {plan.name} has the reasons")
+    return 0 if fine else 1
 
 
 def keep_built_stacks(campaign: Campaign | TimedCampaign) -> Campaign | TimedCampaign:
@@ -49,7 +50,7 @@ def keep_built_stacks(campaign: Campaign | TimedCampaign) -> Campaign | TimedCam
         return campaign
     kept = campaign.restrict_to_stacks(is_built)
     if not kept:
-        sys.exit("memtest: no stack of this campaign is built; build them with `tools/build.py`")
+        raise UserError("no stack of this campaign is built; build them with `tools/build.py`")
     for stack in campaign.every_stack:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)
@@ -67,13 +68,15 @@ def prepare(recording: Path, campaign: Campaign | TimedCampaign) -> None:
 
 
 def measure_on_cluster(plan: Plan, given: argparse.Namespace) -> int:
-    """Make the runs that are to go on other machines; return how many failed. Exits where some were not made."""
+    """Make the runs that are to go on other machines; return how many failed.
+
+    Raises UserError where some were not made."""
     from tlsmem.cli import cluster_campaign
 
     result = cluster_campaign.measure(plan, given.cluster, given.tls, given.timeout)
     if result.missing:
         way_out = f"what was made is kept in {plan.name}, and the same command goes on from there"
-        sys.exit(f"memtest: {result.missing} of {len(plan.to_go)} runs were not made; {way_out}")
+        raise UserError(f"{result.missing} of {len(plan.to_go)} runs were not made; {way_out}")
     return result.failed
 
 

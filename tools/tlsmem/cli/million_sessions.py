@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.base import repository, stdout
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import shorten
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import definitions, toml_tables
@@ -152,9 +153,9 @@ def choose_stacks(given: argparse.Namespace, campaign: Campaign) -> list[str]:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)
     built = [stack for stack in campaign.stacks if is_built(stack)]
-    return built or sys.exit(
-        "memtest: no stack of the campaign c1m is built; build them with `tools/build.py --campaign c1m`"
-    )
+    if not built:
+        raise UserError("no stack of the campaign c1m is built; build them with `tools/build.py --campaign c1m`")
+    return built
 
 
 def show(runs: SessionRuns, stacks: Sequence[str], name: str) -> None:

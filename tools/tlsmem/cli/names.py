@@ -6,10 +6,10 @@ cannot be read. Needs the standard library only.
 
 import argparse
 import signal
-import sys
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, repository, stdout
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.config import option_check, option_pages
 from tlsmem.config.option_model import ALL_GOALS
 from tlsmem.config.option_parser import CommandParser, default_text, make_parser
@@ -55,9 +55,5 @@ def main() -> None:
 
 
 def write_reference(given: argparse.Namespace, asked: CommandParser) -> None:
-    try:
+    with raise_user_errors(given.into):
         markdown_embedding.replace_block(given.into, given, asked, option_pages.reference_text())
-    except ValueError as error:
-        sys.exit(f"names: {error}")
-    except OSError as error:
-        sys.exit(f"names: {error.filename or given.into}: {error.strerror}")

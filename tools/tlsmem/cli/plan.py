@@ -65,11 +65,11 @@ def command_examples(command: str) -> str:
     return "\n".join(["examples:", *lines])
 
 
-def main() -> None:
+def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
     venv.activate()
     from tlsmem.plan import answer
 
-    answer.print_answer(given, asked)
+    return answer.print_answer(given, asked)

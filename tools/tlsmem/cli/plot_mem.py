@@ -15,9 +15,9 @@ def parser() -> CommandParser:
     return make_parser("plot_mem", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     given = parser().parse_args()
     venv.activate()
     from tlsmem.plots import memory, plot_command
 
-    plot_command.draw_and_exit("plot_mem", given, memory.draw_from_arguments)
+    return plot_command.draw_pictures(given, memory.draw_from_arguments)

@@ -12,9 +12,9 @@ def parser() -> CommandParser:
     return make_parser("plot_releases", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     given = parser().parse_args()
     venv.activate()
     from tlsmem.plots import plot_command, releases
 
-    plot_command.draw_and_exit("plot_releases", given, releases.draw_from_arguments)
+    return plot_command.draw_pictures(given, releases.draw_from_arguments)

@@ -11,10 +11,10 @@ def parser() -> CommandParser:
     return make_parser("plot_slides", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     given = parser().parse_args()
     venv.activate()
     from tlsmem.plots import plot_command
     from tlsmem.slides import draw_slides
 
-    plot_command.draw_and_exit("plot_slides", given, draw_slides.draw_from_arguments)
+    return plot_command.draw_pictures(given, draw_slides.draw_from_arguments)

@@ -12,9 +12,9 @@ def parser() -> CommandParser:
     return make_parser("plot_stacks", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     given = parser().parse_args()
     venv.activate()
     from tlsmem.plots import plot_command, stacks
 
-    plot_command.draw_and_exit("plot_stacks", given, stacks.draw_from_arguments)
+    return plot_command.draw_pictures(given, stacks.draw_from_arguments)

@@ -17,10 +17,10 @@ def parser() -> CommandParser:
     return make_parser("plot_timing", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     given = parser().parse_args()
     venv.activate()
     from tlsmem.plots import plot_command
     from tlsmem.plots.timed import selected_pictures
 
-    plot_command.draw_and_exit("plot_timing", given, selected_pictures.draw_from_arguments)
+    return plot_command.draw_pictures(given, selected_pictures.draw_from_arguments)

@@ -12,10 +12,10 @@ def parser() -> CommandParser:
     return make_parser("plot_versions", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     given = parser().parse_args()
     venv.activate()
     from tlsmem.compare import release_plot
     from tlsmem.plots import plot_command
 
-    plot_command.draw_and_exit("plot_versions", given, release_plot.draw_given)
+    return plot_command.draw_pictures(given, release_plot.draw_given)

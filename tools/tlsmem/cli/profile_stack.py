@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tlsmem.base import paths, repository, stdout
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.build import trees
 from tlsmem.cli.campaign_plan import slots_cpus
@@ -31,7 +32,7 @@ TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 
 
 
 def subject(given: argparse.Namespace) -> Subject:
-    """Return what is profiled. Raises CaptureFailed or exits with a sentence when it cannot be profiled here."""
+    """Return what is profiled. Raises UserError when it cannot be profiled here."""
     refuse(given.stack, given.tool)
     suite, sessions = given.suite if has_tls(given.stack) else "none", int(given.n)
     run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)
@@ -89,7 +90,7 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Exits with a sentence when the profile cannot be taken."""
+    """Raises UserError when the profile cannot be taken."""
     trees.resolve_named(given)
     recording = Path(given.out) if given.out else default_recording()
     repository.check_recording_or_exit(recording, named=bool(given.out))
@@ -106,9 +107,7 @@ def run(given: argparse.Namespace) -> None:
         else:
             record, profile = profile_store.capture_profile(place, asked, slots_cpus(given.jobs))
     except CaptureTimeout as error:
-        sys.exit(f"memtest: {error}; raise the limit with --timeout SECONDS")
-    except (CaptureFailed, Unreadable) as error:
-        sys.exit(f"memtest: {error}")
+        raise UserError(f"{error}; raise the limit with --timeout SECONDS") from None
     profile.file = paths.shorten(place.profile(record))
     for warning in profile.warnings:
         print(f"memtest: {profile.file}: {warning}", file=sys.stderr)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import stdout, venv
+from tlsmem.base.errors import UserError
 from tlsmem.base.repository import is_sealed
 from tlsmem.config.option_parser import CommandParser, add_options, make_parser
 
@@ -24,15 +25,14 @@ def parser() -> CommandParser:
     return made
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     if given.schema == bool(given.verb):
         asked.error("give one of --schema, seal and verify")
     venv.activate()
     with stdout.exit_on_write_error():
-        status = run(given)
-    sys.exit(status)
+        return run(given)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -49,16 +49,16 @@ def run(given: argparse.Namespace) -> int:
 
 
 def seal(recording: Path) -> None:
-    """Exits with a sentence when the recording cannot be sealed."""
+    """Raises UserError when the recording cannot be sealed."""
     from tlsmem.schema import seal_recording
     from tlsmem.schema.recording_files import require_recording
 
     try:
         made = seal_recording.seal(require_recording(recording))
     except ValueError as error:
-        sys.exit(f"records: {error}; nothing was sealed")
+        raise UserError(f"{error}; nothing was sealed") from None
     except OSError as error:
-        sys.exit(f"records: {error.filename or recording}: {error.strerror}; the recording is unchanged")
+        raise UserError(f"{error.filename or recording}: {error.strerror}; the recording is unchanged") from None
     for directory, manifest in made.items():
         plain = sum(file.plain_bytes for file in manifest.files.values())
         packed = sum((directory / name).stat().st_size for name in manifest.files)
@@ -76,7 +76,7 @@ def verify(recordings: list[Path]) -> int:
         try:
             recording = require_recording(name)
         except ValueError as error:
-            print(f"records: {error}", file=sys.stderr)
+            print(f"memtest: {error}", file=sys.stderr)
             status = 1
             continue
         failures = list(seal_recording.verify(recording))

@@ -34,9 +34,9 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     return given
 
 
-def main() -> None:
+def main() -> int:
     given = parsed()
     venv.activate()
     from tlsmem.report import build_report
 
-    build_report.ended(given)
+    return build_report.write_report(given)

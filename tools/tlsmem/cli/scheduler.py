@@ -10,6 +10,7 @@ import sys
 from ipaddress import ip_address
 
 from tlsmem.base import venv
+from tlsmem.base.errors import UserError
 from tlsmem.cli import cluster_connection
 from tlsmem.config.option_parser import CommandParser, make_parser
 
@@ -32,14 +33,14 @@ def main() -> None:
 
 
 def check_free(address: str, host: str, port: int) -> None:
-    """Exit with a sentence if the scheduler cannot listen there, or would listen on every interface."""
+    """Raise UserError if the scheduler cannot listen there, or would listen on every interface."""
     try:
         name, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         if ip_address(name[4][0]).is_unspecified:
-            sys.exit(f"memtest: {address} means every interface of this machine; give one that the workers reach")
+            raise UserError(f"{address} means every interface of this machine; give one that the workers reach")
         with socket.socket(name[0]) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(name[4])
     except OSError as error:
         way_out = "give an address of this machine and a free port"
-        sys.exit(f"memtest: cannot listen at {address}: {error.strerror}; {way_out}")
+        raise UserError(f"cannot listen at {address}: {error.strerror}; {way_out}") from None

@@ -29,10 +29,10 @@ def parser() -> CommandParser:
     return make_parser("tabulate", __doc__, EXAMPLES)
 
 
-def main() -> None:
+def main() -> int:
     asked = parser()
     given = asked.parse_args()
     venv.activate()
     from tlsmem.tables import table_command, tabulate
 
-    table_command.run_and_exit("tabulate", given, partial(tabulate.run, parser=asked))
+    return table_command.run_command(given, partial(tabulate.run, parser=asked))

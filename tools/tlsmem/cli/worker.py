@@ -10,6 +10,7 @@ to the worker can run code as your user. With tls://, only holders of the file o
 import sys
 
 from tlsmem.base import venv
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import cluster_connection
 from tlsmem.config.option_parser import CommandParser, make_parser
@@ -26,7 +27,7 @@ def main() -> None:
 
     builds = offered_builds()
     if not builds:
-        sys.exit("memtest: no stack is built here; build those of the campaign with `tools/build.py`")
+        raise UserError("no stack is built here; build those of the campaign with `tools/build.py`")
     security = cluster_connection.read_security(given.address, given.tls, "worker")
     host = cluster_connection.check_scheduler(given.address, security, "worker")
     offers = " ".join(f"{resource_name(stack, sha256)}=1" for stack, sha256 in builds.items())

@@ -1,20 +1,17 @@
 """Two builds of a library, built, measured and compared; the exit status says whether anything changed."""
 
-import os
 import sys
 import time
 
+from tlsmem.base.errors import Usage, raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import comparison_output, two_builds
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.counted_changes import CountedChanges
-from tlsmem.compare.exits import Usage
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import definitions
-
-FAILED, USAGE = 1, 2
 
 
 def run(options: dict[str, str], counted: CountedChanges) -> int:
@@ -49,15 +46,7 @@ def print_counted(found: Comparison, counted: CountedChanges, explained: CallSit
         print(f"memtest: {printable_text(unknown)}", file=sys.stderr)
 
 
-def ended(options: dict[str, str], counted: CountedChanges) -> int:
-    """The exit status, what went wrong as a sentence on stderr."""
-    try:
+def compare(options: dict[str, str], counted: CountedChanges) -> int:
+    """Return the exit status. Raises UserError."""
+    with raise_user_errors("compare"):
         return run(options, counted)
-    except Usage as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(USAGE)
-    except (BuildFailed, ValueError) as error:
-        print(f"memtest: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"memtest: {error.filename or 'compare'}: {os.strerror(error.errno or 0)}", file=sys.stderr)
-    return FAILED

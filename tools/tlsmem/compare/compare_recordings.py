@@ -1,16 +1,14 @@
 """What changed from OLD to NEW, as compare.py is asked: the comparison, or why there is none, and the exit status."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tlsmem.base import markdown_embedding
+from tlsmem.base.errors import Usage, raise_user_errors
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.base.printable import printable_text
 from tlsmem.compare import comparison, comparison_output, two_sides
 from tlsmem.compare.comparison import Comparison, FigureFilter
-from tlsmem.compare.exits import Usage
 from tlsmem.compare.figure_places import parse_phase, recorded_phase
 from tlsmem.config import choices
 from tlsmem.config.choices import ALL_PHASES, COMPARED_STAGES, PEAK
@@ -99,11 +97,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return 1 if recording_files.skipped_lines else comparison_output.exit_status(found)
 
 
-def run_and_report(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """As `run`; what it raises is a sentence on stderr."""
-    try:
+def compare(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Print what changed, or write it into a page; return the exit status. Raises UserError."""
+    with raise_user_errors(given.into):
         return run(given, parser)
-    except (ValueError, OSError) as error:
-        said = error if isinstance(error, ValueError) else f"{error.filename or given.into}: {error.strerror}"
-        print(printable_text(f"compare: {said}"), file=sys.stderr)
-        return 2 if isinstance(error, Usage) else 1

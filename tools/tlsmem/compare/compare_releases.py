@@ -1,9 +1,9 @@
 """A walk along a library's releases: of a recording, or of releases that are built and measured for it."""
 
 import argparse
-import sys
 
 from tlsmem.base import termination
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import record_releases, release_plot, release_tables, release_walk, two_builds
 from tlsmem.config import releases, toml_tables
@@ -47,12 +47,8 @@ def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser,
     return built.status
 
 
-def ended(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> None:
-    """Exits as `measured` says; what it raises is a sentence on stderr."""
+def build_and_compare(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:
+    """Return the exit status. Raises UserError."""
     termination.end_on_signals()
-    try:
-        sys.exit(compare_measured(given, parser, stacks))
-    except (BuildFailed, ValueError) as error:
-        sys.exit(f"compare_versions: {error}")
-    except OSError as error:
-        sys.exit(f"compare_versions: {error.filename or given.library}: {error.strerror}")
+    with raise_user_errors(given.library):
+        return compare_measured(given, parser, stacks)

@@ -2,7 +2,3 @@
 
 UNCHANGED, NOTHING, CHANGED, SKIP = 0, 1, 3, 125  # exit statuses; SKIP: of git bisect, a commit that cannot be judged
 BAD = 1  # of git bisect
-
-
-class Usage(ValueError):
-    """What was asked for cannot be."""

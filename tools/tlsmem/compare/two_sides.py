@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Sequence
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.printable import printable_text
 from tlsmem.compare import declared_settings
-from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import NARROWED
 from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, require_recording

@@ -94,5 +94,5 @@ def campaign_of(advisory: Advisory) -> str | None:
 
 
 def advisories() -> dict[str, Advisory]:
-    """Return the advisories by identifier; exits with a sentence when the file is wrong."""
+    """Return the advisories by identifier; raises UserError when the file is wrong."""
     return definitions.read(DEFINITIONS / "advisories.toml", Advisory.model_validate)

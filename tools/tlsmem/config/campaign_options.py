@@ -12,7 +12,7 @@ KEEP_WINDOW = 100  # pairs
 
 
 def campaign_from_arguments(arguments: argparse.Namespace) -> Campaign | TimedCampaign:
-    """The campaign as asked for, its names checked before; exits with a sentence where it cannot be."""
+    """The campaign as asked for, its names checked before; raises UserError where it cannot be."""
     asked = definitions.campaigns()[arguments.campaign]
     return timed(arguments, asked) if isinstance(asked, TimedCampaign) else apply_memory_options(arguments, asked)
 

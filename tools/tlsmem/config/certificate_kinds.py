@@ -46,7 +46,7 @@ class KindRule(Definition):
 
 
 def rules_of_family(family: str) -> list[KindRule]:
-    """Return those of stacks whose name begins so, in order; exits with a sentence when the file is wrong."""
+    """Return those of stacks whose name begins so, in order; raises UserError when the file is wrong."""
     rules = definitions.read(DEFINITIONS / "certificates.toml", KindRule.model_validate)
     return [rule for rule in rules.values() if family in rule.families]
 

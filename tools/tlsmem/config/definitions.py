@@ -3,7 +3,6 @@
 import re
 import shlex
 import string
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_beginning, suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
@@ -328,11 +328,11 @@ class Mask(RootModel[dict[Cpu, HiddenFeatures]]):
 
 
 def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:
-    """The tables of one file by name; exits with a sentence that names file, table and key."""
+    """The tables of one file by name. Raises UserError with a sentence that names file, table and key."""
     try:
         about = file.stat()
     except OSError as error:
-        sys.exit(f"{file}: {error.strerror}")
+        raise UserError(f"{file}: {error.strerror}") from None
     return dict(read_version(file, validate, about.st_mtime_ns, about.st_size))
 
 
@@ -342,7 +342,7 @@ def read_version(file: Path, validate: Callable[[object], Kind], mtime_ns: int, 
     try:
         tables = resolve_tables(parse_toml(file.read_bytes()))
     except (OSError, ValueError) as error:
-        sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
+        raise UserError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     return {name: table(file, name, entry, validate) for name, entry in tables.items()}
 
 
@@ -350,17 +350,17 @@ def table(file: Path, name: str, entry: object, validate: Callable[[object], Kin
     try:
         return validate(entry)
     except ValidationError as error:
-        sys.exit(f"{file}: [{name}]: {describe_error(error)}")
+        raise UserError(f"{file}: [{name}]: {describe_error(error)}") from None
 
 
 def check_definitions() -> None:
-    """All of them: exits with a sentence at the first that is wrong, before time is spent on the others."""
+    """All of them: raises UserError at the first that is wrong, before time is spent on the others."""
     for definitions in (stacks, suites, allocators, cpus, campaigns):
         definitions()
     try:
         bucket_tables()
     except ValueError as error:
-        sys.exit(str(error))
+        raise UserError(str(error)) from None
 
 
 def stacks() -> dict[str, Stack]:

@@ -5,9 +5,9 @@ memtest/*.toml the check itself reads."""
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.option_kinds import TREE_STACK_NAME, TREES_ELSEWHERE, Names
@@ -64,15 +64,14 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
 
 
 def check_goal_or_exit(goal: str, given: Mapping[str, str | None], whole: bool = False) -> None:
-    """As check_goal, for commands: exits with 2 and the sentence. Options that are None were not given; of the `whole`
-    of what was given none may be missing."""
+    """As check_goal, for commands: raises UserError with exit status 2. Options that are None were not given; of the
+    `whole` of what was given none may be missing."""
     try:
         if whole:
             check_required(goal, {name: value or "" for name, value in given.items()})
         check_goal(goal, {name: value for name, value in given.items() if value is not None})
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise UserError(str(error), status=2) from None
 
 
 def check_definitions_or_exit() -> None:

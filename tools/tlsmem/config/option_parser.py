@@ -1,12 +1,12 @@
 """The parser of a command in tools/, made of the table of options. Standard library only."""
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tlsmem.base import stdout
+from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.option_kinds import Choice, File, Flag, Parsed
 from tlsmem.config.option_model import CampaignDefault, Default, Option, Words
@@ -25,8 +25,12 @@ class CommandParser(argparse.ArgumentParser):
         return given, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Exit with the sentence alone: the usage of a command with thirty options would hide it."""
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        """Raise the sentence alone: the usage of a command with thirty options would hide it."""
+        raise UserError(f"{self.prog}: error: {message}", status=2)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the command, as --help does when it has printed."""
+        raise UserError(message or "", status)
 
     def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
         known = [flag for flag in self._option_string_actions if flag.startswith("--")]
@@ -106,8 +110,7 @@ def choice_parser(option: Option, kind: Choice) -> Callable[[str], str]:
         except ValueError as error:
             if not option.is_variable:
                 raise argparse.ArgumentTypeError(str(error).removeprefix(f"{option.name}=")) from None
-            print(f"memtest: {error}", file=sys.stderr)
-            sys.exit(2)
+            raise UserError(str(error), status=2) from None
         return text
 
     return parsed
@@ -118,12 +121,11 @@ def default_value(default: Default) -> str | None:
 
 
 def default_text(default: Default) -> str:
-    """As it is shown. Exits with 2 and a sentence where a campaign's cannot be read."""
+    """As it is shown. Raises UserError with exit status 2 where a campaign's cannot be read."""
     if not isinstance(default, CampaignDefault):
         return default or ""
     try:
         found = read_tables("campaigns").get(default.campaign, {}).get(default.key, default.otherwise)
     except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+        raise UserError(str(error), status=2) from None
     return " ".join(map(str, found)) if isinstance(found, list) else str(found)

@@ -50,7 +50,7 @@ def library_name(stack: str) -> str:
 
 
 def servers() -> dict[str, Server]:
-    """Return the servers by name; exits with a sentence when the file is wrong."""
+    """Return the servers by name; raises UserError when the file is wrong."""
     return definitions.read(DEFINITIONS / "servers.toml", Server.model_validate)
 
 

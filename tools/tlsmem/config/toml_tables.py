@@ -24,7 +24,7 @@ ALL_STACKS = "all"  # as a list of stacks
 MOST_LEVELS = 32  # of tables and lists in each other; more would exhaust Python's stack somewhere later
 
 
-class Unreadable(ValueError):
+class Unreadable(UserError, ValueError):
     """A file of memtest/*.toml that cannot be read, or is not TOML."""
 
 

@@ -54,7 +54,7 @@ def find_groups(stacks: Sequence[str], named: str | None, role: Role, among: Seq
     if missing and not found:
         raise ValueError("; ".join(missing))
     for sentence in missing:
-        print(f"cost: {sentence}", file=sys.stderr)
+        print(f"memtest: {sentence}", file=sys.stderr)
     if not found:
         suites = f" in {named}" if named else ""
         advice = advise_recording_any(AS_DEPLOYED, [costs.stack for costs in every], named)

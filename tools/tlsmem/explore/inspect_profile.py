@@ -2,15 +2,12 @@
 
 import argparse
 import signal
-import sys
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, phase_names
-from tlsmem.base.printable import printable_text
-from tlsmem.build.errors import BuildFailed
+from tlsmem.base.errors import Usage, UserError
 from tlsmem.config.choices import PROFILE_FILES
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
-from tlsmem.profile.errors import Unreadable
 from tlsmem.schema import recording_files
 
 
@@ -36,16 +33,15 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return int(any(profile.torn for profile in profiles))
 
 
-def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Exits as `inspect` says; what it raises is a sentence on stderr."""
+def show_profile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Return the exit status. Raises UserError: Usage for what no profile has."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         status = inspect(given, parser)
-        sys.exit(1 if recording_files.skipped_lines else status)
-    except (Unreadable, profile_selection.PatternNotFound, BuildFailed) as error:
-        sys.exit(f"memtest: {error}")
+    except UserError:
+        raise
     except ValueError as error:
-        print(f"memtest: {printable_text(str(error))}", file=sys.stderr)
-        sys.exit(2)
+        raise Usage(str(error)) from None
     except OSError as error:
-        sys.exit(f"memtest: {error.filename}: {error.strerror}")
+        raise UserError(f"{error.filename}: {error.strerror}") from None
+    return 1 if recording_files.skipped_lines else status

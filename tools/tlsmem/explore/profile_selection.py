@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from tlsmem.base import regex_timeout
+from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.frames import Frame, Owner, skip_allocators
@@ -28,7 +29,7 @@ Pattern = re.Pattern[str] | str | None
 Value = TypeVar("Value")
 
 
-class PatternNotFound(ValueError):
+class PatternNotFound(UserError, ValueError):
     """No call stack has a frame that the pattern finds."""
 
 

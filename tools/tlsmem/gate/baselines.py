@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlsmem.base import paths
+from tlsmem.base.errors import UserError
 from tlsmem.gate import builds
 from tlsmem.gate.budget import Budget, BudgetError, Budgets, entry_name
 from tlsmem.gate.budget_figure import Recording
@@ -24,8 +25,8 @@ def load_recording(folder: Path, where: str, way: str = "") -> Recording:
         raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{near}")
     try:
         found = read_records.load(place)
-    except SystemExit as error:  # with a sentence
-        said = str(error.code)
+    except UserError as error:
+        said = str(error)
         raise BudgetError(said if said.startswith(where) else f"{where}: {said}") from None
     if not found:
         raise BudgetError(f"{where}: there are no runs in {paths.shorten(folder)}{way}")
@@ -49,7 +50,7 @@ def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tupl
     except BudgetError as error:
         if relative:
             raise
-        print(f"gate: {error}; no limit is relative to it, but call sites cannot be compared", file=sys.stderr)
+        print(f"memtest: {error}; no limit is relative to it, but call sites cannot be compared", file=sys.stderr)
         return None, list(budgets)
     names = [one.stack for one in found.records]
     named = [name_where_known(one, file, names) for one in budgets]
@@ -79,4 +80,4 @@ def print_left_out(found: Recording, used: Iterable[tuple[str | None, str]]) -> 
     used = set(used)
     runs = [one for one in found.records if (one.stack, one.suite) in used and one.scenario == "memory"]
     for sentence in comparability.describe_left_out(runs):
-        print(f"gate: {found.name}: {sentence}", file=sys.stderr)
+        print(f"memtest: {found.name}: {sentence}", file=sys.stderr)

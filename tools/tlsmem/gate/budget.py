@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from tlsmem.base import nearest
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare.figure_places import Place
 from tlsmem.config import toml_tables
@@ -128,7 +129,7 @@ class Budget(NamedTuple):
         return f"{self.stack}, {self.place}"
 
 
-class BudgetError(ValueError):
+class BudgetError(Usage):
     """A sentence about a budget that cannot be."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import rich.console
 
 from tlsmem.base import markdown_embedding, paths, stdout, termination
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import BuildFailed
 from tlsmem.compare.exits import SKIP
@@ -33,7 +34,7 @@ from tlsmem.run import exclusive
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.tables import render
 
-HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
+HELD, FAILED, EXCEEDED = 0, 1, 3
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -147,21 +148,15 @@ def into(given: argparse.Namespace, parser: argparse.ArgumentParser, text: str) 
 
 def tell(sentence: object) -> None:
     """On stderr, in one line: names in it are of whoever wrote the budgets, or made the recording."""
-    print(f"gate: {printable_text(str(sentence))}", file=sys.stderr)
+    print(f"memtest: {printable_text(str(sentence))}", file=sys.stderr)
 
 
-def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Exits as `run` says; what it raises is a sentence on stderr."""
+def run_gate(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Return the exit status. Raises UserError."""
     termination.end_on_signals()
     try:
-        sys.exit(run(given, parser))
-    except BudgetError as error:
-        tell(error)
-        sys.exit(USAGE)
-    except BuildFailed as error:  # of no commit does that say what a session costs
-        tell(error)
-        sys.exit(SKIP)
-    except ValueError as error:
-        sys.exit(f"gate: {printable_text(str(error))}")
-    except OSError as error:
-        sys.exit(f"gate: {error.filename}: {error.strerror}")
+        with raise_user_errors(given.budget):
+            return run(given, parser)
+    except BuildFailed as error:  # it says of no commit what a session costs
+        error.status = SKIP
+        raise

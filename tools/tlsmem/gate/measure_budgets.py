@@ -25,7 +25,7 @@ JOBS = 2  # of memory: they do not disturb each other's figures
 
 
 def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) -> list[Record]:
-    """What was recorded, of each run the newest, in a recording that was claimed. Exits with a sentence where nothing
+    """What was recorded, of each run the newest, in a recording that was claimed. Raises UserError where nothing
     can be measured."""
     for stack in distinct_values("stack", runs):
         read_manifest(stack)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, go_stack
 from tlsmem.build.commands import BuildFailed
@@ -32,7 +33,7 @@ LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
-class ServerError(Exception):
+class ServerError(UserError):
     """One sentence: why a server cannot be started."""
 
 

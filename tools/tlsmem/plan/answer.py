@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from tlsmem.base import markdown_embedding
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
 from tlsmem.plan import (
@@ -56,7 +57,7 @@ def with_terms(given: argparse.Namespace, answer: Answer, cases: Sequence[Case])
         if case.model.origin
     )
     for warning in dict.fromkeys(warnings):
-        print(printable_text(f"plan: {warning}"), file=sys.stderr)
+        print(printable_text(f"memtest: {warning}"), file=sys.stderr)
     among = recordings.find_recordings(given.recording)
     tables = common_tables(cases, given.kernel_bytes is not None, given.record_bytes is not None, among)
     return answer._replace(tables=[*answer.tables, *tables])
@@ -188,15 +189,9 @@ def deliver(answer: Answer, given: argparse.Namespace, parser: argparse.Argument
             render.print_all(tables)
 
 
-def print_answer(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Print what was asked for, and exit as it went."""
+def print_answer(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Print what was asked for; return the exit status. Raises UserError."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    try:
+    with raise_user_errors(given.into):
         deliver(ANSWERS[given.answer](given), given, parser)
-    except ImpossibleRequest as error:
-        parser.error(printable_text(str(error)))
-    except ValueError as error:
-        sys.exit(printable_text(f"plan: {error}"))
-    except OSError as error:
-        sys.exit(f"plan: {error.filename or given.into}: {error.strerror}")
-    sys.exit(1 if recording_files.skipped_lines else 0)
+    return 1 if recording_files.skipped_lines else 0

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.config.libraries import is_headline_build, libraries, library_key
 from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
@@ -18,8 +19,10 @@ from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
 
 
-class ImpossibleRequest(Exception):
-    """A request that cannot be met: exit 2."""
+class ImpossibleRequest(UserError):
+    """A request that cannot be met; exit status 2."""
+
+    status = 2
 
 
 def requested_stacks(given: argparse.Namespace) -> list[str]:

@@ -2,7 +2,6 @@
 
 import argparse
 import signal
-import sys
 from collections.abc import Sequence
 
 import matplotlib
@@ -11,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.base import stdout
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
@@ -20,7 +20,6 @@ from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.rows import ROW_INCHES, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile, profiler_name
 from tlsmem.schema.roles import ROLES, Role
 from tlsmem.tables.bucket_sources import load_profiles
@@ -109,15 +108,11 @@ def describe_run(profile: Profile) -> str:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Draw what was asked for and exit."""
+    """Draw what was asked for. Raises UserError."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    try:
+    with raise_user_errors(given.output):
         profiles = list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))
         with matplotlib.rc_context(STYLE):
             written = save(figure(profiles, given.role), given.output)
         with stdout.exit_on_write_error():
             print(*written, sep="\n")
-    except (ValueError, Unreadable) as error:
-        sys.exit(f"plot_buckets: {error}")
-    except OSError as error:
-        sys.exit(f"plot_buckets: {error.filename or given.output}: {error.strerror}")

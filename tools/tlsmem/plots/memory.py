@@ -98,7 +98,5 @@ def draw(selection: Selection, output: Path, sessions: int | None = None) -> lis
 
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
-    selection = plot_command.select_runs(
-        given, "plot_mem", suites=given.suite, roles=given.roles, envs=given.env, cpus=given.cpu
-    )
+    selection = plot_command.select_runs(given, suites=given.suite, roles=given.roles, envs=given.env, cpus=given.cpu)
     return draw(selection, given.output, given.n)

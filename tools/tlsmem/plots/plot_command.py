@@ -9,24 +9,25 @@ from pathlib import Path
 import matplotlib
 
 from tlsmem.base import stdout
+from tlsmem.base.errors import UserError
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.tables import table_command
 
 
-def select_runs(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
+def select_runs(given: argparse.Namespace, **asked: Sequence[str] | None) -> Selection:
     """The runs that were asked for; what stands in no line is said on stderr. Raises ValueError with a sentence."""
     loaded = table_command.load_recording(given.recording)
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     selection = select(loaded, given.stack, **asked)
     for said in selection.left_out:
-        print(f"{verb}: {given.recording}: {said}", file=sys.stderr)
+        print(f"memtest: {given.recording}: {said}", file=sys.stderr)
     return selection
 
 
-def draw_and_exit(verb: str, given: argparse.Namespace, draw: Callable[[argparse.Namespace], Sequence[Path]]) -> None:
-    """Names the files that were drawn. Exits with a sentence where there are none, with 1 after a torn line."""
+def draw_pictures(given: argparse.Namespace, draw: Callable[[argparse.Namespace], Sequence[Path]]) -> int:
+    """Print the files that were drawn; return the exit status, which is 1 after a torn line. Raises UserError."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         with matplotlib.rc_context(STYLE):
@@ -34,7 +35,7 @@ def draw_and_exit(verb: str, given: argparse.Namespace, draw: Callable[[argparse
         with stdout.exit_on_write_error():
             print(*written, sep="\n")
     except ValueError as error:
-        sys.exit(f"{verb}: {table_command.name_once(given.recording, error)}")
+        raise UserError(table_command.name_once(given.recording, error)) from None
     except OSError as error:
-        sys.exit(f"{verb}: {error.filename or given.output}: {error.strerror}")
-    sys.exit(1 if recording_files.skipped_lines else 0)
+        raise UserError(f"{error.filename or given.output}: {error.strerror}") from None
+    return 1 if recording_files.skipped_lines else 0

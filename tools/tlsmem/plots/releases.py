@@ -141,5 +141,5 @@ def highest(curves: Curves, library: str) -> float:
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
     """Draw what was asked for; return the files."""
-    selection = plot_command.select_runs(given, "plot_releases", suites=given.suite, roles=given.roles)
+    selection = plot_command.select_runs(given, suites=given.suite, roles=given.roles)
     return save(figure(selection, given.library, given.role), given.output)

@@ -116,9 +116,9 @@ def save_every_suite(selection: Selection, output: Path) -> list[Path]:
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
     """Draw sessions in use where there are runs with full records, else established ones."""
-    used = plot_command.select_runs(given, "plot_stacks", roles=given.roles)
+    used = plot_command.select_runs(given, roles=given.roles)
     if base_settings(used):
         return save(in_use.figure(used, given.role, given.suite), given.output)
     suites = [given.suite] if given.suite else None
-    selection = plot_command.select_runs(given, "plot_stacks", suites=suites, roles=given.roles)
+    selection = plot_command.select_runs(given, suites=suites, roles=given.roles)
     return save(figure(selection, given.role), given.output)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlsmem.base.errors import UserError
 from tlsmem.profile import profile_cache
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
@@ -200,5 +201,5 @@ def loaded(file: Path) -> "Iterable[Record]":
 
     try:
         return read_records.load(file)
-    except SystemExit as error:
+    except UserError as error:
         raise Unreadable(str(error)) from None

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from tlsmem.base import stdout
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.paths import ROOT
-from tlsmem.base.printable import printable_text
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.config.choices import DIRECTORY, FILE_FORMATS, FILES, HTML
 from tlsmem.explore import profile_output
@@ -151,13 +151,9 @@ def is_file(output: Path) -> bool:
     return output.suffix == ".html" or (output.exists() and not output.is_dir())
 
 
-def ended(given: argparse.Namespace) -> None:
-    """Exits with 1 after a sentence, and where a line of a recording was cut off."""
+def write_report(given: argparse.Namespace) -> int:
+    """Return the exit status, which is 1 where a line of a recording was cut off. Raises UserError."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    try:
+    with raise_user_errors(given.output):
         run(given)
-    except ValueError as error:
-        sys.exit(f"report: {printable_text(str(error))}")
-    except OSError as error:
-        sys.exit(f"report: {error.filename or given.output}: {error.strerror}")
-    sys.exit(1 if recording_files.skipped_lines else 0)
+    return 1 if recording_files.skipped_lines else 0

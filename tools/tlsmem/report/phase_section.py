@@ -87,7 +87,7 @@ def fetched() -> tuple[Scripts, str | None]:
     try:
         return page_scripts.libraries(), None
     except BuildFailed as error:
-        print(f"report: no flamegraphs: {error}", file=sys.stderr)
+        print(f"memtest: no flamegraphs: {error}", file=sys.stderr)
         return Scripts([], []), f"No flamegraph, since {error}."
 
 

@@ -2,10 +2,10 @@
 that are padded."""
 
 import importlib.util
-import sys
 from functools import cache
 from types import ModuleType
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config.certificates import is_padded
 from tlsmem.config.definitions import Suite
@@ -16,7 +16,7 @@ MADE = ROOT / "build/certs"
 
 
 def provide(run: Run, suite: Suite) -> None:
-    """Make the directory that the run reads, where it is one to make. Exits with a sentence where that cannot be."""
+    """Make the directory that the run reads, where it is one to make. Raises UserError where that cannot be."""
     if run.scenario == "contexts" and suite.certs != "none":
         make(run.suite, suite.certs)
     elif is_padded(suite.certs):
@@ -28,7 +28,7 @@ def make(suite: str, certs: str) -> None:
     """Once for each suite; what is there from another time stays."""
     maker = load("make_many")
     if certs != maker.KIND:
-        sys.exit(f"memtest: suite {suite}: the scenario contexts needs certificates {maker.KIND}, and not {certs}")
+        raise UserError(f"suite {suite}: the scenario contexts needs certificates {maker.KIND}, and not {certs}")
     call(maker, MADE / certs)
 
 
@@ -39,11 +39,11 @@ def make_padded(certs: str) -> None:
 
 
 def call(maker: ModuleType, out: object) -> None:
-    """Make the directory. Exits with a sentence where that cannot be."""
+    """Make the directory. Raises UserError where that cannot be."""
     try:
         maker.make(out)
     except (OSError, ValueError) as error:
-        sys.exit(f"memtest: memtest/certs/{maker.__name__}.py: {error}")
+        raise UserError(f"memtest/certs/{maker.__name__}.py: {error}") from None
 
 
 def load(name: str) -> ModuleType:

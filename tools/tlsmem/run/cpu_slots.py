@@ -2,18 +2,16 @@
 
 import asyncio
 import signal
-import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+from tlsmem.base.errors import UserError
+from tlsmem.base.first_error import raise_first
+
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 Work = Callable[[int, int, Item], Awaitable[None]]  # slot, CPU, what is to be done
-
-
-class SlotExit(Exception):
-    """What sys.exit was called with in a slot; asyncio knows no other way out of its tasks than an exception."""
 
 
 async def run_in_slots(items: Iterable[Item], cpus: list[int], work: Work[Item]) -> None:
@@ -22,10 +20,7 @@ async def run_in_slots(items: Iterable[Item], cpus: list[int], work: Work[Item])
 
     async def slot(number: int, cpu: int) -> None:
         while waiting:
-            try:
-                await work(number, cpu, waiting.popleft())
-            except SystemExit as error:
-                raise SlotExit(error.code) from None
+            await work(number, cpu, waiting.popleft())
 
     async with asyncio.TaskGroup() as group:
         for number, cpu in enumerate(cpus):
@@ -33,9 +28,10 @@ async def run_in_slots(items: Iterable[Item], cpus: list[int], work: Work[Item])
 
 
 def run_to_completion(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
-    """Runs it to its end. SIGINT, SIGTERM and, unless it is ignored, SIGHUP cancel it, say the sentence `stopped`,
-    and exit with 128 and the signal's number.
-    What sys.exit says in a slot stops all slots, and is the way out."""
+    """Run it to its end. SIGINT, SIGTERM and, unless it is ignored, SIGHUP cancel it, and raise UserError with the
+    sentence `stopped` and the exit status 128 and the signal's number.
+
+    A UserError in a slot stops all slots, and is raised."""
     caught: list[int] = []
 
     async def guarded() -> Result:
@@ -52,12 +48,7 @@ def run_to_completion(coroutine: Coroutine[Any, Any, Result], stopped: str) -> R
         return await coroutine
 
     try:
-        return asyncio.run(guarded())
+        with raise_first(UserError):
+            return asyncio.run(guarded())
     except asyncio.CancelledError:
-        print(f"memtest: {stopped}", file=sys.stderr)
-        sys.exit(128 + caught[0])
-    except ExceptionGroup as group:
-        refused, faults = group.split(SlotExit)
-        if faults:
-            raise
-        sys.exit(refused.exceptions[0].args[0])
+        raise UserError(stopped, status=128 + caught[0]) from None

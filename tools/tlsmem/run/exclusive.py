@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlsmem.base import paths
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run import harness, machine_noise
@@ -40,7 +41,7 @@ def siblings(cpu: int) -> str:
 def claim_machine(timed: bool, wait: bool = False) -> None:
     """Holds the harnesses until the runner ends, of a timed campaign against all others.
 
-    While another runs that does not go with this one it exits with a sentence, or with `wait` says so and waits."""
+    While another runs that does not go with this one it raises UserError, or with `wait` says so and waits."""
     held_locks.append(os.open(ROOT / "build/harness", os.O_RDONLY | os.O_DIRECTORY))
     how = fcntl.LOCK_EX if timed else fcntl.LOCK_SH
     try:
@@ -48,7 +49,7 @@ def claim_machine(timed: bool, wait: bool = False) -> None:
     except BlockingIOError:
         busy = "another campaign runs here, and timed runs" if timed else "a timed campaign runs here, and it"
         if not wait:
-            sys.exit(f"memtest: {busy} must run alone: wait until it has ended")
+            raise UserError(f"{busy} must run alone: wait until it has ended") from None
         wait_for_lock(held_locks[-1], how, f"{busy} must run alone: waiting until it has ended")
     except OSError:
         pass  # a file system that locks no directories, such as NFS
@@ -57,7 +58,7 @@ def claim_machine(timed: bool, wait: bool = False) -> None:
 def claim_to_record(recording: Path, timed: bool) -> None:
     """Hold the machine and the recording until this process ends; while another holds either, say so and wait.
 
-    Exits with a sentence where nothing can be recorded there. Call it before anything is built."""
+    Raises UserError where nothing can be recorded there. Call it before anything is built."""
     (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
     claim_machine(timed, wait=True)
     busy = f"another campaign records into {paths.shorten(recording)}: waiting until it has ended"

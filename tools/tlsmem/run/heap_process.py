@@ -5,12 +5,12 @@ import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.run import heap_page, heap_tree, rss_parts
 from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
@@ -45,7 +45,7 @@ class MeteredCommand:
         try:
             self.list = ProgramList()
         except OSError as error:
-            sys.exit(f"memtest: {heap_page.PAGES_FOLDER}: {error.strerror}")
+            raise UserError(f"{heap_page.PAGES_FOLDER}: {error.strerror}") from None
         before, mask = heap_tree.list_pages(), signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             process = subprocess.Popen(
@@ -55,7 +55,7 @@ class MeteredCommand:
             )
         except OSError as error:
             self.list.remove()
-            sys.exit(f"memtest: {words[0]}: {error.strerror}")
+            raise UserError(f"{words[0]}: {error.strerror}") from None
         self.pid, process.returncode = process.pid, 0  # it is we who wait for it
         self.tree = heap_tree.ProcessTree(process.pid, before, reaper=os.getpid())
         self.found, self.unseen = UnmeteredPrograms(), set[int]()
@@ -119,7 +119,7 @@ class MeteredCommand:
 def preload_value() -> str:
     meter = ROOT / HEAP_METER
     if not meter.exists():
-        sys.exit(f"memtest: {HEAP_METER} is not there: run `make core` in the repository")
+        raise UserError(f"{HEAP_METER} is not there: run `make core` in the repository")
     return " ".join(filter(None, (str(meter), os.environ.get("LD_PRELOAD"))))
 
 
@@ -277,19 +277,19 @@ def why_not_attachable(pid: int) -> str:
 
 
 def attach_tree(pid: int) -> heap_tree.ProcessTree:
-    """The tree of a process that runs under the meter, without those that had ended before; exits with a sentence."""
+    """The tree of a process that runs under the meter, without those that had ended before; raises UserError."""
     if not heap_page.is_alive(pid):
-        sys.exit(f"memtest: {pid}: there is no such process")
+        raise UserError(f"{pid}: there is no such process")
     page = None
     try:
         page = heap_page.mapped_page(pid)
         if not page:
-            sys.exit(f"memtest: {pid} {why_not_attachable(pid)}")
+            raise UserError(f"{pid} {why_not_attachable(pid)}")
         heap_page.OpenPage(pid, page).close()
     except PermissionError:
-        sys.exit(f"memtest: {pid}: it is another user's process; only that user and root may read its memory")
+        raise UserError(f"{pid}: it is another user's process; only that user and root may read its memory") from None
     except (heap_page.NotHeapPage, OSError) as error:
         what = getattr(error, "strerror", None) or error
-        sys.exit(f"memtest: {page or pid}: not a page of the heap meter: {what}")
+        raise UserError(f"{page or pid}: not a page of the heap meter: {what}") from None
     dead = {(number, inode) for number, inode in heap_tree.list_pages() if not heap_page.is_alive(number)}
     return heap_tree.ProcessTree(pid, dead)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.schema.machine import THP, parse_selected
 
 # Deaf to signals, it waits for the end of its stdin, which comes with the end of the runner, killed or not. Of a runner
@@ -19,7 +20,7 @@ KEEPER = 'trap "" HUP INT TERM; echo ready; cat; echo "$1" > "$0"'
 POLL_S = 0.2
 
 
-class NotRestored(Exception):
+class NotRestored(UserError):
     """A sentence with the command that does it."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.config import timed_matrix
 from tlsmem.config.campaigns import AnyCampaign
 from tlsmem.config.run import Run
@@ -103,7 +104,7 @@ def jobs_that_fit(needs: dict[Run, MemoryNeed], jobs: int, have: float) -> int:
 
 
 def limit_jobs(needs: dict[Run, MemoryNeed], jobs: int, n: int) -> int:
-    """The number of jobs that memory allows, at most `jobs`; says so when fewer, exits with a sentence when none."""
+    """The number of jobs that memory allows, at most `jobs`; says so when fewer, raises UserError when none."""
     if not needs:
         return jobs
     have = available_bytes()
@@ -115,7 +116,7 @@ def limit_jobs(needs: dict[Run, MemoryNeed], jobs: int, n: int) -> int:
     if not fitting:
         fits = largest_n(needs, have, n)
         way_out = f"the largest N that fits is {fits}" if fits else "no N fits"
-        sys.exit(f"memtest: N={n} is more than memory holds: {need}, {available}; {way_out}")
+        raise UserError(f"N={n} is more than memory holds: {need}, {available}; {way_out}")
     if fitting < min(jobs, len(needs)):
         print(f"memtest: {need}, {available}: JOBS={fitting} instead of {jobs}", file=sys.stderr)
         return fitting
@@ -135,7 +136,7 @@ COPIES = 4  # of a round, in each thread: what is sent, what is received, the wi
 
 
 def check_memory(campaign: AnyCampaign) -> None:
-    """Exits with a sentence when the largest run of a campaign of transfers does not fit."""
+    """Raises UserError when the largest run of a campaign of transfers does not fit."""
     if campaign.scenario != "throughput":
         return
     size, threads = max(campaign.sizes), max(thread_counts(campaign))
@@ -143,4 +144,4 @@ def check_memory(campaign: AnyCampaign) -> None:
     if need > have:
         of = f"writes of {size:,} bytes, of {threads:,} thread{'s' * (threads > 1)},"
         much = f"need {need / MIB:,.0f} MiB, and {have / MIB:,.0f} MiB are available"
-        sys.exit(f"memtest: {of} {much}; smaller SIZES or fewer THREADS fit")
+        raise UserError(f"{of} {much}; smaller SIZES or fewer THREADS fit")

@@ -3,10 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.config.definitions import Allocator
 from tlsmem.schema.harness_output import Meter
@@ -18,12 +18,12 @@ HEAP_METERS = ("heap", "sites")
 def allocator_record(name: str, allocator: Allocator) -> AllocatorRecord:
     """The allocator with the version that is installed and the settings in force.
 
-    Exits with a sentence when its library is not there."""
+    Raises UserError when its library is not there."""
     if not allocator.library:
         return AllocatorRecord(name=name, version=None, settings=allocator.environment, library=None)
     library = find_library(allocator.library)
     if not library:
-        sys.exit(f"memtest: allocator {name}: no {allocator.library} on this system: apt install {allocator.package}")
+        raise UserError(f"allocator {name}: no {allocator.library} on this system: apt install {allocator.package}")
     settings = os.environ.get(allocator.settings) if allocator.settings else allocator.environment
     return AllocatorRecord(name=name, version=version(allocator.package), settings=settings, library=str(library))
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.base.repository import changed_files, git
 from tlsmem.config.definitions import Allocator, Suite
@@ -154,18 +154,18 @@ def describe_missing(stack: str) -> str:
 
 @cache
 def read_manifest(stack: str) -> Manifest:
-    """Exits with a sentence when there is no harness, or another one than its manifest describes."""
+    """Raises UserError when there is no harness, or another one than its manifest describes."""
     binary, described = HARNESSES / stack, HARNESSES / f"{stack}.json"
     way_out = f"make it with `tools/build.py {stack}`"
     try:
         found = Manifest.model_validate_json(described.read_bytes())
         matches = found.binary_sha256 == sha256(binary)
     except OSError:
-        sys.exit(f"memtest: {describe_missing(stack)}")
+        raise UserError(describe_missing(stack)) from None
     except ValidationError as error:
-        sys.exit(f"{described}: {describe_error(error)}; {way_out}")
+        raise UserError(f"{described}: {describe_error(error)}; {way_out}") from None
     if not matches:
-        sys.exit(f"{binary}: not the binary that its manifest describes; {way_out}")
+        raise UserError(f"{binary}: not the binary that its manifest describes; {way_out}")
     return found
 
 

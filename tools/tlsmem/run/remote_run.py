@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
 from tlsmem.config import definitions
 from tlsmem.config.run import Run
 from tlsmem.run import exclusive, heap_page, preflight, provenance
@@ -50,8 +51,8 @@ def measure(run: Run, builds: Mapping[str, str], cell: str, limit_s: float | Non
         with hold_machine():
             heap_page.remove_stale_pages()
             return asyncio.run(measure_here(Runner(known, limit_s), run))
-    except SystemExit as refusal:  # a sentence of a check
-        raise RefusedRun(str(refusal.code).removeprefix("memtest: ")) from None
+    except UserError as refusal:
+        raise RefusedRun(str(refusal)) from None
 
 
 async def measure_here(runner: Runner, run: Run) -> bytes:

@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_WALK, ROOT
 
 MIB = 2**20
@@ -51,21 +51,21 @@ class RssParts:
 def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
     """Return the parts of each process, or why it could not be read.
 
-    Exits with a sentence where heapwalk is not built."""
+    Raises UserError where heapwalk is not built."""
     return {line["pid"]: line["refused"] if "refused" in line else parse(line) for line in walk_heaps(pids)}
 
 
 def walk_heaps(pids: Iterable[int]) -> list[dict[str, Any]]:
     """Return what heapwalk says of each process: docs/reference/records.md has the keys.
 
-    Exits with a sentence where it is not built."""
+    Raises UserError where it is not built."""
     words = [str(ROOT / HEAP_WALK), *map(str, pids)]
     if len(words) == 1:
         return []
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     except FileNotFoundError:
-        sys.exit(f"memtest: {HEAP_WALK} is not there: run `make core` in the repository")
+        raise UserError(f"{HEAP_WALK} is not there: run `make core` in the repository") from None
     return list(map(json.loads, done.stdout.splitlines()))
 
 

@@ -88,11 +88,8 @@ class Runner:
             telling = asyncio.create_task(board.tell_each_minute())
             await run_in_slots((run for run in runs if run.env != "deployed-thp"), cpus, work)
             if huge := [run for run in runs if run.env == "deployed-thp"]:
-                try:
-                    async with huge_pages.enable_always():
-                        await run_in_slots(huge, cpus[:1], work)
-                except huge_pages.NotRestored as error:
-                    sys.exit(f"memtest: {error}")
+                async with huge_pages.enable_always():
+                    await run_in_slots(huge, cpus[:1], work)
             telling.cancel()
         return failures
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tlsmem.base.errors import UserError
 from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Suite
 from tlsmem.config.matrix import has_tls
@@ -76,7 +77,7 @@ def find_abilities(stacks: Iterable[str], suites: Iterable[str]) -> dict[tuple[s
 
 
 def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient: bool = False) -> list[str]:
-    """What STACKS names, all of it built; exits with a sentence when one is not.
+    """What STACKS names, all of it built; raises UserError when one is not.
 
     `metered`: all their allocations must be seen. Of `all` stacks, and when lenient, those that will not do are left
     out, and stderr says why."""
@@ -88,11 +89,11 @@ def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient:
     for stack in found:
         unfit = (metered and why_unseen(stack)) or (None if is_built(stack) else describe_missing(stack))
         if unfit and not lenient:
-            sys.exit(f"memtest: {unfit}")
+            raise UserError(unfit)
         if unfit:
             print(f"memtest: left out: {unfit}", file=sys.stderr)
         else:
-            read_manifest(stack)  # another binary than it describes is an exit
+            read_manifest(stack)  # raises where the binary is not the one it describes
             chosen.append(stack)
     return chosen
 
@@ -100,11 +101,11 @@ def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient:
 def select_supported(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
     """Stack and suite wherever the stack does the suite; why another does not stands on stderr.
 
-    Exits with a sentence where a harness fails."""
+    Raises UserError where a harness fails."""
     found = find_abilities(stacks, suites)
     for (stack, suite), ability in found.items():
         if ability.does == "failed":
-            sys.exit(f"memtest: {stack} in {suite}: {ability.reason}")
+            raise UserError(f"{stack} in {suite}: {ability.reason}")
         if ability.does == "no":
             print(f"memtest: left out: {stack} in {suite}: {ability.reason}", file=sys.stderr)
     return [pair for pair, ability in found.items() if ability.does == "yes"]

@@ -3,12 +3,12 @@
 import os
 import re
 import subprocess
-import sys
 from bisect import bisect_right
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.schema.harness_output import StackLine
 from tlsmem.schema.records import RecordedCallstacks, RecordedFrame
@@ -30,7 +30,7 @@ def resolve_stacks(lines: list[StackLine], root: Path) -> RecordedCallstacks:
     """The stacks with names; an inlined function is a frame of its own, before the one that it was inlined into.
 
     Paths of modules are relative to `root`. A module without debug information has names for what it exports only.
-    Exits with a sentence when addr2line is missing."""
+    Raises UserError when addr2line is missing."""
     stacks = [[parse(frame) for frame in line.frames] for line in lines]
     places = names({address for stack in stacks for address in stack}, root)
     numbers: dict[RecordedFrame, int] = {}
@@ -100,13 +100,13 @@ def exported(module: Path) -> tuple[list[int], list[int]]:
 
 
 def run_tool(command: list[str | Path], given: IO | int = subprocess.DEVNULL) -> str | None:
-    """What a tool of binutils prints; None when it cannot read the module. Exits with a sentence when there is none."""
+    """What a tool of binutils prints; None when it cannot read the module. Raises UserError when there is none."""
     try:
         done = subprocess.run(command, stdin=given, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     except FileNotFoundError:
-        sys.exit(f"memtest: no {command[0]}, which names the frames of a call stack: apt install binutils")
+        raise UserError(f"no {command[0]}, which names the frames of a call stack: apt install binutils") from None
     except subprocess.TimeoutExpired:
-        sys.exit(f"memtest: {command[0]} did not read {command[-1]} within {LIMIT_S} s")
+        raise UserError(f"{command[0]} did not read {command[-1]} within {LIMIT_S} s") from None
     return done.stdout if done.returncode == 0 else None
 
 

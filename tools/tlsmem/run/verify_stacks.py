@@ -1,10 +1,10 @@
 """Every built stack in every suite once: two sessions, or two handshakes where they are resumed; and one transfer. What
 each does is told line by line and counted. A stack that refuses another suite than stacks.toml expects has failed."""
 
-import sys
 from typing import Any
 
 from tlsmem.base import stdout
+from tlsmem.base.errors import UserError
 from tlsmem.config import definitions, toml_tables
 from tlsmem.config.certificates import is_for_all
 from tlsmem.config.definitions import Campaign, Stack, Suite
@@ -27,7 +27,7 @@ def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> i
     asked = toml_tables.expand_stacks(named, prefix)
     stacks = [stack for stack in asked if is_built(stack)]
     if not stacks:
-        sys.exit("memtest: none of these stacks is built; `tools/build.py` builds them")
+        raise UserError("none of these stacks is built; `tools/build.py` builds them")
     with stdout.exit_on_write_error():
         for stack in asked:
             if stack not in stacks:

@@ -3,11 +3,11 @@
 import errno
 import fcntl
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from tlsmem.base import repository
+from tlsmem.base.errors import UserError
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.read_records import load, parse
 from tlsmem.schema.recording_files import PLAIN, SEALED, TORN_MARK, is_recording, is_torn
@@ -19,7 +19,7 @@ held_locks: list[int] = []  # descriptors of recordings; the kernel lets go of t
 def append(directory: Path, record: Record) -> None:
     """Append one run to `directory`/STACK.jsonl and wait until it is on the disk.
 
-    Two runners may append to one file. Exits with a sentence when the line cannot be written; the file is then as
+    Two runners may append to one file. Raises UserError when the line cannot be written; the file is then as
     it was before."""
     file = directory / f"{record.stack}{PLAIN}"
     refuse_sealed(directory, file)
@@ -27,24 +27,26 @@ def append(directory: Path, record: Record) -> None:
     try:
         parse(line.rstrip(b"\n"), f"the run of {record.started_at}")
     except BadRecording as error:
-        sys.exit(f"{file}: cannot record a run: {error}")
+        raise UserError(f"{file}: cannot record a run: {error}") from None
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
-        sys.exit(f"{file}: cannot record a run: {error.strerror}")
+        raise UserError(f"{file}: cannot record a run: {error.strerror}") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         write(descriptor, line)
     except OSError as error:
-        sys.exit(f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged")
+        raise UserError(
+            f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged"
+        ) from None
     finally:
         os.close(descriptor)
 
 
 def refuse_sealed(directory: Path, file: Path | None = None) -> None:
-    """Exit with a sentence when the recording, or `file`, one stack's part of it, takes no more runs."""
+    """Raise UserError when the recording, or `file`, one stack's part of it, takes no more runs."""
     if repository.is_sealed(directory) or (file and file.with_suffix(SEALED).exists()):
-        sys.exit(f"{directory}: the recording is sealed and takes no more runs; give another OUT")
+        raise UserError(f"{directory}: the recording is sealed and takes no more runs; give another OUT")
 
 
 def write(descriptor: int, line: bytes) -> None:
@@ -76,16 +78,16 @@ def boundary(content: bytes) -> bytes:
 def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
     """Make the recording's directory if need be and lock it until the runner ends.
 
-    Exits with a sentence when it cannot be written, or another campaign records into it: both would make every run.
+    Raises UserError when it cannot be written, or another campaign records into it: both would make every run.
     With `wait` that waits, given the descriptor to lock, until the other has ended."""
     repository.check_recording_or_exit(directory)
     refuse_sealed(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        sys.exit(f"{directory}: cannot record here: {error.strerror}")
+        raise UserError(f"{directory}: cannot record here: {error.strerror}") from None
     if not os.access(directory, os.W_OK | os.X_OK):
-        sys.exit(f"{directory}: cannot record here: not writable")
+        raise UserError(f"{directory}: cannot record here: not writable")
     try:
         held_locks.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
         fcntl.flock(held_locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind
@@ -93,7 +95,9 @@ def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
         if wait:
             wait(held_locks[-1])
             return
-        sys.exit(f"{directory}: another campaign is recording here; wait until it ends, or give another OUT")
+        raise UserError(
+            f"{directory}: another campaign is recording here; wait until it ends, or give another OUT"
+        ) from None
     except OSError:
         pass  # a file system that locks no directories, such as NFS
 

@@ -7,12 +7,12 @@ import fcntl
 import hashlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
 
+from tlsmem.base.errors import UserError
 from tlsmem.schema import append_records
 from tlsmem.schema.checksum import add_checksum, matches_checksum, remove_checksum
 from tlsmem.schema.harness_output import Model, describe_error
@@ -149,7 +149,7 @@ def live_key(fields: dict[str, Any]) -> str:
 
 
 def append_live(recording: Path, record: LiveRecord) -> None:
-    """Append one run and wait until it is on the disk. Exits with a sentence when the line cannot be written."""
+    """Append one run and wait until it is on the disk. Raises UserError when the line cannot be written."""
     folder = recording / FOLDER
     file = folder / f"{record.server}{PLAIN}"
     line = record.to_json_line()
@@ -163,7 +163,9 @@ def append_live(recording: Path, record: LiveRecord) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        sys.exit(f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged")
+        raise UserError(
+            f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged"
+        ) from None
 
 
 def load_live(recording: Path) -> list[LiveRecord]:

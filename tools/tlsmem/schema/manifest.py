@@ -7,19 +7,14 @@ from typing import Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
-from tlsmem.base.printable import printable_text
+from tlsmem.base.errors import UserError
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.harness_output import Model, describe_error
 from tlsmem.schema.run_origins import Machine, Sha256
 
 
-class BadRecording(SystemExit):
-    """A recording that cannot be read, as one sentence with the file, the line if one is wrong, and a way out.
-
-    A command that does not catch it prints the sentence and exits with 1."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(printable_text(sentence))
+class BadRecording(UserError):
+    """A recording that cannot be read, as one sentence with the file, the line if one is wrong, and a way out."""
 
 
 class SealedFile(Model):

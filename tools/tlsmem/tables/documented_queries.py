@@ -2,13 +2,13 @@
 
 import re
 import signal
-import sys
 from operator import itemgetter
 from pathlib import Path
 
 import duckdb
 
 from tlsmem.base import markdown_embedding
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.base.printable import printable_text
 from tlsmem.tables import render
@@ -65,8 +65,8 @@ def run(page: Path) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         markdown_embedding.write_atomically(page, found)
     except UnicodeDecodeError:
-        sys.exit(f"query: {page}: not UTF-8 text")
+        raise UserError(f"{page}: not UTF-8 text") from None
     except ValueError as error:
-        sys.exit(f"query: {page}: {printable_text(str(error))}")
+        raise UserError(f"{page}: {printable_text(str(error))}") from None
     except OSError as error:
-        sys.exit(f"query: {page}: {error.strerror}")
+        raise UserError(f"{page}: {error.strerror}") from None

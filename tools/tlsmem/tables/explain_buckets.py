@@ -2,11 +2,10 @@
 
 import argparse
 import signal
-import sys
 
 from tlsmem.base import markdown_embedding, stdout
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.profile.buckets import reasons
-from tlsmem.profile.errors import Unreadable
 from tlsmem.schema import recording_files
 from tlsmem.tables import bucket_sources
 
@@ -21,7 +20,15 @@ def markdown(sentences: list[str]) -> str:
     return "".join(f"\n{one}\n\n" if one.endswith(":") else f"- {one}\n" for one in sentences).removeprefix("\n")
 
 
-def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+def explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Print the sentences, or write them into a page; return the exit status. Raises UserError."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    with raise_user_errors(given.into):
+        write_sentences(given, parser)
+    return 1 if recording_files.skipped_lines else 0
+
+
+def write_sentences(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Raises ValueError or OSError with a sentence."""
     found = list(bucket_sources.load_profiles(given.recording, given.stack, given.suite))
     for profile in found:
@@ -35,16 +42,3 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     else:
         with stdout.exit_on_write_error():
             print(text, end="")
-    return 0
-
-
-def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Exits as `run` says; what it raises is a sentence on stderr."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    try:
-        status = run(given, parser)
-        sys.exit(1 if recording_files.skipped_lines else status)
-    except (ValueError, Unreadable) as error:
-        sys.exit(f"explain_buckets: {error}")
-    except OSError as error:
-        sys.exit(f"explain_buckets: {error.filename or given.into}: {error.strerror}")

@@ -3,15 +3,14 @@
 import argparse
 import gc
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding
+from tlsmem.base.errors import UserError
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
 from tlsmem.schema import read_records, recording_files
-from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import Record
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
@@ -35,15 +34,14 @@ def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.Ar
         render.print_all(made, getattr(given, "format", None))
 
 
-def run_and_exit(verb: str, given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> None:
-    """Exits as `run` says; what it raises is a sentence on stderr."""
+def run_command(given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
+    """Return the exit status that `run` returns. Raises UserError for its ValueError, after the recording's name, and
+    OSError."""
     gc.disable()  # records have no cycles, and looking for some in 100,000 objects took a third of the time
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        sys.exit(run(given))
-    except BadRecording as error:
-        sys.exit(f"{verb}: {error}")
+        return run(given)
     except ValueError as error:
-        sys.exit(f"{verb}: {name_once(given.recording, error)}")
+        raise UserError(name_once(given.recording, error)) from None
     except OSError as error:
-        sys.exit(f"{verb}: {error.filename or given.into}: {error.strerror}")
+        raise UserError(f"{error.filename or given.into}: {error.strerror}") from None

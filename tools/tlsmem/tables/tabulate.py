@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         raise ValueError("no run matches all of these options; leave one out")
     check_n(arguments.n, found.memory)
     for remark in remarks(arguments.recording, found):
-        print(f"tabulate: {remark}", file=sys.stderr)
+        print(f"memtest: {remark}", file=sys.stderr)
     made = found.tables(arguments.table, arguments.n)
     if arguments.process:
         made = select_process_rows(made, arguments.process)

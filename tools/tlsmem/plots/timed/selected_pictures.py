@@ -34,5 +34,5 @@ def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     timed = select(select_timed(loaded, given))
     for said in timed.left_out:
-        print(f"plot_timing: {given.recording}: {said}", file=sys.stderr)
+        print(f"memtest: {given.recording}: {said}", file=sys.stderr)
     return pictures.draw_selected(timed, given.output)

@@ -9,6 +9,7 @@ from pathlib import Path
 from backports import zstd
 from backports.zstd import CompressionParameter
 
+from tlsmem.base.errors import UserError
 from tlsmem.base.first_error import raise_first
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.profile.capture import massif_merge, profiled_run, profilers
@@ -93,7 +94,7 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
         made[phase] = await dhat_until(subject, place, cpu, phases[: phases.index(phase) + 1])
         told(len(made), len(phases))
 
-    with raise_first(CaptureFailed):
+    with raise_first(UserError):
         await cpu_slots.run_in_slots(reversed(phases), cpus, until)  # the longest first
     files = {f"{phase}.json": folder / phase / "dhat" for phase in phases}
     return Capture(made[phases[-1]], pack(folder / "dhat", files), ".zip")
