@@ -7,7 +7,6 @@ option was. What measures lists its runs instead; targets of make are checked as
 whole report again is only parsed. Exit status 1: a command does not run as it is printed; each is named."""
 
 import argparse
-import base64
 import contextlib
 import gc
 import html
@@ -17,7 +16,6 @@ import re
 import shlex
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -31,6 +29,7 @@ from printed_commands import Printed
 from tlsmem.base import venv
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.main import run as run_command
+from tlsmem.report.packed_json import unpack_json
 
 PAYLOAD = re.compile(r'<script type="(text/plain|application/json)" id="([^"]*)(?<!-svg)">([^<]*)</script>')
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -62,7 +61,7 @@ def read_page(file: Path) -> Page:
     data = {}
     for kind, name, content in PAYLOAD.findall(text):
         is_packed = kind == "text/plain"
-        data[name] = json.loads(zlib.decompress(base64.b64decode(content)) if is_packed else html.unescape(content))
+        data[name] = unpack_json(content) if is_packed else json.loads(html.unescape(content))
     return Page(re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL), data, "\n".join(SCRIPT.findall(text)))
 
 

@@ -1,11 +1,8 @@
 """The chooser at the head of the report: its figures are those of tools/cost.py, and what is missing says so."""
 
-import base64
-import json
 import re
 import shlex
 import sys
-import zlib
 
 import pytest
 
@@ -17,6 +14,7 @@ from tlsmem.cli import cost, measure
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.report import answer_section, memory_pictures, ranking, timed_section
+from tlsmem.report.packed_json import unpack_json
 from tlsmem.report.sections import Section, mark_code
 from tlsmem.stats.costs import VOCABULARY
 
@@ -111,7 +109,7 @@ def test_every_command_of_the_chooser_is_one_that_can_be_run(in_use, capsys, mon
 
 
 def unpack(packed: str) -> dict:
-    return json.loads(zlib.decompress(base64.b64decode(packed)))
+    return unpack_json(packed)
 
 
 def words(section: Section) -> str:

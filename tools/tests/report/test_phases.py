@@ -1,8 +1,5 @@
 """The report's interactive sections: their data adds up, to the byte, with the recording's own figures."""
 
-import base64
-import json
-import zlib
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -15,6 +12,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.report import phase_section, residuals_section, waterfall_section
+from tlsmem.report.packed_json import unpack_json
 from tlsmem.report.recordings import EVERYTHING
 from tlsmem.schema import read_records
 from tlsmem.stats import session_cost, timed_selection
@@ -43,7 +41,7 @@ def known(path):
 
 
 def unpacked(section):
-    return json.loads(zlib.decompress(base64.b64decode(section.packed)))
+    return unpack_json(section.packed)
 
 
 @cache
@@ -214,7 +212,7 @@ def test_where_there_is_no_room_trees_are_left_out_and_each_stack_keeps_one():
     where, found = [recording(runs(TOGETHER))], known(TOGETHER)
     whole = len(phase_section.fitting(where, found, phase_section.trees(found), 10**7))
     text = phase_section.fitting(where, found, phase_section.trees(found), whole - 2_000)
-    entries = json.loads(zlib.decompress(base64.b64decode(text)))["entries"]
+    entries = unpack_json(text)["entries"]
     assert len(text) <= whole - 2_000
     assert any(one["left_out"] and one["tree"] is None for one in entries)
     assert {one["stack"] for one in entries if one["tree"] is not None} == {OPENSSL, "rustls+aws-lc@0.23.46"}

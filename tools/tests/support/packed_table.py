@@ -1,15 +1,12 @@
 """What a page has of a table, as tables.js reads it."""
 
-import base64
-import json
-import zlib
-
+from tlsmem.report.packed_json import unpack_json
 from tlsmem.report.table_html import text_of_values
 
 
 def unpack(packed: str) -> dict:
     """Return the columns, the CSV and the notes of a packed table."""
-    return json.loads(zlib.decompress(base64.b64decode(packed)))
+    return unpack_json(packed)
 
 
 def read_texts(packed: dict, at: int) -> list[str]:

@@ -22,7 +22,7 @@ from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
 from tlsmem.report.configuration_tables import configuration_pictures, configuration_tables, find_compared
-from tlsmem.report.flame_trees import pack_json
+from tlsmem.report.packed_json import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, read_asset
 from tlsmem.schema.roles import Role

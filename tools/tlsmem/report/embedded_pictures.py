@@ -18,7 +18,7 @@ from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.plots.line_labels import Halo
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
-from tlsmem.report.sections import Picture, deflate_base64, identifier
+from tlsmem.report.sections import Picture, deflate_text, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
 EMBEDDED = {"svg.fonttype": "none"}  # texts as text: outlines would double the size of a picture
@@ -89,7 +89,7 @@ def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
     except ValueError as error:
         return HtmlPicture(*told, why=str(error))
     width, height = (round(float(size)) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
-    return HtmlPicture(*told, deflate_base64(text), width, height)
+    return HtmlPicture(*told, deflate_text(text), width, height)
 
 
 def recall_svg(picture: Picture, source: str) -> str:

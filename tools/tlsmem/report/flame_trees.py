@@ -14,7 +14,6 @@ from tlsmem.explore.short_function_names import short
 from tlsmem.profile.buckets.rules import Rule
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.report.sections import deflate_base64
 
 ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
 ROLES = ("client", "server")
@@ -68,7 +67,3 @@ def merge_trees(trees: Sequence[PairTree]) -> dict:
     parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
     said = [[rule.bucket, rule.why] for rule in rules]
     return {"names": [*names], "frames": parts, "rules": said, "trees": list(map(json.loads, texts)), "tree": order}
-
-
-def pack_json(value: object) -> str:
-    return deflate_base64(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))

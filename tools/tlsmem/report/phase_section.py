@@ -23,6 +23,7 @@ from tlsmem.profile.buckets import rules
 from tlsmem.report import flame_trees, phase_figures, ranking
 from tlsmem.report.bucket_looks import bucket_look, ordered_buckets
 from tlsmem.report.flame_trees import PairTree
+from tlsmem.report.packed_json import pack_json
 from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
@@ -151,7 +152,7 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
 def fit_trees(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
     """Pack them, by leaving out the last trees. Raises ValueError when figures alone do not fit."""
     trees = {at: pair_tree(found[at]) for at in wanted}
-    while len(text := flame_trees.pack_json(page_data(recordings, found, trees))) > room:
+    while len(text := pack_json(page_data(recordings, found, trees))) > room:
         if not trees:
             raise ValueError(f"memory by phase of {len(found):,} stacks and suites needs more than {room:,} bytes")
         kept = min(len(trees) - 1, len(trees) * room // len(text))

@@ -33,6 +33,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.tables.table import Table
 
 ASSETS = ROOT / "tools/tlsmem/report/assets"
+HTML_SIGNS, PLAIN_SIGNS = "&<>", ",.:"  # of base 85: those that HTML escapes, and what stands for them
 BACKTICKED = re.compile(r"`([^`]+)`")
 
 
@@ -65,7 +66,7 @@ class Section(NamedTuple):
     title: str
     html: Markup = Markup()
     data: dict[str, Any] | None = None  # small: stands in the page as it is
-    packed: str | None = None  # what deflate_base64 made of JSON
+    packed: str | None = None  # what pack_json of packed_json.py made of data
     whole: Callable[[], str] | None = None  # the same with all that a page in one file has no room for
     scripts: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
@@ -91,6 +92,11 @@ def identifier(name: str) -> str:
     return re.sub(r"[^\w-]", "-", name, flags=re.ASCII)
 
 
-def deflate_base64(text: str) -> str:
-    """zlib's format (RFC 1950) as base64; a browser's DecompressionStream("deflate") reads it."""
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+def deflate_text(text: str) -> str:
+    """Return zlib's format (RFC 1950) in base 85 (RFC 1924, but for three signs); base 64 is longer by a sixteenth."""
+    return base64.b85encode(zlib.compress(text.encode(), 9)).decode().translate(str.maketrans(HTML_SIGNS, PLAIN_SIGNS))
+
+
+def inflate_text(packed: str) -> str:
+    """Return the text that was deflated; page.js does the same."""
+    return zlib.decompress(base64.b85decode(packed.translate(str.maketrans(PLAIN_SIGNS, HTML_SIGNS)))).decode()

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,8 @@ from typing import NamedTuple
 
 from tlsmem.report.default_rows import default_rows
 from tlsmem.report.differing_settings import MARK_COLUMN
-from tlsmem.report.sections import ShownTable, deflate_base64, identifier
+from tlsmem.report.packed_json import pack_json
+from tlsmem.report.sections import ShownTable, identifier
 from tlsmem.tables import render
 from tlsmem.tables.render import drop_silent_columns
 from tlsmem.tables.table import Column, Table
@@ -102,7 +102,7 @@ def pack_rows(whole: Table, seen: Table) -> str:
         for at, column in enumerate(texts)
     ]
     packed = {"columns": columns, "csv": written, "notes": [*numbers], "first": default_rows(whole)}
-    return deflate_base64(json.dumps(packed, ensure_ascii=False, separators=(",", ":")))
+    return pack_json(packed)
 
 
 def pack_notes(notes: Sequence[int]) -> dict[str, Sequence[int]]:

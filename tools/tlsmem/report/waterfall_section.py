@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from tlsmem.plots.frame import INK
 from tlsmem.plots.picture import add_title_and_legend
-from tlsmem.report.flame_trees import pack_json
+from tlsmem.report.packed_json import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable, read_asset
 from tlsmem.stats.exact_slope import ESTABLISHED

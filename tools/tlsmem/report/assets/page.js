@@ -29,12 +29,35 @@ const report = {
   // A payload: what the page carries deflated (sections.py), or has in a file beside it, as text.
   async inflated(id) {
     const text = byId(id)?.textContent ?? (await loaded(id));
-    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const stream = new Blob([fromBase85(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).text();
   },
-  unpacked: async (id) => JSON.parse(await report.inflated(`packed-${id}`)),
+  // A value that packed_json.py packed: what it has several times is a part, to which "@N" refers.
+  async parsed(id) {
+    const { parts, value } = JSON.parse(await report.inflated(id));
+    const restored = (one) => {
+      if (typeof one === "string") return one[0] !== "@" ? one : one[1] === "@" ? one.slice(1) : restored(parts[one.slice(1)]);
+      if (Array.isArray(one)) return one.map(restored);
+      return one && typeof one === "object" ? Object.fromEntries(Object.entries(one).map(([key, inner]) => [key, restored(inner)])) : one;
+    };
+    return restored(value);
+  },
+  unpacked: (id) => report.parsed(`packed-${id}`),
 };
+
+// The bytes of a text in base 85: four of five signs, and at the end one fewer than there are signs.
+const SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=:?@^_`{|}~";
+const VALUES = new Map([...SIGNS].map((sign, value) => [sign, value]));
+
+function fromBase85(text) {
+  const bytes = new DataView(new ArrayBuffer(4 * Math.ceil(text.length / 5)));
+  for (let at = 0; at < text.length; at += 5) {
+    let group = 0;
+    for (const sign of text.slice(at, at + 5).padEnd(5, "~")) group = 85 * group + VALUES.get(sign);
+    bytes.setUint32((at / 5) * 4, group);
+  }
+  return bytes.buffer.slice(0, Math.floor((text.length * 4) / 5));
+}
 
 // Files of payloads are scripts, since a page may not fetch files that lie beside it: each calls payload(id, text).
 const arriving = new Map();

@@ -219,7 +219,7 @@ class Card {
 
   // Made once, even if asked for again while it is inflated: two would draw into the same table, each in its own order.
   rows(box) {
-    const made = async () => Object.assign(new Rows(box, JSON.parse(await report.inflated(`${box.id}-packed`))), { changed: () => this.keep() });
+    const made = async () => Object.assign(new Rows(box, await report.parsed(`${box.id}-packed`)), { changed: () => this.keep() });
     if (!this.tables.has(box)) this.tables.set(box, made());
     return this.tables.get(box);
   }
