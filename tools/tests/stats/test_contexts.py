@@ -109,3 +109,10 @@ def test_of_several_recordings_each_stack_is_the_first_that_has_it(records):
     kept = newest_of_each_stack([first, records])
     assert sorted(kept, key=id) == sorted(records, key=id)
     assert len(newest_of_each_stack([records, records])) == len(records)
+
+
+def test_a_recording_of_certificates_alone_takes_no_other_ones_place(records):
+    """The campaign certificates-contexts has no client context of one root, with which others are compared."""
+    certificates = [run for run in records if "cas=150" in run.argv or "cas=10" in run.argv]
+    assert certificates and newest_of_each_stack([certificates, records]) == records
+    assert newest_of_each_stack([certificates]) == certificates

@@ -5,6 +5,7 @@ import pytest
 from tests.support import synthetic
 from tests.support.chained import recorded
 from tlsmem.config.certificates import chain_sizes, key_kind
+from tlsmem.stats.chains import newest_of_each_stack
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables import catalogue
 from tlsmem.tables.chains import chain_table, client_table, key_table
@@ -119,3 +120,9 @@ def test_one_number_of_sessions_is_too_few_and_says_so():
     words = rf"has no rows: {OPENSSL}: TLSv1.3: heap metered only at N = {few}, and a slope needs two"
     with pytest.raises(ValueError, match=words):
         catalogue.build(select(run for run in runs if run.sessions == few), ["chains"])
+
+
+def test_of_several_recordings_each_stack_is_the_first_that_has_it(selection):
+    runs = recorded(RUSTLS, SUITE, {}) + recorded(RUSTLS, f"{SUITE}-mutual", {"server": 1_000})
+    found = {row.stack: row.added() for row in newest_of_each_stack([select(runs), selection])}
+    assert (found[RUSTLS], found[OPENSSL]) == (1_000, 10_000)

@@ -11,22 +11,21 @@ from tlsmem.plots import certificates as picture
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import Missing
-from tlsmem.tables.certificates import CLIENT_CHAIN, MAKERS, PLACES, CertificateCost, find_certificates
+from tlsmem.tables.certificates import CLIENT_CHAIN, MAKERS, CertificateCost, find_certificates, sort_costs
 
 TITLE = "What a certificate costs"
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of each place the first recording that has it: the newest."""
-    found: dict[str, list[CertificateCost]] = {}
+    """Of each place and stack the first recording that has it: the newest. Live heap is the same on every machine."""
+    found: dict[tuple[str, str], CertificateCost] = {}
     there: list[Recording] = []
     for one in recordings:
         costs = find_certificates(one.contents.memory, one.contents.others)
-        new = {cost.place for cost in costs} - found.keys()
-        for place in new:
-            found[place] = [cost for cost in costs if cost.place == place]
+        new = {key: cost for cost in costs if (key := (cost.place, cost.stack)) not in found}
+        found |= new
         there += [one] if new else []
-    costs = [cost for place in PLACES for cost in found.get(place, ())]
+    costs = sort_costs(found.values())
     if not picture.select_costs(costs):
         return None
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(costs))

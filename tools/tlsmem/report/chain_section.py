@@ -23,29 +23,36 @@ TITLE = "What a client certificate costs a server"
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of the first recording that has servers with client certificates and without: the newest."""
+    """Of each stack the first recording that has servers with client certificates and without: the newest."""
+    rows: list[ChainRow] = []
+    there: list[tuple[Recording, Selection]] = []
     for one in recordings:
-        if not any(run.scenario == "memory" for run in one.records):
-            continue
-        selection = select(one.records)
-        rows = list(rank_chains(selection))
-        if costs := client_certificates.find_costs(rows):
-            html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(costs))
-            return Section("chains", TITLE, html, pictures=[picture(one, rows)], tables=tables(one, selection))
-    return None
+        if any(run.scenario == "memory" for run in one.records):
+            selection = select(one.records)
+            if new := [row for row in rank_chains(selection) if row not in rows]:
+                rows += new
+                there.append((one, selection))
+    costs = client_certificates.find_costs(rows)
+    if not costs:
+        return None
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in sentences(costs))
+    shown = picture([one for one, _ in there], rows)
+    return Section("chains", TITLE, html, pictures=[shown], tables=tuple(tables(there)))
 
 
-def tables(recording: Recording, selection: Selection) -> tuple[ShownTable, ...]:
-    """Those that have rows, with the commands that make them again."""
-    made = (maker(selection) for maker in (chain_table, key_table, client_table))
-    command = f"tools/tabulate.py {recording_arguments(recording)} --table"
-    return tuple(ShownTable(table, f"{command} {table.name}") for table in made if table.rows)
+def tables(recordings: Sequence[tuple[Recording, Selection]]) -> Iterator[ShownTable]:
+    """Yield those that have rows, with the commands that make them again."""
+    for maker in (chain_table, key_table, client_table):
+        made = [(one, table) for one, selection in recordings if (table := maker(selection)).rows]
+        for one, table in made:
+            shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(one)} --table {table.name}")
+            yield shown.name_recording(one.name) if len(made) > 1 else shown
 
 
-def picture(recording: Recording, rows: Sequence[ChainRow]) -> Picture:
+def picture(recordings: Sequence[Recording], rows: Sequence[ChainRow]) -> Picture:
     """The newest release of each library."""
     says = "Live heap of a server session, and what its client's chain adds. The tables have all releases."
-    command = picture_command("client-certificates", recording)
+    command = picture_command("client-certificates", *recordings)
     return Picture("client-certificates", TITLE, says, command, partial(draw, rows))
 
 

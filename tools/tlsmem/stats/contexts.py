@@ -37,6 +37,7 @@ class Case:
         return cls(int(given["cas"]), int(given["names"]), given["sharing"])
 
 
+ONE_ROOT = Case(sharing="each-client")
 Runs = dict[Meter, list[Record]]  # by meter, and in each the fewest sessions first
 Bytes = Fraction | Missing
 
@@ -234,8 +235,10 @@ def order_runs(cases: dict[Case, dict[Meter, dict[int, Record]]]) -> dict[Case, 
 def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
     """Return the scenario's runs of each stack and suite in the first of the recordings that has any.
 
-    All are of one machine: that of the first such run."""
+    All are of one machine: that of the first such run. A recording without client contexts of one root, as one of the
+    campaign certificates-contexts, counts only where no other is there."""
     found = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
+    found = [runs for runs in found if any(Case.from_record(run) == ONE_ROOT for run in runs)] or found
     machine = next((machine_identity(runs[0].machine) for runs in found if runs), None)
     kept: list[Record] = []
     for runs in found:

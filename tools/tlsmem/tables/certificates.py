@@ -5,7 +5,7 @@ A row is a stack and a place: a client's chain at its server, a root in a store,
 heap meter's; kinds are of call stacks, and what these do not tell of the total is `other`."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -188,7 +188,12 @@ def find_certificates(memory: Selection | None, others: Sequence[Record]) -> lis
     found = list(find_client_chains(memory)) if memory else []
     for contexts in find_contexts(others):
         found += find_context_certificates(contexts)
-    return sorted(found, key=lambda one: (PLACES.index(one.place), one.bytes))
+    return sort_costs(found)
+
+
+def sort_costs(costs: Iterable[CertificateCost]) -> list[CertificateCost]:
+    """Return them place by place, the fewest bytes first."""
+    return sorted(costs, key=lambda one: (PLACES.index(one.place), one.bytes))
 
 
 def kind_column(name: str) -> Column:
