@@ -1,12 +1,9 @@
 """A command of a report that does not run as it is printed is found, wherever it stands."""
 
-import base64
-import json
-import zlib
-
 import pytest
 
 import check_commands
+from tlsmem.report.packed_json import pack_json
 
 REPEAT, STALL = "data/2026-11-21-amd-epyc", "data/2026-11-24-amd-epyc-p0457-hellos"
 PHASES = {
@@ -29,8 +26,7 @@ def page(tmp_path, body: str = "", notes: list[str] = (), script: str = "") -> c
     """Return a report with this in it, in tables' notes and in its script."""
 
     def payload(name: str, data: object) -> str:
-        packed = base64.b64encode(zlib.compress(json.dumps(data).encode())).decode()
-        return f'<script type="text/plain" id="{name}">{packed}</script>'
+        return f'<script type="text/plain" id="{name}">{pack_json(data)}</script>'
 
     payloads = [payload("table-x-packed", {"notes": list(notes)}), payload("packed-phases", PHASES)]
     file = tmp_path / "report.html"

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from tlsmem.report.packed_json import pack_json, share_parts, unpack_json
-from tlsmem.report.sections import deflate_text, inflate_text
+from tlsmem.report.packed_json import deflate_text, inflate_text, pack_json, share_parts, unpack_json
 
 LONG = "a text that is long enough to be a part"
 ROW = [1, 2.5, None, True, LONG, {"bytes": 12_345_678}]

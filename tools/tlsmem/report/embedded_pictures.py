@@ -18,7 +18,8 @@ from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.plots.line_labels import Halo
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
-from tlsmem.report.sections import Picture, deflate_text, identifier
+from tlsmem.report.packed_json import deflate_text
+from tlsmem.report.sections import Picture, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
 EMBEDDED = {"svg.fonttype": "none"}  # texts as text: outlines would double the size of a picture

@@ -19,9 +19,7 @@ each text once however many sections have it, as the body of a function that is 
 
 Pictures and tables are also what `--format` writes: Markdown and CSV, PNG and SVG, of the same data."""
 
-import base64
 import re
-import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -33,7 +31,6 @@ from tlsmem.base.paths import ROOT
 from tlsmem.tables.table import Table
 
 ASSETS = ROOT / "tools/tlsmem/report/assets"
-HTML_SIGNS, PLAIN_SIGNS = "&<>", ",.:"  # of base 85: those that HTML escapes, and what stands for them
 BACKTICKED = re.compile(r"`([^`]+)`")
 
 
@@ -90,13 +87,3 @@ def mark_code(text: str) -> Markup:
 def identifier(name: str) -> str:
     """Of an element or a file; recordings are called as anybody likes."""
     return re.sub(r"[^\w-]", "-", name, flags=re.ASCII)
-
-
-def deflate_text(text: str) -> str:
-    """Return zlib's format (RFC 1950) in base 85 (RFC 1924, but for three signs); base 64 is longer by a sixteenth."""
-    return base64.b85encode(zlib.compress(text.encode(), 9)).decode().translate(str.maketrans(HTML_SIGNS, PLAIN_SIGNS))
-
-
-def inflate_text(packed: str) -> str:
-    """Return the text that was deflated; page.js does the same."""
-    return zlib.decompress(base64.b85decode(packed.translate(str.maketrans(PLAIN_SIGNS, HTML_SIGNS)))).decode()

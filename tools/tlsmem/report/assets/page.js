@@ -26,7 +26,7 @@ const report = {
       delete button.dataset.said;
     }, 1200);
   },
-  // A payload: what the page carries deflated (sections.py), or has in a file beside it, as text.
+  // A payload: what the page carries deflated (packed_json.py), or has in a file beside it, as text.
   async inflated(id) {
     const text = byId(id)?.textContent ?? (await loaded(id));
     const stream = new Blob([fromBase85(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
