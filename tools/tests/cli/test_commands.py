@@ -70,7 +70,8 @@ def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, scr
     done = run_alone(script, "--no-such-option")
     assert (done.returncode, done.stdout) == (2, "")
     *usage, sentence = done.stderr.splitlines()
-    assert sentence.startswith(f"{Path(script).name}: error: ") and ("/" in script or not usage)
+    assert sentence.removeprefix("memtest: ").startswith(f"{Path(script).name}: error: ")
+    assert "/" in script or (sentence.startswith("memtest: ") and not usage)
 
 
 @pytest.mark.parametrize(
