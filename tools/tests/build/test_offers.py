@@ -7,7 +7,7 @@ import pytest
 from tests.support.debian_mirror import Mirror
 from tlsmem.build import offers
 from tlsmem.build.commands import BuildFailed
-from tlsmem.build.offers import Crates, Debian, Offer
+from tlsmem.build.offers import Crates, Debian, NodePackages, Offer, Wheels
 from tlsmem.config.definitions import Source, Stack
 
 MEASURED = {"3.0.22": "tiny@3.0.22", "3.5.5": "tiny@3.5.5", "3.5.10": "tiny@3.5.10", "4.0.1": "tiny@4.0.1"}
@@ -142,3 +142,56 @@ def test_what_one_origin_serves_does_not_keep_another_from_being_tried():
         ["Debian's package tiny"],
         ["crate tiny"],
     ]
+
+
+SHIPPED = """
+["node 20.20.2"]
+npm = "node-x64"
+version = "20.20.2"
+
+["node 22.23.3"]
+npm = "node-x64"
+version = "22.23.3"
+
+["tiny 1.0"]
+wheel = "tiny"
+version = "1.0"
+"""
+
+
+@pytest.fixture
+def openssl(tmp_path, monkeypatch):
+    """OpenSSL as a stack, beside these packages that have one inside."""
+    (tmp_path / "packages.toml").write_text(SHIPPED)
+    monkeypatch.setattr(offers, "SHIPPED", tmp_path / "packages.toml")
+    return stacks_from(Source(crate="openssl-src", version="300.5.5+3.5.5", sha256=offers.UNFETCHED), "openssl@3.5.5")
+
+
+def test_a_package_is_asked_for_its_newest_version_and_for_that_of_each_major_one(openssl, tmp_path, monkeypatch):
+    listed = ["20.20.2", "22.23.3", "22.9.0", "22.24.0", "24.1.0", "26.0.0", "27.0.0-rc.1"]
+    monkeypatch.setattr(NodePackages, "list_versions", lambda self, package: listed)
+    found = list(NodePackages(openssl, tmp_path, tmp_path / "log").list_offers())
+    assert {one.place: one.known for one in found} == {
+        "npm node-x64 20.20.2": None, "npm node-x64 22.24.0": "node 22.23.3", "npm node-x64 26.0.0": "node 22.23.3",
+    }  # fmt: skip
+
+
+def test_packages_with_an_openssl_inside_are_asked_for_where_one_is_a_stack(tmp_path):
+    source = Source(crate="tiny", version="1.2.3", sha256=offers.UNFETCHED)
+    for kind in NodePackages, Wheels:
+        assert not list(kind(stacks_from(source), tmp_path, tmp_path / "log").list_offers())
+
+
+def test_a_client_that_is_not_there_and_a_registry_that_does_not_answer_are_one_sentence(
+    openssl, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BuildFailed, match=r"^npm was not asked for node-x64: npm is not installed$"):
+        list(NodePackages(openssl, tmp_path, tmp_path / "log").list_offers())
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(BuildFailed, match=r"^PyPI was not asked for tiny: No matching distribution found for tiny$"):
+        list(Wheels(openssl, tmp_path, tmp_path / "log").list_offers())
+    offer = Offer("tiny", "PyPI tiny 1.1", "1.1", {"1.0": "tiny 1.0"})
+    with pytest.raises(BuildFailed, match=r"^PyPI lists tiny 1\.1 and does not serve it: .*tiny==1\.1$"):
+        Wheels(openssl, tmp_path, tmp_path / "log").download(offer)

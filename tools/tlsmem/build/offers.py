@@ -1,16 +1,20 @@
 """What registries offer now: the versions that they list, and whether they serve these.
 
-Each registry is asked by its ordinary client (cargo, apt, go) for the packages that memtest/stacks.toml pins. A version
-is tried by downloading it: an index may list what its pool no longer has."""
+Each registry is asked by its ordinary client (cargo, apt, go) for the packages that memtest/stacks.toml pins; PyPI and
+npm (pip, npm) for those whose OpenSSL tools/dev/shipped.py measures. A version is tried by downloading it: an index may
+list what its pool no longer has."""
 
+import json
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, debian_sources, go_stack, sources
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import Source, Stack
@@ -22,7 +26,10 @@ UNFETCHED = "0" * 64  # in the place of the sum of an archive that was not fetch
 NEWEST_SUITES = ("sid", "experimental")  # of Debian's, beside those that stacks.toml pins
 RUST = "rustls"  # the library that stacks take from the lock files beside their manifests
 GO = "go"
+SHIPPED = ROOT / "tools/dev/shipped/packages.toml"  # packages with an OpenSSL inside
+WHEEL = ("--python-version", "311", "--abi", "abi3", "--platform", "manylinux_2_34_x86_64")  # as shipped.py takes it
 TITLE = "newer releases"  # of messages
+ASIDES = ("Updating", "Caused by", "warning", "npm error A complete log", "npm notice", "[notice]")  # no reasons
 
 
 class Offer(NamedTuple):
@@ -70,7 +77,8 @@ def find_new_releases(stacks: Mapping[str, Stack], log: Path) -> tuple[list[NewR
     found: list[NewRelease] = []
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="memtest-offers-") as made:
-        for registry in (Crates(stacks, Path(made), log), Debian(stacks, Path(made), log), Go(stacks, Path(made), log)):
+        for kind in (Crates, Debian, Go, Wheels, NodePackages):
+            registry: Registry = kind(stacks, Path(made), log)
             try:
                 found += [
                     one for several in newest_first(registry.list_offers()) for one in try_series(several, registry)
@@ -242,8 +250,97 @@ class Go:
         return commands.read_output(["go", *words], self.place, **(go_stack.network_variables() | own))
 
 
+class Shipped:
+    """A registry of packages with an OpenSSL inside: of each package its newest version, and the newest of each major
+    version that was measured."""
+
+    registry: str
+    kind: str  # the key of its packages in packages.toml
+
+    def __init__(self, stacks: Mapping[str, Stack], place: Path, log: Path) -> None:
+        self.is_asked = any(library_key(name) == "openssl" for name in stacks)
+        self.place = place / self.kind
+
+    def list_offers(self) -> Iterator[Offer]:
+        """Yield them."""
+        for package, measured in self.measured().items():
+            self.place.mkdir(exist_ok=True)
+            try:
+                listed = sorted(filter(is_stable, self.list_versions(package)), key=version_key)
+            except BuildFailed as error:
+                raise BuildFailed(f"{self.registry} was not asked for {package}: {reason(error)}") from None
+            newest = {major(one): one for one in listed}  # of each the last
+            wanted = {*map(major, measured), *map(major, listed[-1:])}
+            for one in (release for line, release in newest.items() if line in wanted):
+                yield Offer(package, f"{self.registry} {package} {one}", one, measured)
+
+    def measured(self) -> dict[str, dict[str, str]]:
+        """What packages.toml calls the versions of each package; nothing where no OpenSSL is asked for."""
+        found: dict[str, dict[str, str]] = {}
+        for name, one in parse_toml(SHIPPED.read_bytes()).items() if self.is_asked else ():
+            if package := one.get(self.kind):
+                found.setdefault(package, {})[one["version"]] = name
+        return found
+
+    def download(self, offer: Offer) -> None:
+        """Fetch it. Raises BuildFailed where it is not served."""
+        try:
+            commands.read_output(self.fetch_command(offer), self.place)
+        except BuildFailed as error:
+            raise BuildFailed(
+                f"{self.registry} lists {offer.library} {offer.version} and does not serve it: {reason(error)}"
+            ) from None
+        shutil.rmtree(self.place)
+        self.place.mkdir()
+
+    def list_versions(self, package: str) -> list[str]:
+        """Return all versions of a package."""
+        raise NotImplementedError
+
+    def fetch_command(self, offer: Offer) -> list[str]:
+        """Return the command that downloads a version into the directory in which it runs."""
+        raise NotImplementedError
+
+
+class Wheels(Shipped):
+    """PyPI, asked by pip."""
+
+    registry, kind = "PyPI", "wheel"
+    PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+
+    def list_versions(self, package: str) -> list[str]:
+        """Return those that this Python can have."""
+        printed = commands.read_output([*self.PIP, "index", "versions", package], self.place)
+        return re.findall(r"[\w.]+", printed.partition("Available versions: ")[2].partition("\n")[0])
+
+    def fetch_command(self, offer: Offer) -> list[str]:
+        """Of the wheel for x86-64."""
+        wanted = [f"{offer.library}=={offer.version}", "--no-deps", "--only-binary", ":all:", *WHEEL]
+        return [*self.PIP, "download", "--quiet", *wanted]
+
+
+class NodePackages(Shipped):
+    """The npm registry, asked by npm."""
+
+    registry, kind = "npm", "npm"
+
+    def list_versions(self, package: str) -> list[str]:
+        """Return all."""
+        listed: list[str] = json.loads(commands.read_output(["npm", "view", package, "versions", "--json"], self.place))
+        return listed
+
+    def fetch_command(self, offer: Offer) -> list[str]:
+        """Of the archive."""
+        return ["npm", "pack", f"{offer.library}@{offer.version}"]
+
+
+def major(release: str) -> str:
+    """`22` of 22.23.3."""
+    return release.partition(".")[0]
+
+
 def reason(error: BuildFailed) -> str:
     """What the client says, in one line: its last error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if not line.startswith(("Updating", "Caused by", "warning"))]
-    return (causes or lines)[-1].removeprefix("error: ")
+    causes = [line for line in lines if not line.startswith(ASIDES)]
+    return re.sub(r"^(npm )?error:? ", "", (causes or lines)[-1], flags=re.IGNORECASE)
