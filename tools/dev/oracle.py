@@ -33,7 +33,7 @@ from oracle_commands import NUMBER, ROOT, TMP, Argv, commands, digest, name_of, 
 from oracle_names import choose_words, rename_mentions, rename_prose, translate_to_new
 
 PYTHON = ".venv/bin/python"
-SECONDS = 900  # of one command
+SECONDS = 3600  # of one command, on a machine that has other work
 SCRIPT = re.compile(r"<script [^>]*id=\"([^\"]*)\"[^>]*>(.*?)</script>", re.DOTALL)
 PACKED = re.compile(r"eN[\w+/]{40,}=*|c-[!-;=?-~]{40,}")  # zlib in base 64, or in base 85, by how it begins
 SIGNS = str.maketrans(",.:", "&<>")  # which stand in a page for those of base 85
