@@ -1,21 +1,24 @@
 """The parsers of the commands, with their texts as reStructuredText: `docs/reference/commands/` shows them.
 
-`command_parsers.cost` is a function that returns the parser of tools/cost.py, and so for every command."""
+`command_parsers.show_tables` is a function that returns the parser of `tls-memtest show tables`; so for all of them."""
 
 import argparse
-import importlib
 import re
 import textwrap
 from collections.abc import Callable
 
+from tlsmem.cli.registry import GROUPS, group_commands
+
+COMMANDS = {re.sub(r"\W+", "_", one.words): one for group in GROUPS for one in group_commands(group)}
+
 
 def __getattr__(name: str) -> Callable[[], argparse.ArgumentParser]:
-    """Return the function for a command of this name, as sphinx-argparse asks for it."""
-    if name.startswith("__"):
+    """Return the function for a command, as sphinx-argparse asks for it."""
+    if name not in COMMANDS:
         raise AttributeError(name)
 
     def documented_parser() -> argparse.ArgumentParser:
-        parser = importlib.import_module(f"tlsmem.cli.{name}").parser()
+        parser = COMMANDS[name].parser()
         rewrite_texts(parser)
         return parser
 
@@ -23,16 +26,13 @@ def __getattr__(name: str) -> Callable[[], argparse.ArgumentParser]:
 
 
 def rewrite_texts(parser: argparse.ArgumentParser) -> None:
-    """Make reStructuredText of all texts of a parser and of those below it."""
+    """Make reStructuredText of all texts of a parser."""
     parser.description = escape(parser.description or "")
     if parser.epilog:
         heading, _, examples = parser.epilog.partition("\n")
         parser.epilog = f"{heading.capitalize().rstrip(':')}::\n\n{textwrap.indent(textwrap.dedent(examples), '  ')}"
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for one in dict.fromkeys(action.choices.values()):
-                rewrite_texts(one)
-        elif action.help and action.help != argparse.SUPPRESS:
+        if action.help and action.help != argparse.SUPPRESS:
             action.help = escape(action.help)
 
 

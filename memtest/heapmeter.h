@@ -61,7 +61,8 @@ struct heapmeter_page {
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 
-/* What programs note of themselves and of others, where HEAPMETER_PROGRAMS names a list to do so: tools/heap.py does.
+/* What programs note of themselves and of others, where HEAPMETER_PROGRAMS names a list to do so: tools/tls-memtest
+ * heap does.
  */
 #define HEAPMETER_PROGRAMS_MAGIC UINT64_C(0x3152504d50414548) /* "HEAPMPR1" */
 enum heapmeter_note {

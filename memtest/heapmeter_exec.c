@@ -1,6 +1,7 @@
-/* Which programs a process becomes and starts, so that heap.py can say which of them ran without the meter: a list in
- * shared memory that it names in HEAPMETER_PROGRAMS. Every exec is noted in it before it happens, and every program
- * that the loader gave the meter notes that it started. Nothing here allocates, and a child of vfork may call it. */
+/* Which programs a process becomes and starts, so that tls-memtest heap can say which of them ran without the meter: a
+ * list in shared memory that it names in HEAPMETER_PROGRAMS. Every exec is noted in it before it happens, and every
+ * program that the loader gave the meter notes that it started. Nothing here allocates, and a child of vfork may call
+ * it. */
 #define _GNU_SOURCE
 #include "heapmeter_block.h"
 

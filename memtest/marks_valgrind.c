@@ -1,5 +1,6 @@
-/* libmarks.so: at each phase's end valgrind's tools are told so. Preloaded by tools/profile_heap.py and selfcheck.py,
- * and a library of its own so that the core builds without valgrind's headers. Does nothing outside of valgrind. */
+/* libmarks.so: at each phase's end valgrind's tools are told so. Preloaded by tools/tls-memtest heap record and
+ * selfcheck.py, and a library of its own so that the core builds without valgrind's headers. Does nothing outside of
+ * valgrind. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Where the bytes are: who holds the memory of a heap profile, at which moment, and for how many sessions."""
+"""Read a heap profile: tls-memtest heap read."""
 
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
 
-from tlsmem.cli.main import run_module
+from tlsmem.cli.main import main
 
 if __name__ == "__main__":
-    run_module("tlsmem.cli.inspect_heaptrack")
+    main("heap", "read")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
+"""Draw the memory of a recording: tls-memtest show mem."""
 
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
 
-from tlsmem.cli.main import run_module
+from tlsmem.cli.main import main
 
 if __name__ == "__main__":
-    run_module("tlsmem.cli.plot_mem")
+    main("show", "mem")

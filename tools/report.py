@@ -1,12 +1,1 @@
-#!/usr/bin/env python3
-"""One page of recordings that needs nothing else."""
-
-import os
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # also where PYTHONSAFEPATH is set
-
-from tlsmem.cli.main import run_module
-
-if __name__ == "__main__":
-    run_module("tlsmem.cli.report")
+moved.py

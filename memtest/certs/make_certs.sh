@@ -21,7 +21,7 @@ to=20991231235959Z
 digest=sha256
 export PATHLEN=0 # of the last intermediate: no other below it
 refusable="A stack that does not take these certificates is unsupported, with its own words; it has not failed."
-alone="Only the campaigns that name these suites measure them; tools/measure.py --verify leaves them out."
+alone="Only the campaigns that name these suites measure them; tools/tls-memtest measure --verify leaves them out."
 subject="/O=tls-memtest test key, not secret/CN=tls-memtest test key, not secret: "
 
 # key FILE ALGORITHM...

@@ -56,7 +56,7 @@ def build_one_call(stack, program):
     """Compile the program of its own with the libraries of a stack that is built."""
     about, place = stacks()[stack], ROOT / "build/stacks" / stack
     if not (place / "libssl.a").is_file():
-        pytest.skip(f"{stack} is not built: tools/build.py {stack}")
+        pytest.skip(f"{stack} is not built: tools/tls-memtest build {stack}")
     source = next((ROOT / "build/sources").glob(f"*{about.source.version}/{about.source.tree}/include"))
     words = ["gcc", "-O1", "-o", program, ROOT / "memtest/tests/one_call.c", f"-I{place}/include", f"-I{source}"]
     libraries = [place / name for name in about.libraries]

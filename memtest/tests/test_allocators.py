@@ -1,4 +1,4 @@
-"""Memory that programs take past malloc: the heap meter counts it apart, and heap.py names it with its size."""
+"""Memory that programs take past malloc: the heap meter counts it apart, and `heap run` names it with its size."""
 
 import ctypes
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAP = ROOT / "tools/heap.py"
+HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
 MIB = 1 << 20
 OBJECTS = "kept = [(i, str(i)) for i in range(100_000)]"
 
@@ -26,7 +26,7 @@ def allocators(tmp_path_factory):
 
 def followed(*command, **variables):
     """Exit status, objects of programs, and sentences."""
-    words = [HEAP, "--once", "--json", "--", *command]
+    words = [*HEAP_RUN, "--once", "--json", "--", *command]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=os.environ | variables)
     lines = done.stderr.splitlines()
     programs = [json.loads(line) for line in lines if line.startswith('{"record": "program"')]

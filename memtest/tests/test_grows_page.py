@@ -43,11 +43,11 @@ def commands(section):
     for long, short in SMALLER.items():
         assert long in PAGE
         script = script.replace(long, short)
-    return re.sub(r"tools/heap\.py (--once .*\$PID)", r"tools/heap.py --json \1", script)
+    return re.sub(r"tools/heap\.py (--once .*\$PID)", r"tools/tls-memtest heap --json \1", script)
 
 
 def run(section):
-    """What heap.py says at each reading: the program that was started, and all."""
+    """What tls-memtest heap says at each reading: the program that was started, and all."""
     if is_taken(8883) or is_taken(8443):
         pytest.skip("port 8883 or 8443 is taken")
     script = ["bash", "-uc", commands("Prepare") + commands(section)]

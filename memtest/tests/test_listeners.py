@@ -1,4 +1,4 @@
-"""tools/heap.py when nobody reads what it reports, and when a page that it reads is damaged."""
+"""tools/tls-memtest heap when nobody reads what it reports, and when a page that it reads is damaged."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_programs import HEAP, METER
+from test_programs import HEAP_ATTACH, HEAP_RUN, METER
 
 
 def pages_of(pid):
@@ -16,10 +16,10 @@ def pages_of(pid):
 
 
 def started(*words, command, **streams):
-    """heap.py with many reports of a command that says its process id and then waits for a line."""
+    """heap run with many reports of a command that says its process id and then waits for a line."""
     script = f"echo $$; {command}"
     often = [] if "--once" in words else ["--interval", "0.02"]
-    words = [HEAP, *often, *words, "--", "sh", "-c", script]
+    words = [*HEAP_RUN, *often, *words, "--", "sh", "-c", script]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **streams)
 
 
@@ -77,7 +77,7 @@ def metered():
 
 
 def test_a_reader_of_a_watched_process_that_goes_ends_the_watch(metered):
-    with subprocess.Popen([HEAP, "--interval", "0.02", str(metered.pid)], stdout=subprocess.PIPE) as watch:
+    with subprocess.Popen([*HEAP_ATTACH, "--interval", "0.02", str(metered.pid)], stdout=subprocess.PIPE) as watch:
         assert b"live" in watch.stdout.readline()
         watch.stdout.close()
         assert watch.wait(timeout=20) == 1
@@ -86,7 +86,7 @@ def test_a_reader_of_a_watched_process_that_goes_ends_the_watch(metered):
 
 @pytest.mark.parametrize("size", [0, 100, 4095])
 def test_a_watched_page_that_shrinks_is_a_sentence(metered, size):
-    words = [HEAP, "--interval", "0.02", str(metered.pid)]
+    words = [*HEAP_ATTACH, "--interval", "0.02", str(metered.pid)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watch:
         first = watch.stdout.readline()
         os.truncate(pages_of(metered.pid), size)

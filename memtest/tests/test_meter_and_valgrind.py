@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAP, SOURCES = ROOT / "tools/heap.py", ROOT / "memtest/tests"
+HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
+SOURCES = ROOT / "memtest/tests"
 HEADER = 16
 VALGRIND = [
     "valgrind",
@@ -38,7 +39,9 @@ def counted_by_both(folder, *command):
     report = folder / "report"
     words = [*VALGRIND, f"--log-file={folder}/%p", *command]
     variables = os.environ | {"PYTHONMALLOC": "malloc"}
-    subprocess.run([HEAP, "--once", "--json", "--out", report, "--", *words], env=variables, timeout=300, check=False)
+    subprocess.run(
+        [*HEAP_RUN, "--once", "--json", "--out", report, "--", *words], env=variables, timeout=300, check=False
+    )
     programs = [json.loads(line) for line in report.read_text().splitlines()[:-1]]
     by_meter, by_valgrind = {}, {}
     for one in programs:

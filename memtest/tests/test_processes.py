@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAP = ROOT / "tools/heap.py"
+HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
 PARENT = (1_000_000, 0)  # private and inherited bytes
 IS_ROOT = os.geteuid() == 0
 
@@ -27,7 +27,9 @@ def processes():
 
 def followed(program, way):
     """Exit status, objects of programs and of all, and sentences."""
-    done = subprocess.run([HEAP, "--once", "--json", "--", program, way], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*HEAP_RUN, "--once", "--json", "--", program, way], capture_output=True, text=True, timeout=60
+    )
     lines = done.stderr.splitlines()
     objects = [json.loads(line) for line in lines if line.startswith("{")]
     sentences = [line for line in lines if line.startswith("memtest: ")]
@@ -99,7 +101,9 @@ def test_a_program_that_is_started_by_a_link_has_the_name_that_it_is_called_by(p
 def test_no_name_of_a_program_reaches_the_terminal_as_an_escape_sequence(processes, way):
     program = processes.with_name("a\x1b[31mb\n")
     program.hardlink_to(processes)
-    done = subprocess.run([HEAP, "--once", "--", program, way], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*HEAP_RUN, "--once", "--", program, way], capture_output=True, text=True, timeout=60, check=False
+    )
     program.unlink()
     assert "a?[31mb?" in done.stderr and "\x1b" not in done.stderr
 
@@ -115,7 +119,7 @@ def test_forks_beyond_those_that_blocks_can_tell_are_a_sentence(processes):
 @pytest.mark.slow
 def test_a_child_of_a_raw_clone_is_a_sentence_once_it_was_seen(processes):
     """No function of the C library makes it, and so it goes on in its parent's page."""
-    words = [HEAP, "--interval", "0.2", "--", processes, "raw-clone"]
+    words = [*HEAP_RUN, "--interval", "0.2", "--", processes, "raw-clone"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     said = [line for line in done.stderr.splitlines() if line.startswith("memtest: ")]
     assert done.returncode == 125 and len(said) == 1

@@ -1,4 +1,4 @@
-"""The heap meter on programs that are not ours, as tools/heap.py follows them: exact bytes of known programs."""
+"""The heap meter on programs that are not ours, as `heap run` follows them: exact bytes of known programs."""
 
 import contextlib
 import json
@@ -16,7 +16,8 @@ import pytest
 from tlsmem.run import heap_page, heap_tree
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAP = ROOT / "tools/heap.py"
+HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
+HEAP_ATTACH = ROOT / "tools/tls-memtest", "heap", "attach"
 METER = ROOT / "build/core/libheapmeter.so"
 SOURCES = ROOT / "memtest/tests"
 CXX = """
@@ -39,11 +40,12 @@ COUNTED = os.environ | {"PYTHONMALLOC": "malloc"}  # else a part of Python's mem
 
 
 def heap(*words, env=COUNTED):
-    return subprocess.run([HEAP, *map(str, words)], capture_output=True, text=True, timeout=60, env=env)
+    verb = HEAP_RUN if "--" in words else HEAP_ATTACH
+    return subprocess.run([*verb, *map(str, words)], capture_output=True, text=True, timeout=60, env=env)
 
 
 def followed(*command, env=COUNTED):
-    """Exit status and last words of each program, as heap.py --json has them."""
+    """Exit status and last words of each program, as tls-memtest heap --json has them."""
     done = heap("--once", "--json", "--", *command, env=env)
     lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return done.returncode, [line for line in lines if line["record"] == "program"]
@@ -104,7 +106,7 @@ def test_forks_threads_and_exec_are_counted_to_the_byte(family):
 
 def test_what_a_process_was_before_an_exec_is_kept(family):
     process = subprocess.Popen(
-        [HEAP, "--json", "--interval", "0.05", "--", family, "wait"],
+        [*HEAP_RUN, "--json", "--interval", "0.05", "--", family, "wait"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -255,7 +257,7 @@ def test_pages_of_the_dead_are_their_living_parents_to_remove():
 
 
 def test_a_page_that_heap_py_has_not_read_yet_is_not_removed(tmp_path):
-    """Its process and its parent have ended; the list of the command is there as long as heap.py is."""
+    """Its process and its parent have ended; the list of the command is there as long as tls-memtest heap is."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     followed_list = tmp_path / "heapmeter-programs-abc"
@@ -288,7 +290,7 @@ def test_a_page_names_the_list_that_its_program_is_in():
 def test_signals_are_passed_on_and_so_is_the_status(name):
     short = name.name.removeprefix("SIG")
     script = f"trap 'exit 9' {short}; echo ready; while :; do sleep 0.01; done"
-    command = [HEAP, "--once", "--", "sh", "-c", script]
+    command = [*HEAP_RUN, "--once", "--", "sh", "-c", script]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
         assert process.stdout.readline() == b"ready\n"
@@ -474,7 +476,7 @@ def test_a_static_program_is_told_of(folder):
 
 @pytest.fixture
 def metered():
-    """A process under the meter that heap.py did not start, at rest."""
+    """A process under the meter that tls-memtest heap did not start, at rest."""
     script = "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start(); print(flush=True)"
     variables = COUNTED | {"LD_PRELOAD": str(METER)}
     process = subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE)
@@ -494,7 +496,9 @@ def test_a_running_process_is_read_from_outside(metered):
 
 
 def test_a_followed_process_may_end(metered):
-    process = subprocess.Popen([HEAP, "--interval", "0.02", str(metered.pid)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*HEAP_ATTACH, "--interval", "0.02", str(metered.pid)], stdout=subprocess.PIPE, text=True
+    )
     assert f"[{metered.pid}]: live" in process.stdout.readline()
     metered.kill()
     metered.wait()
@@ -537,7 +541,7 @@ def test_a_followed_process_that_goes_on_without_the_meter_is_a_sentence(folder,
 
 
 def test_a_process_that_becomes_a_program_without_the_meter_holds_nothing_of_its_page(folder):
-    """As heap.py follows it: its page is that of the program before."""
+    """As tls-memtest heap follows it: its page is that of the program before."""
     (folder / "sleeper.c").write_text("#include <unistd.h>\nint main(void) { return sleep(60); }")
     subprocess.run(["gcc", "-static", folder / "sleeper.c", "-o", folder / "sleeper"], check=True)
     script = f"import os; print(flush=True); os.read(0, 1); os.execv('{folder}/sleeper', ['sleeper'])"
@@ -586,8 +590,10 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become another user")
 def test_a_process_of_another_user_is_a_sentence(metered):
     script = (
-        f"import os, sys; sys.path.insert(0, '{ROOT}/tools'); from tlsmem.run import heap_process; "
-        f"os.setgroups([]); os.setgid(65534); os.setuid(65534); heap_process.attach_tree({metered.pid})"
+        f"import os, sys; sys.path.insert(0, '{ROOT}/tools'); "
+        "from tlsmem.cli.main import run; from tlsmem.run import heap_process; "
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+        f"run(lambda: heap_process.attach_tree({metered.pid}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     one_sentence(done, f"{metered.pid}: it is another user's process; only that user and root may read its memory")

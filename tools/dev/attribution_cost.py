@@ -15,7 +15,7 @@ from rich.table import Table
 
 from meter_cost import LIMIT_S, children, cpu_time
 from tlsmem.base.paths import ROOT
-from tlsmem.config import definitions, toml_tables
+from tlsmem.config import definitions
 from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.profile.capture import profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
@@ -36,7 +36,7 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run a harness: under one of its own meters, or under a profiler just as profile_heap.py calls it."""
+    """A way to run a harness: under one of its own meters, or under a profiler as `heap record` calls it."""
 
     name: str
     meter: Meter = "rss"
@@ -157,12 +157,12 @@ def run(given: argparse.Namespace) -> None:
     columns = ("stack", "way", "N", "CPU s", "over plain", "smallest", "largest", "within")
     table = Table(*columns, box=None, caption=CAPTION, caption_justify="left")
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for stack, suite in stack_abilities.select_supported(stacks, toml_tables.split_names(given.suites)):
+        for stack, suite in stack_abilities.select_supported(stacks, given.suites):
             status.update(f"{suite} {stack}: {given.repeats} rounds of {len(WAYS)} runs")
-            taken = rounds(stack, suite, int(given.n), int(given.repeats), cpu)
-            for row in rows(stack, int(given.n), taken):
+            taken = rounds(stack, suite, given.n, given.repeats, cpu)
+            for row in rows(stack, given.n, taken):
                 table.add_row(*row)
-            found += findings(stack, suite, int(given.n), taken)
+            found += findings(stack, suite, given.n, taken)
     Console(highlight=False, width=100).print(table)
     if found:
         sys.exit("\n".join(f"memtest: {finding}" for finding in found))

@@ -1,14 +1,19 @@
-"""The options of a benchmark, checked. Standard library only."""
+"""The options of a script that a target of make calls, parsed and checked. Standard library only."""
 
 import argparse
+import sys
+from pathlib import Path
 
-from tlsmem.config import option_check
-from tlsmem.config.option_parser import make_parser
-from tlsmem.config.options import options_of_goal
+from tlsmem.cli.command import CommandParser
+from tlsmem.cli.developers import COMMANDS
 
 
-def parsed(goal: str, script: str, about: str | None, examples: str) -> argparse.Namespace:
-    """Of a benchmark that a target of make calls. Exits with 2 and a sentence for what cannot be."""
-    given = make_parser(f"dev/{script}", about, examples).parse_args()
-    option_check.check_goal_or_exit(goal, {name: getattr(given, name.lower()) for name in options_of_goal(goal)})
-    return given
+def parse(target: str, about: str | None, examples: str) -> tuple[argparse.Namespace, CommandParser]:
+    """Return the values of sys.argv, as flags or as make has them. Raises UserError with a sentence, status 2."""
+    command = next(one for one in COMMANDS if one.target == target)
+    parser = command.parser()
+    parser.prog, parser.description, parser.epilog = Path(sys.argv[0]).name, about, examples
+    given = command.parse(sys.argv[1:], parser)
+    assert command.check
+    command.check(given, parser)
+    return given, parser

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench_arguments import parsed
+from bench_arguments import parse
 from tlsmem.base import venv
 from tlsmem.cli.main import run
 
@@ -21,7 +21,7 @@ EXAMPLES = """examples:
 
 
 def main() -> None:
-    given = parsed("bench-attribution", "bench_attribution", __doc__, EXAMPLES)
+    given = parse("bench-attribution", __doc__, EXAMPLES)[0]
     venv.activate()
     import attribution_cost
 

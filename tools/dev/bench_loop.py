@@ -12,10 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench_arguments import parse
 from tlsmem.base import venv
 from tlsmem.cli.main import run
-from tlsmem.config import option_check, toml_tables
-from tlsmem.config.option_parser import make_parser
 
 STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")  # that have a loop
 
@@ -26,10 +25,8 @@ EXAMPLES = """examples:
 
 
 def arguments() -> argparse.Namespace:
-    asked = make_parser("dev/bench_loop", __doc__, EXAMPLES)
-    given = asked.parse_args()
-    option_check.check_goal_or_exit("bench-loop", {"STACKS": given.stacks, "REPEATS": given.repeats})
-    for stack in toml_tables.split_names(given.stacks):
+    given, asked = parse("bench-loop", __doc__, EXAMPLES)
+    for stack in given.stacks:
         if stack not in STACKS:
             asked.error(f"{stack} has no loop; {' and '.join(STACKS)} have one")
     return given

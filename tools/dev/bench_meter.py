@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench_arguments import parsed
+from bench_arguments import parse
 from tlsmem.base import venv
 from tlsmem.cli.main import run
 
@@ -19,7 +19,7 @@ EXAMPLES = """examples:
 
 
 def main() -> None:
-    given = parsed("bench", "bench_meter", __doc__, EXAMPLES)
+    given = parse("bench", __doc__, EXAMPLES)[0]
     venv.activate()
     import meter_cost
 

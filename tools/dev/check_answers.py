@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ask tools/cost.py for every recorded stack in every suite, and read the chooser of a report: is each answer of the
+"""Ask `cost` for every recorded stack in every suite, and read the chooser of a report: is each answer of the
 suite that was asked for?
 
 An answer is what is printed as JSON. Its rows must have the stack and the suite that were asked for, its recording must
@@ -20,7 +20,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -30,6 +29,7 @@ from oracle_commands import ASKED
 from tlsmem.base import venv
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.dispatch import run_words
 from tlsmem.cli.main import run as run_command
 
 FIGURES = {  # of a row: keys of figures, and the phase whose end they are of where they are live heap
@@ -113,22 +113,18 @@ def process_wide_bytes(ends: dict[str, dict], pairs: int) -> int:
     return ends["closed"]["live_bytes"] - ends["contexts"]["live_bytes"] if few_blocks else 0
 
 
-def printed(command: ModuleType, *words: str) -> dict:
-    """Return what a command prints as JSON. Raises UserError where it has no answer."""
-    out, before = io.StringIO(), sys.argv
-    sys.argv = [command.__name__, *words, "--format", "json"]
-    try:
-        with contextlib.redirect_stdout(out):
-            status = command.main()
-    finally:
-        sys.argv = before
+def printed(*words: str) -> dict:
+    """Return what a command of tls-memtest prints as JSON. Raises UserError where it has no answer."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        status = run_words([*words, "--format", "json"])
     if status:
         raise UserError(status=status)
     return json.loads(out.getvalue())
 
 
 def state_of_cost(row: dict) -> str:
-    """Return how cost.py answers for a role of a stack in a suite: FIGURE, REASON or NOTHING."""
+    """Return how tls-memtest cost answers for a role of a stack in a suite: FIGURE, REASON or NOTHING."""
     found = [row[key] for key in FIGURES if key in row]
     if all(isinstance(one, float) for one in found):
         return FIGURE
@@ -136,14 +132,12 @@ def state_of_cost(row: dict) -> str:
 
 
 def state_of_plan(stack: str, suite: str, role: str) -> str:
-    """Return how plan.py answers: with what a connection takes, why it cannot, or not at all."""
-    from tlsmem.cli import plan
-
+    """Return how tls-memtest plan answers: with what a connection takes, why it cannot, or not at all."""
     words = ("memory", "--connections", "1000", "--stack", stack, "--suite", suite, "--role", role)
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            tables = printed(plan, *words)["tables"]
+            tables = printed("plan", *words)["tables"]
     except UserError as error:
         return REASON if re.search("unsupported|cannot be recorded", f"{said.getvalue()}{error}") else NOTHING
     each = {row["what"].partition(",")[0]: row["each_bytes"] for row in tables[0]["rows"]}
@@ -153,10 +147,8 @@ def state_of_plan(stack: str, suite: str, role: str) -> str:
 
 def count_answers(stacks: list[str], page: Page) -> Iterator[str]:
     """Print how many cells of stack, suite and role are answered, each way; yield a sentence where that is too few."""
-    from tlsmem.cli import cost
-
     cells = list(itertools.product(stacks, ASKED, ("server", "client")))
-    tables = [printed(cost, *stacks, "--suite", suite)["tables"][0]["rows"] for suite in ASKED]
+    tables = [printed("cost", *stacks, "--suite", suite)["tables"][0]["rows"] for suite in ASKED]
     rows = [row for row in itertools.chain(*tables) if row["configuration"] == "default"]
     chosen = {
         (row["stack"], row["suite"], row["role"])
@@ -164,10 +156,10 @@ def count_answers(stacks: list[str], page: Page) -> Iterator[str]:
         if any("bytes" in one for one in row.get("use", {}).values() if isinstance(one, dict))
     }
     states = {
-        "tools/cost.py": {(row["stack"], row["suite"], row["role"]): state_of_cost(row) for row in rows},
-        "tools/plan.py": {cell: state_of_plan(*cell) for cell in cells},
+        "cost": {(row["stack"], row["suite"], row["role"]): state_of_cost(row) for row in rows},
+        "plan": {cell: state_of_plan(*cell) for cell in cells},
     }
-    refused = {cell for cell, state in states["tools/cost.py"].items() if state == REASON}
+    refused = {cell for cell, state in states["cost"].items() if state == REASON}
     states["chooser"] = {cell: FIGURE if cell in chosen else REASON if cell in refused else NOTHING for cell in cells}
     for name, found in states.items():
         whole = [
@@ -185,9 +177,7 @@ def count_answers(stacks: list[str], page: Page) -> Iterator[str]:
 
 def check_cost(stacks: list[str], suite: str) -> Iterator[str]:
     """Yield what is wrong with the answers for these stacks in the suite."""
-    from tlsmem.cli import cost
-
-    (table,) = printed(cost, *stacks, "--suite", suite)["tables"]
+    (table,) = printed("cost", *stacks, "--suite", suite)["tables"]
     missing = set(stacks) - {row["stack"] for row in table["rows"]}
     yield from (f"cost: {stack} in {suite}: no answer" for stack in sorted(missing))
     for row in table["rows"]:
@@ -200,7 +190,9 @@ def check_cost(stacks: list[str], suite: str) -> Iterator[str]:
             if fault := answer.fault():
                 yield f"{what}: {key}: {fault}"
         holes = [row[key]["hole"] for key in FIGURES if isinstance(row.get(key), dict)]
-        if not figures and not all("tools/measure.py" in one or "cannot be recorded: " in one for one in holes):
+        if not figures and not all(
+            "tools/tls-memtest measure" in one or "cannot be recorded: " in one for one in holes
+        ):
             yield f"{what}: neither a figure nor what records it"
 
 

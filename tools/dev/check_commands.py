@@ -3,7 +3,7 @@
 
 Commands below tables and pictures are run, without rendering the pictures. Charts and notes have thousands, for each
 stack and suite: these are parsed until each word was parsed once, and run until each recording and each value of an
-option was. What measures lists its runs instead; targets of make are checked as tools/names.py does. What writes the
+option was. What measures lists its runs instead; targets of make are checked as `build --check` does. What writes the
 whole report again is only parsed. Exit status 1: a command does not run as it is printed; each is named."""
 
 import argparse
@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import printed_commands
 from printed_commands import Printed
 from tlsmem.base import venv
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.main import run as run_command
 from tlsmem.report.packed_json import unpack_json
@@ -38,12 +39,19 @@ TEMPLATE = re.compile(r"`((?:tools/|make )[^`]*)`")
 HOLE = re.compile(r"\$\{([^}]*)\}")
 # In a sentence a command stands at the beginning, after a colon or in brackets or backquotes; and to the end, or to a
 # semicolon.
-IN_SENTENCE = re.compile(r"(?:^|: |\(|`)((?:tools/[\w/]+\.py|make)(?: [^;)`]*|(?=[;)`]|$)))")
-NAME = re.compile(r"tools/[\w/]+\.py")
+IN_SENTENCE = re.compile(r"(?:^|: |\(|`)((?:tools/(?:tls-memtest|[\w/]+\.py)|make)(?: [^;)`]*|(?=[;)`]|$)))")
+NAME = re.compile(r"tools/(?:tls-memtest(?: [a-z]+){1,2}|[\w/]+\.py)")
 OPTION = re.compile(r"(--?\w[\w-]*) ('[^']*'|\S+)")
 RUNS = re.compile(
-    r"tools/(?:(?:tabulate|cost|plan|live|inspect_heaptrack|measure|plot_\w+)\.py|report\.py .*--(?:table|picture)) .*"
+    r"tools/tls-memtest (?:show (?!report)\w+|cost|plan|measure|heap read|show report .*--(?:table|picture)) .*"
 )
+READS = re.compile(
+    r"tools/tls-memtest (?:cost|why|plan \w+|show \w+ data/20|diff (?:recordings|releases) data/20"
+    r"|heap read (?:--diff )?data/20"
+    r"|gate \S+ --recording|measure live data/20|data verify|stacks(?! --(?:outdated|details)))(?:(?<=data/20)|\b).*"
+)
+LOCAL = re.compile(r"data/local|\b[A-Z]{4,}\b|\.\.\.|\$|>|\|")  # what is the reader's own
+MEASURES = re.compile(r"tools/tls-memtest measure (?!live data/)")  # not the tables of live runs
 CHOICES = re.compile(r" --(?:table|picture) \S+")
 
 
@@ -134,7 +142,7 @@ def fill(template: str, phases: dict) -> Iterator[str]:
             "known.recordings[entry.recording].path": phases["recordings"][entry["recording"]]["path"],
             "quoted(entry.stack)": shlex.quote(entry["stack"]),
             "quoted(entry.suite)": shlex.quote(entry["suite"]),
-            "tool": "plot_buckets.py" if entry["pair_of"] else "plot_mem.py",
+            "picture": "parts" if entry["pair_of"] else "mem",
             "more": "--flamegraph flames.html",
         }
         is_of_moment = "moment" in template
@@ -158,11 +166,11 @@ def moments(entry: dict) -> Iterator[tuple[str, str, str]]:
 
 
 def cover(commands: Iterable[Printed], parts: Callable[[str], Iterable[object]]) -> Iterator[Printed]:
-    """Yield the commands that have a part, with their script, that no earlier one has."""
+    """Yield the commands that have a part, with their name, that no earlier one has."""
     seen: set[object] = set()
     for one in commands:
-        script = one.text.partition(" ")[0]
-        found = {(script, part) for part in parts(one.text)}
+        name = NAME.match(one.text)
+        found = {(name and name[0], part) for part in parts(one.text)}
         if not found <= seen:
             seen |= found
             yield one
@@ -173,14 +181,14 @@ def parts_to_run(text: str) -> set[object]:
     options = {
         (name, name in ("--stack", "--stacks", "--suite", "--suites") or value) for name, value in OPTION.findall(text)
     }
-    return {*options, *re.findall(r"data/\S+", text), *re.findall(r"^tools/measure\.py \S+", text)}
+    return {*options, *re.findall(r"data/\S+", text), *re.findall(r"^tools/tls-memtest measure \S+", text)}
 
 
 def merge(commands: Iterable[Printed]) -> list[Printed]:
     """Return the commands; those for tables or pictures of one report are one, since each reads all recordings."""
     merged: dict[str, tuple[str, list[str]]] = {}
     for place, text, _ in commands:
-        is_report = text.startswith("tools/report.py ")
+        is_report = text.startswith("tools/tls-memtest show report ")
         choices = CHOICES.findall(text) if is_report else []
         merged.setdefault(CHOICES.sub("", text) if is_report else text, (place, []))[1].extend(choices)
     return [Printed(place, text + "".join(dict.fromkeys(found))) for text, (place, found) in merged.items()]
@@ -194,10 +202,12 @@ def run(commands: Iterable[Printed]) -> Iterator[str]:
     from tests.support.forked_command import save_one_pixel
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        os.symlink(ROOT / "data", "data")
+        for name in ("data", "docs/BUDGET.toml", "docs/figures", "docs/slides"):
+            Path(name).parent.mkdir(exist_ok=True)
+            os.symlink(ROOT / name, name) if (ROOT / name).is_file() or name == "data" else Path(name).mkdir()
         with mock.patch.object(Figure, "savefig", save_one_pixel):
             for one in commands:
-                lists = ["--list"] if one.text.startswith("tools/measure.py ") else []
+                lists = ["--list"] if MEASURES.match(one.text) else []
                 refusal, out = printed_commands.run_script([*one.words(), *lists])
                 if refusal or not (out.strip() or os.listdir()[1:]):
                     yield f"{one.place}: `{one.text}`: {refusal or 'prints nothing'}"
@@ -218,14 +228,32 @@ def check(page: Page) -> tuple[list[str], str]:
     return faults, f"{number:,} commands of the report, {len(parsed)} of them parsed and {len(to_run)} run"
 
 
+def find_page_commands() -> Iterator[Printed]:
+    """Yield the commands of README and docs that read what is committed, as they stand there."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for one in printed_commands.commands_of_markdown(str(page.relative_to(ROOT)), page.read_text()):
+            is_whole = not one.in_prose and one.words() == shlex.split(one.text)
+            if is_whole and READS.fullmatch(one.text) and not LOCAL.search(one.text):
+                yield one
+
+
+def check_pages() -> tuple[list[str], str]:
+    """Return a sentence for each command of README and docs that does not run, and how many ran."""
+    found = list({one.text: one for one in find_page_commands()}.values())
+    return list(run(found)), f"{len(found)} commands of README and docs run"
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("page", type=Path, help="a report in one file")
+    asked.add_argument("--docs-only", action="store_true", help="only the commands of README and docs")
     given = asked.parse_args()
     venv.activate()
-    faults, said = check(read_page(given.page))
-    print(*faults, f"check-commands: {said}", sep="\n")
-    sys.exit(f"check-commands: {len(faults)} do not run as printed" if faults else 0)
+    results = [check_pages()] + ([] if given.docs_only else [check(read_page(given.page))])
+    faults = [fault for some, _ in results for fault in some]
+    print(*faults, *(f"check-commands: {said}" for _, said in results), sep="\n")
+    if faults:
+        raise UserError(f"check-commands: {len(faults)} do not run as printed")
 
 
 if __name__ == "__main__":

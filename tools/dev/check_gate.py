@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
 
 
 def gate(budget: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tools/gate.py"), str(budget), *words]
+    command = [sys.executable, str(ROOT / "tools/tls-memtest"), "gate", str(budget), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

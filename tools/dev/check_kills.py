@@ -68,7 +68,7 @@ def comparison(stack: str, folder: Path) -> list[str]:
     library = stack.partition("@")[0]
     a, b = plant_trees(stack, folder)
     sides = [f"--a={library}@path:{a}", f"--b={library}@path:{b}", "--suites=tls13-rsa-aes256", f"--out={folder}/out"]
-    return [sys.executable, str(ROOT / "tools/compare_builds.py"), *sides]
+    return [sys.executable, str(ROOT / "tools/tls-memtest"), "diff", "builds", *sides]
 
 
 def kill_one(command: list[str], token: str, after_s: float, signals: tuple[signal.Signals, ...]) -> list[str]:

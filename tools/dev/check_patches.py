@@ -201,7 +201,15 @@ def first_lines(name: str, patch: Patch, base: Path) -> list[str]:
     unpatched = plant(f"{name}-before", patch.before) if patch.before else base
     old, new = (patched, unpatched) if patch.reverts else (unpatched, patched)
     sides = [f"--a=openssl@path:{old}", f"--b=openssl@path:{new}", f"--out={FOLDER / 'runs'}"]
-    command = [sys.executable, str(ROOT / "tools/compare_builds.py"), *sides, f"--suites={SUITE}", "--format=markdown"]
+    command = [
+        sys.executable,
+        str(ROOT / "tools/tls-memtest"),
+        "diff",
+        "builds",
+        *sides,
+        f"--suites={SUITE}",
+        "--format=markdown",
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, 3):
         sys.exit(f"check-patches: {name}: the comparison failed, exit {done.returncode}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whether a real Prometheus understands what heap.py serves, and whether each panel of the dashboard shows something.
+"""Does a real Prometheus understand what `heap run` serves, and does each panel of the dashboard show something?
 
-nginx runs under `heap.py --listen` while TLS connections to it grow by one a second. promtool must have nothing to say
+nginx runs under `heap run --listen` while TLS connections to it grow by one a second. promtool must have nothing to say
 about the metrics. A Prometheus scrapes them for a minute. Then the command asks its API for each expression of
 tools/dashboards/heap.json, as Grafana would: each must give finite numbers, and the connections must be as many as are
 open. All of it listens on loopback and ends with this command.
@@ -140,7 +140,7 @@ def metered_nginx(folder: Path, nginx: str) -> Iterator[tuple[str, int]]:
     ports = Ports(free_port(), free_port())
     words = configure_nginx(Setup(folder, ports, 10_000, "TLSv1.3"))
     options = ["--listen=127.0.0.1:0", f"--connections=port:{ports.tls}", "--interval=1"]
-    command = [sys.executable, str(ROOT / "tools/heap.py"), *options, "--", nginx, *words]
+    command = [sys.executable, str(ROOT / "tools/tls-memtest"), "heap", "run", *options, "--", nginx, *words]
     log = folder / "heap.log"
     with running(command, log, signal.SIGTERM):
         url = wait_for(lambda: re.search(r"http://127\.0\.0\.1:\d+/metrics", log.read_text()), log)[0]

@@ -42,7 +42,8 @@ def complaints(stack: Stack, cflags: list[str], root: Path) -> str:
 
 def describe_left_out(drivers: set[str]) -> str:
     named = ", ".join(f"{driver}.c" for driver in sorted(drivers))
-    return f"check: left out, as the headers of its library are not here: {named}; `tools/build.py STACK` makes them"
+    way_out = "`tools/tls-memtest build STACK` makes them"
+    return f"check: left out, as the headers of its library are not here: {named}; {way_out}"
 
 
 def run() -> None:

@@ -17,7 +17,7 @@ from rich.table import Table
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, commands, rust_stack
 from tlsmem.build.commands import BuildFailed
-from tlsmem.config import definitions, timed_matrix, toml_tables
+from tlsmem.config import definitions, timed_matrix
 from tlsmem.config.definitions import Stack
 from tlsmem.config.run import SYSTEM, argv
 from tlsmem.config.timed_matrix import WINDOW_ALL, TimedRun
@@ -152,7 +152,7 @@ def make_loops(stacks: list[str]) -> None:
 def run(given: argparse.Namespace) -> None:
     """Makes the loops, measures, and prints the table."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what it has started ends with it
-    stacks, repeats = toml_tables.split_names(given.stacks), int(given.repeats)
+    stacks, repeats = given.stacks, given.repeats
     for stack in stacks:
         if not is_built(stack):
             sys.exit(f"memtest: {describe_missing(stack)}")

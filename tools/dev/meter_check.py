@@ -15,7 +15,7 @@ import rich.console
 from tlsmem.base.errors import UserError
 from tlsmem.base.first_error import raise_first
 from tlsmem.base.paths import HEAP_METER, ROOT
-from tlsmem.config import definitions, toml_tables
+from tlsmem.config import definitions
 from tlsmem.run import stack_abilities
 from tlsmem.selfcheck import meter_agreement, reference_profilers
 from tlsmem.selfcheck.reference_profilers import Statement, Subject
@@ -100,11 +100,11 @@ def run(given: argparse.Namespace) -> None:
     """Prints the table; exits with 1 after sentences about what does not agree."""
     meter = (given.meter or ROOT / HEAP_METER).resolve()
     stacks = stack_abilities.select_stacks(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
-    chosen = subjects(stacks, toml_tables.split_names(given.suites), int(given.n))
+    chosen = subjects(stacks, given.suites, given.n)
     if not chosen:
         sys.exit(None if given.leave_out else "memtest: none of the stacks does any of the suites")
     reference_profilers.check_ready(meter)
-    found = asyncio.run(ask(chosen, int(given.jobs), meter, given.quick))
+    found = asyncio.run(ask(chosen, given.jobs, meter, given.quick))
     render.print_all([meter_agreement.table(found)], given.format)
     for said in meter_agreement.describe_constants(found):
         print(f"selfcheck: subtracted: {said}", file=sys.stderr)

@@ -9,7 +9,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from tlsmem.config import definitions, toml_tables
+from tlsmem.config import definitions
 from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.run import harness, preload, stack_abilities
 from tlsmem.schema.machine import allowed_cpus
@@ -49,10 +49,10 @@ def run(given: argparse.Namespace) -> None:
     table = Table("suite", "stack", "metered/plain", "smallest", "largest", f"at most {AIM}", box=None)
     with Console(stderr=True).status("measuring, one run at a time") as status:
         for stack, suite in stack_abilities.select_supported(
-            stack_abilities.select_stacks(given.stacks, given.prefix), toml_tables.split_names(given.suites)
+            stack_abilities.select_stacks(given.stacks, given.prefix), given.suites
         ):
             status.update(f"{suite} {stack}: {given.repeats} pairs of runs")
-            found = ratios(stack, suite, int(given.n), int(given.repeats), cpu)
+            found = ratios(stack, suite, given.n, given.repeats, cpu)
             middle = statistics.median(found)
             cells = [f"{value:.3f}" for value in (middle, found[0], found[-1])]
             table.add_row(suite, stack, *cells, "yes" if middle <= AIM else "no")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench_arguments import parse
 from tlsmem.base import venv
 from tlsmem.cli.main import run
-from tlsmem.config.option_parser import CommandParser, make_parser
 from tlsmem.schema.recording_name import default_recording
 
 EXAMPLES = """examples:
@@ -20,15 +20,9 @@ EXAMPLES = """examples:
   tools/dev/prove.py data/local/2026-01-31-some-cpu"""
 
 
-def parser() -> CommandParser:
-    made = make_parser("dev/prove", __doc__, EXAMPLES)
-    made.set_defaults(recording=default_recording())
-    return made
-
-
 def main() -> int:
-    asked = parser()
-    given = asked.parse_args()
+    given, asked = parse("prove", __doc__, EXAMPLES)
+    given.recording = given.recording or default_recording()
     venv.activate()
     import proof
     from tlsmem.tables import table_command

@@ -37,7 +37,7 @@ class Case(NamedTuple):
     times_itself: bool = False  # its last line is the CPU seconds that count, without starting Python
 
 
-INSPECT = ("tools/inspect_heaptrack.py", str(PROFILE))
+INSPECT = ("tools/tls-memtest", "heap", "read", str(PROFILE))
 RECORDING = "data/2026-11-22-amd-epyc"  # the largest: 2,694 runs, 57 MB of records
 TABLES = [
     "settings",
@@ -53,11 +53,11 @@ TABLES = [
     "buckets",
     "call-sites",
 ]
-REPORT = ("tools/report.py", "-o", "build/bench-read.html")
+REPORT = ("tools/tls-memtest", "show", "report", "-o", "build/bench-read.html")
 
 
 def table_command(name: str) -> tuple[str, ...]:
-    return ("tools/tabulate.py", RECORDING, "--table", name)
+    return ("tools/tls-memtest", "show", "tables", RECORDING, "--table", name)
 
 
 CASES = (

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run targets of the Makefile, side by side where there are CPUs for it, until one fails; with the time left.
+"""Run targets of the Makefile, side by side where there are CPUs for it, until one fails.
 
   tools/dev/run_checks.py check-style check-layers STACKS=null@c
 

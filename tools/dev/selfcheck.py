@@ -11,12 +11,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
+from bench_arguments import parse
 from tlsmem.base import venv
 from tlsmem.cli.main import run
-from tlsmem.config import option_check
-from tlsmem.config.option_parser import make_parser
-from tlsmem.config.options import options_of_goal
 
 QUICK = ["contexts", "established"]
 EXAMPLES = """examples:
@@ -25,9 +22,7 @@ EXAMPLES = """examples:
 
 
 def arguments() -> argparse.Namespace:
-    given = make_parser("dev/selfcheck", __doc__, EXAMPLES).parse_args()
-    asked = {name: getattr(given, name.lower()) for name in options_of_goal("selfcheck")}
-    option_check.check_goal_or_exit("selfcheck", asked)
+    given, _ = parse("selfcheck", __doc__, EXAMPLES)
     given.quick = QUICK if given.quick else None
     return given
 

@@ -28,7 +28,7 @@ CERTIFICATES = ROOT / "memtest/certs/rsa-2048"
 PYOPENSSL = "pyopenssl==26.2.0"  # the interface to the OpenSSL inside cryptography
 WHEEL = ("--python-version", "311", "--abi", "abi3", "--platform", "manylinux_2_34_x86_64")
 PAIRS = (100, 300)
-UNCOUNTED = 125  # of heap.py: the program's runtime takes memory from the OS by itself, as V8 and CPython do
+UNCOUNTED = 125  # of tls-memtest heap: the program's runtime takes memory from the OS by itself, as V8 and CPython do
 CAPTION = (
     "Live heap of one more pair of sessions (TLS 1.3, AES-256-GCM, X25519, RSA-2048), after 1 KiB each way, from {few} "
     "to {many} pairs over memory, each library's defaults. It contains what the program's runtime requests of malloc "
@@ -75,15 +75,16 @@ def measure(name: str, package: dict) -> Pair:
 
 
 def pair_between(few: dict, many: dict, pairs: int) -> Pair:
-    """Return the difference of two reports of heap.py, by pair."""
+    """Return the difference of two reports of tls-memtest heap, by pair."""
     return Pair(*((many[key] - few[key]) / pairs for key in ("at_end_bytes", "at_end_blocks")))
 
 
 def run_pairs(command: list[str], pairs: int, release: str) -> dict:
-    """Return what heap.py reports of all programs. Raises ValueError if the program fails or has another OpenSSL."""
+    """Return what `heap run` reports of all programs. Raises ValueError if the program fails or has another OpenSSL."""
     with tempfile.TemporaryDirectory() as made:
         report = Path(made) / "report"
-        meter = [sys.executable, str(ROOT / "tools/heap.py"), "--json", "--once", "--out", str(report), "--"]
+        meter = [sys.executable, str(ROOT / "tools/tls-memtest"), "heap", "run", "--json", "--once"]
+        meter += ["--out", str(report), "--"]
         done = subprocess.run(
             [*meter, *command, str(pairs), str(CERTIFICATES)], capture_output=True, text=True, check=False
         )

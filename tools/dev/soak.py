@@ -29,7 +29,7 @@ def main() -> None:
     from tlsmem.stats.soak import find_growth
 
     shutil.rmtree(OUT, ignore_errors=True)
-    command = [ROOT / "tools/measure.py", CAMPAIGN, "--out", OUT, "--timeout", str(LIMIT_S)]
+    command = [ROOT / "tools/tls-memtest", "measure", CAMPAIGN, "--out", OUT, "--timeout", str(LIMIT_S)]
     if subprocess.run(command, check=False).returncode:
         sys.exit("soak: not all runs were measured")
     if growth := find_growth(find_churn(read_records.load(OUT))):

@@ -31,6 +31,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.pop("MEMTEST_CACHE", None)  # tests have libraries of their own, and build them anew
+os.environ["PAGER"] = "cat"  # no test waits for a key
 
 # These need the packages of build/cluster-venv, with which `make check-cluster` runs them.
 collect_ignore = [] if importlib.util.find_spec("distributed") else ["cluster"]
@@ -133,7 +134,7 @@ class Project:
         return f"#!{sys.executable}\n".encode() + (ROOT / "tools/tests/support/pretender.py").read_bytes()
 
     def command(self, *words: str, campaign: str = "mem") -> list[str]:
-        return [sys.executable, str(self.root / "tools/measure.py"), campaign, *words]
+        return [sys.executable, str(self.root / "tools/tls-memtest"), "measure", *campaign.split(), *words]
 
     def measure(
         self, *words: str, stacks: Sequence[str], n: int = 20, drawn: bool = False

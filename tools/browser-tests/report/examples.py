@@ -25,7 +25,7 @@ def write(folder: Path, name: str, sections: list[Section]) -> None:
 
 
 def write_costs(folder: Path) -> None:
-    """What tools/cost.py says of every library's newest release, as values and as it prints them."""
+    """What tools/tls-memtest cost says of every library's newest release, as values and as it prints them."""
     (table,) = json.loads(printed_costs("json"))["tables"]
     lines = [line for line in printed_costs("markdown").splitlines() if line.startswith("|")]
     headings, _, *printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -35,7 +35,7 @@ def write_costs(folder: Path) -> None:
 
 
 def printed_costs(form: str) -> str:
-    command = [sys.executable, TOOLS / "cost.py", "--format", form]
+    command = [sys.executable, TOOLS / "tls-memtest", "cost", "--format", form]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

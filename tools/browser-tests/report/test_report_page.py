@@ -112,7 +112,7 @@ def test_a_suite_that_is_recorded_in_another_state_has_its_own_figures_and_names
     expect(page.locator("#answer-number")).to_contain_text("all handshakes concurrent")
     page.locator("#answer-unrecorded summary").press("Enter")
     commands = page.locator("#answer-unrecorded-list code").all_inner_texts()
-    assert commands and all(one.startswith("tools/measure.py ") for one in commands)
+    assert commands and all(one.startswith("tools/tls-memtest measure ") for one in commands)
 
 
 def test_a_library_opens_with_its_newest_stable_release(opened):
@@ -273,7 +273,7 @@ def test_no_backtick_is_seen_and_long_cells_are_folded(opened):
     page = opened("report.html")
     for text in page.locator(".caption, .notes, .remarks").all_inner_texts():
         assert "`" not in text
-    assert page.locator(".caption code", has_text="tools/measure.py").count() == 1
+    assert page.locator(".caption code", has_text="tools/tls-memtest measure").count() == 1
     page.locator("#card-machines").scroll_into_view_if_needed()
     flags = page.locator("#table-machines td details").first
     short = flags.bounding_box()["height"]
@@ -281,7 +281,7 @@ def test_no_backtick_is_seen_and_long_cells_are_folded(opened):
     assert flags.bounding_box()["height"] > short and short < 60
 
 
-@pytest.mark.parametrize("section, tool", [("phases-panels", "tools/plot_"), ("residuals-chart", "tools/plot_mem.py")])
+@pytest.mark.parametrize("section, tool", [("phases-panels", "show parts"), ("residuals-chart", "show mem")])
 def test_a_drawn_chart_has_its_command_beside_it(opened, section, tool):
     page = opened()
     page.locator(f"#{section}").scroll_into_view_if_needed()
@@ -386,7 +386,8 @@ def test_a_command_is_copied(opened):
     command = page.locator("#table-cost-heap .command")
     command.get_by_role("button").click()
     expect(command.get_by_role("button")).to_have_text("copied")
-    assert copied(page) == "tools/report.py data/2026-11-21-amd-epyc-2 --format markdown --table cost-heap"
+    command = "tools/tls-memtest show report data/2026-11-21-amd-epyc-2 --format markdown --table cost-heap"
+    assert copied(page) == command
 
 
 def test_a_hole_leads_to_its_reason_and_back(opened):

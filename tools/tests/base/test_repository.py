@@ -3,12 +3,12 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support import forked_command
+from tests.support.commands import command_line
 from tlsmem.base import repository
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
@@ -65,7 +65,7 @@ def refused(done: subprocess.CompletedProcess[str], said: str) -> bool:
 
 def checked(project, place: str) -> subprocess.CompletedProcess[str]:
     """What make does first."""
-    words = [sys.executable, "tools/names.py", f"OUT={place}"]
+    words = [*command_line("build --check mem", project.root), f"OUT={place}"]
     return subprocess.run(words, cwd=project.root, capture_output=True, text=True, check=False)
 
 
@@ -98,8 +98,8 @@ def test_a_recording_of_the_repository_takes_runs_from_a_clean_tree_only(clone, 
     (clone.root / "data/notes").touch()
     assert checked(clone, place).returncode == 0  # recording does not make the tree dirty
     (clone.root / "memtest/new.toml").touch()
-    (clone.root / "tools/plan.py").write_text("")
-    clean = f"{place} takes runs from a clean tree only: commit or stash tools/plan.py and 1 more"
+    (clone.root / "tools/moved.py").write_text("")
+    clean = f"{place} takes runs from a clean tree only: commit or stash tools/moved.py and 1 more"
     assert refused(checked(clone, place), clean) and refused(measure(clone, f"--out={place}"), clean)
     assert recorded(clone) == set() and checked(clone, LOCAL).returncode == 0
     assert measure(clone, "--list", f"--out={place}").returncode == 0
@@ -120,7 +120,7 @@ def test_a_committed_recording_is_not_written_into_unless_it_is_named(clone):
     git(clone.root, "commit", "-q", "-m", "two")
     said = f"{clone.root / local} is committed, so only OUT= by this name adds runs to it"
     assert refused(measure(clone), said)
-    profile = [sys.executable, "tools/profile_heap.py", "--stack=obey@1", "--n=2"]
+    profile = [*command_line("heap record", clone.root), "--stack=obey@1", "--n=2"]
     assert refused(subprocess.run(profile, cwd=clone.root, capture_output=True, text=True, check=False), said)
     assert recorded(clone) == set() and checked(clone, local).returncode == 0
 
@@ -140,13 +140,12 @@ def test_whatever_records_is_held_to_it():
 @pytest.mark.parametrize(
     "command",
     [
-        ["compare_builds.py", "--a=openssl@3.4.1", "--b=openssl@3.5.5", "--out=data"],
-        ["compare_versions.py", "--library=openssl", "--out=data"],
+        "diff builds --a=openssl@3.4.1 --b=openssl@3.5.5 --out=data",
+        "diff releases --library=openssl --out=data",
     ],
 )
 def test_commands_that_build_refuse_before_they_build(command):
-    words = [sys.executable, str(ROOT / "tools" / command[0]), *command[1:]]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command_line(command), cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"memtest: data is where recordings are, not one of them{ELSEWHERE}"
 
@@ -161,7 +160,7 @@ def test_commands_that_build_refuse_before_they_build(command):
     ],
 )
 def test_the_gate_refuses_a_place_with_its_own_option_as_the_way_out(option, place, what):
-    words = [sys.executable, "tools/gate.py", "docs/BUDGET.toml", f"{option}={place}"]
+    words = [*command_line("gate docs/BUDGET.toml"), f"{option}={place}"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"memtest: {what.format(option)}; {option}=data/local/NAME records elsewhere\n"
@@ -173,18 +172,17 @@ def test_a_file_is_no_recording_whatever_else_is_changed(tmp_path):
         repository.check_recording(tmp_path / "file/below")
 
 
-@pytest.mark.parametrize("command", ["plot_timing.py data/2026-11-22-amd-epyc --out", "plot_slides.py data --output"])
+@pytest.mark.parametrize("command", ["show timing data/2026-11-22-amd-epyc --out", "show slides data --output"])
 def test_pictures_are_not_drawn_into_a_file(command):
-    words = [sys.executable, *f"tools/{command} Makefile".split()]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command_line(f"{command} Makefile"), cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Makefile is a file; name a directory that is there, or a new one" in done.stderr
 
 
 def test_a_report_may_be_written_anywhere(clone):
     (clone.root / "README.md").touch()
-    words = ["tools/names.py", "--goal=report", "OUT=data/report"]
-    assert subprocess.run([sys.executable, *words], cwd=clone.root, check=False).returncode == 0
+    words = command_line("build --check report OUT=data/report", clone.root)
+    assert subprocess.run(words, cwd=clone.root, check=False).returncode == 0
 
 
 def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordings(tmp_path, monkeypatch):

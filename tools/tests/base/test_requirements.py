@@ -90,10 +90,10 @@ limit = "1/s"
         ("cost", ["openssl"], 0),
         ("cost", ["--format", "json"], 0),
         ("gate", ["budget.toml", "--recording", RECORDING], 0),
-        ("inspect_heaptrack", [PROFILE], 0),
-        ("heap", ["--", "/bin/true"], 0),
-        ("heap", ["--listen=127.0.0.1:0", "--growth", "--", "/bin/true"], 0),
-        ("plot_mem", [RECORDING, "-o", "picture"], 1),  # needs matplotlib: the packages are away indeed
+        ("heap read", [PROFILE], 0),
+        ("heap run", ["--", "/bin/true"], 0),
+        ("heap run", ["--listen=127.0.0.1:0", "--growth", "--", "/bin/true"], 0),
+        ("show mem", [RECORDING, "-o", "picture"], 1),  # needs matplotlib: the packages are away indeed
     ],
 )
 def test_what_a_ci_runs_needs_the_core_packages_only(tmp_path, command, words, status):
@@ -101,8 +101,9 @@ def test_what_a_ci_runs_needs_the_core_packages_only(tmp_path, command, words, s
     modules = importlib.metadata.packages_distributions()
     others = read_pins("requirements.txt").keys() - read_pins("requirements-core.txt").keys()
     away = {module: None for module, names in modules.items() if distribution_name(names[0]) in others}
-    script = f"import sys; sys.path.insert(0, {str(TOOLS)!r}); sys.modules.update({away!r}); import runpy; "
-    script += f"sys.argv[0] = {command!r}; from tlsmem.cli.main import run_module; "
-    script += f"run_module('tlsmem.cli.{command}')"
-    done = subprocess.run([sys.executable, "-c", script, *words], cwd=tmp_path, capture_output=True, text=True)
+    script = f"import sys; sys.path.insert(0, {str(TOOLS)!r}); sys.modules.update({away!r}); "
+    script += "from tlsmem.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command.split(), *words], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == status, done.stderr

@@ -192,7 +192,9 @@ def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
 
 
 def test_an_unknown_stack_is_one_sentence_with_the_nearest(snapshot):
-    done = subprocess.run([ROOT / "tools/build.py", "nul@c"], capture_output=True, text=True, env=os.environ)
+    done = subprocess.run(
+        [ROOT / "tools/tls-memtest", "build", "nul@c"], capture_output=True, text=True, env=os.environ
+    )
     assert done.returncode == 2 and "null@c" in done.stderr
     assert done.stderr.splitlines()[-1] == snapshot
 

@@ -51,27 +51,9 @@ def test_what_a_stack_uses_is_built_before_it_and_without_it_there_is_no_trial(r
     assert "below@1, was not built" in str(failures["top@1"]) and isinstance(failures["top@1"], Unavailable)
 
 
-def test_the_longest_is_first_and_what_it_is_for_counts():
-    known = {
-        "short@1": plain(cpu_seconds=10),
-        "long@1": plain(cpu_seconds=60),
-        "below@1": plain(cpu_seconds=40),
-        "above@1": plain(cpu_seconds=30, uses="below@1"),
-    }
-    assert Schedule(list(known), known, ROOT).waiting == ["below@1", "long@1", "above@1", "short@1"]
-
-
-def test_a_library_is_built_along_where_nobody_asked_for_it_and_it_is_not_there(tmp_path):
-    source = Source(crate="d", version="1", sha256="0" * 64)
-    known = {
-        "below@1": plain(cpu_seconds=40, source=source, steps=["a"]),
-        "above@1": plain(cpu_seconds=30, source=source, steps=["b"], uses="below@1"),
-    }
-    assert Schedule(["above@1"], known, tmp_path).built_along() == {"above@1": ("below@1", 40)}
-    assert Schedule(["above@1", "below@1"], known, tmp_path).built_along() == {}
-    (tmp_path / "build/stacks").mkdir(parents=True)
-    (tmp_path / "build/stacks/below@1.stamp").touch()
-    assert Schedule(["above@1"], known, tmp_path).built_along() == {}
+def test_what_others_wait_for_is_first_and_the_rest_is_in_the_order_given():
+    known = {"b@1": plain(), "a@1": plain(), "below@1": plain(), "above@1": plain(uses="below@1")}
+    assert Schedule(list(known), known, ROOT).waiting == ["below@1", "b@1", "a@1", "above@1"]
 
 
 @pytest.mark.skipif(shared_resources.count_cpus() < 2, reason="one CPU builds one at a time")

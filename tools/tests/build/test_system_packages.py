@@ -2,15 +2,13 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tlsmem.base.paths import ROOT
+from tests.support import commands
 from tlsmem.build import system_packages
-
-PACKAGES = ROOT / "tools/packages.py"
+from tlsmem.cli.dispatch import run_words
 
 
 @pytest.fixture
@@ -104,13 +102,13 @@ def test_cargo_is_asked_for_by_rust_and_by_crates_alone(tmp_path, monkeypatch, s
         system_packages.require_cargo_for(stacks.split())
 
 
-@pytest.mark.parametrize(("purpose", "asks"), [(["mem", "--stacks=openssl@system"], False), (["mem"], True)])
-def test_a_system_without_cargo_measures_what_needs_none(tmp_path, purpose, asks):
+@pytest.mark.parametrize(("options", "asks"), [(["STACKS=openssl@system"], False), ([], True)])
+def test_a_system_without_cargo_measures_what_needs_none(tmp_path, options, asks):
     for program in (file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")):
         (tmp_path / program.name).unlink(missing_ok=True)
         if program.name not in ("cargo", "apt-get"):
             (tmp_path / program.name).symlink_to(program)
-    done = run(*purpose, PATH=str(tmp_path))
+    done = run("--check", "mem", *options, PATH=str(tmp_path))
     assert (done.returncode, "cargo is not installed" in done.stderr) == (asks, asks)
 
 
@@ -123,18 +121,17 @@ def test_the_linters_of_cargo_are_asked_for_in_one_line(program, tmp_path, lacki
 
 
 def run(*arguments, **variables):
-    return subprocess.run(
-        [sys.executable, PACKAGES, *arguments], capture_output=True, text=True, env=os.environ | variables
-    )
+    command = [*commands.command_line("build"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | variables)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "required: PURPOSE"),
-        (["nosuch"], "nosuch must be mem, timed, "),
-        (["mem", "--allocator", "jemaloc"], "did you mean jemalloc"),
-        (["mem", "--stacks", "null@d"], "did you mean null@c"),
+        (["--packages"], "required: PURPOSE"),
+        (["--packages", "nosuch"], "nosuch must be mem, timed, "),
+        (["--check", "mem", "ALLOCATOR=jemaloc"], "ALLOCATOR: memtest/allocators.toml has no allocator jemaloc; did"),
+        (["--check", "mem", "STACKS=null@d"], "did you mean null@c"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(arguments, said):
@@ -149,8 +146,7 @@ def test_what_cannot_be_is_a_sentence(arguments, said):
 def test_a_profile_needs_its_own_tool_alone(monkeypatch, tool, brings):
     asked = []
     monkeypatch.setattr(system_packages, "require_packages", asked.extend)
-    monkeypatch.setattr(sys, "argv", ["packages.py", "profile", "--stack=openssl@system", f"--tool={tool}"])
-    system_packages.main()
+    run_words(["build", "--check", "profile", "STACK=openssl@system", f"TOOL={tool}"])
     assert asked == [*system_packages.BUILD_PACKAGES, *brings]
 
 
@@ -166,6 +162,5 @@ def test_the_tests_need_every_allocator(monkeypatch):
     monkeypatch.setattr(system_packages, "require_packages", asked.extend)
     monkeypatch.setattr(system_packages, "require_cargo", lambda: None)
     monkeypatch.setattr(system_packages, "require_linters", lambda: None)
-    monkeypatch.setattr(sys, "argv", ["packages.py", "check"])
-    system_packages.main()
+    run_words(["build", "--check", "check"])
     assert asked[-3:] == ["libjemalloc2", "libmimalloc2.0", "libtcmalloc-minimal4"]

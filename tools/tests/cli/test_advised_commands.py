@@ -1,20 +1,24 @@
-"""Commands that sentences advise can be run: their campaigns, targets and values are defined."""
+"""Commands that sentences advise can be run: their words, campaigns, targets and values are defined."""
 
 import ast
 import re
 
 import pytest
 
+from tests.support import commands
 from tlsmem.base.paths import ROOT
-from tlsmem.config.option_check import check_goal
-from tlsmem.config.option_model import GOALS
+from tlsmem.cli import options as cli_options
+from tlsmem.cli.registry import all_commands, find_command
 from tlsmem.config.toml_tables import read_tables
 
 PACKAGE = ROOT / "tools/tlsmem"
-CAMPAIGN = re.compile(r"tools/measure\.py (?!0\b)([a-z0-9][\w-]*)")
-TARGET = re.compile(rf"make ({'|'.join(GOALS)})((?: [A-Z]+=[^\s`'\")]+)*)(?=[\s`'\");:.,]|$)")
+COMMAND = re.compile(r"tools/tls-memtest (?!0\b)([a-z]++(?: [a-z]++)?+)(?! 0)")
+CAMPAIGN = re.compile(r"tools/tls-memtest measure (?!0\b)([a-z0-9][\w-]*)")
+TARGETS = [command.target for command in all_commands() if command.target]
+OWN = {command.words.removeprefix("measure ") for command in all_commands()}  # commands, not campaigns
+TARGET = re.compile(rf"make ({'|'.join(TARGETS)})((?: [A-Z]+=[^\s`'\")]+)*)(?=[\s`'\");:.,]|$)")
 OPTIONS = r"--stacks?|--suites?|STACKS?=|SUITES?=|CLIENT=|SERVER="
-PLACEHOLDER = re.compile(rf"(tools/measure\.py|make \w)[^`;]*({OPTIONS}) ?(STACK|SUITE|NAME)\b")
+PLACEHOLDER = re.compile(rf"(tools/tls-memtest measure|make \w)[^`;]*({OPTIONS}) ?(STACK|SUITE|NAME)\b")
 
 
 def texts() -> dict[str, str]:
@@ -36,7 +40,14 @@ TEXTS = texts()
 def test_every_advised_campaign_is_defined():
     named = {place: CAMPAIGN.findall(text) for place, text in TEXTS.items()}
     assert sum(map(bool, named.values())) > 15
-    assert {place: names for place, names in named.items() if set(names) - set(read_tables("campaigns"))} == {}
+    assert {place: names for place, names in named.items() if set(names) - set(read_tables("campaigns")) - OWN} == {}
+
+
+def test_every_advised_command_is_there():
+    named = {words for text in TEXTS.values() for words in COMMAND.findall(text)}
+    assert len(named) > 30
+    for words in named:
+        find_command(words.split())
 
 
 @pytest.mark.parametrize(
@@ -44,7 +55,14 @@ def test_every_advised_campaign_is_defined():
     sorted({found.groups() for text in TEXTS.values() for found in TARGET.finditer(text) if "=0" not in found[2]}),
 )
 def test_every_advised_target_takes_its_options(target, options):
-    check_goal(target, dict(one.split("=", 1) for one in options.split()))
+    command = next(one for one in all_commands() if one.target == target)
+    required = {
+        name: value
+        for key, default in command.takes.items()
+        if default is cli_options.REQUIRED
+        for name, value in [cli_options.OPTIONS[key].example.split("=", 1)]
+    }
+    commands.parse_target(target, **required | dict(one.split("=", 1) for one in options.split()))
 
 
 def test_no_advised_command_has_a_placeholder_for_a_name():

@@ -11,7 +11,7 @@ from tlsmem.base.paths import ROOT
 
 
 def c1m(*options: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, ROOT / "tools/c1m.py", *options]
+    words = [sys.executable, ROOT / "tools/tls-memtest", "measure", "c1m", *options]
     return subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"})
 
 
@@ -70,10 +70,10 @@ def test_options_of_the_library_are_runs_of_their_own(tmp_path):
         ),
         (
             ["--stack=opensll@3.5.5"],
-            "STACK: memtest/stacks.toml has no stack opensll@3.5.5; did you mean openssl@3.5.5",
+            "--stack: memtest/stacks.toml has no stack opensll@3.5.5; did you mean openssl@3.5.5",
         ),
-        (["--role=both"], "ROLE=both must be client or server"),
-        (["--window=all"], "WINDOW=all is not a whole number"),
+        (["--role=both"], "--role=both must be client or server"),
+        (["--window=all"], "--window=all is not a whole number"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_run(options, sentence):

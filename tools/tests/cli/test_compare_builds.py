@@ -7,25 +7,33 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.support import forked_command, in_process, planted
+from tests.support import commands, forked_command, in_process, planted
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.build import trees
-from tlsmem.cli import compare_builds
+from tlsmem.cli import diff
+from tlsmem.cli.dispatch import run_words
 from tlsmem.compare import comparison, two_builds
-from tlsmem.config import option_check
 
-needed = pytest.mark.skipif(not (ROOT / "build/harness/null@c").is_file(), reason="not built: tools/build.py null@c")
+needed = pytest.mark.skipif(
+    not (ROOT / "build/harness/null@c").is_file(), reason="not built: tools/tls-memtest build null@c"
+)
 
 
 def run(*words, root=ROOT, where=None):
-    command = [sys.executable, str(root / "tools/compare_builds.py"), *words]
+    command = [sys.executable, str(root / "tools/tls-memtest"), "diff", "builds", *words]
     return forked_command.run(command, cwd=where or root)
+
+
+def run_here(*words):
+    """In the process of the test; its exit status."""
+    return in_process.exit_status(lambda: run_words(["diff", "builds", *words]))
 
 
 def sides(a, b, *words, **more):
@@ -53,7 +61,7 @@ def sides(a, b, *words, **more):
 )
 def test_what_was_asked_for_is_checked_first(words, tmp_path, monkeypatch, capsys, snapshot):
     monkeypatch.chdir(tmp_path)
-    assert in_process.exit_status(lambda: compare_builds.run_comparison(words.split())) == 2
+    assert run_here(*words.split()) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("memtest: ") and told.err.count("\n") == 1
@@ -61,31 +69,35 @@ def test_what_was_asked_for_is_checked_first(words, tmp_path, monkeypatch, capsy
 
 
 @pytest.mark.parametrize("words", [["--a=null@c"], ["--a=null@c", "--b=null@c", "--n=2"], ["--nonsense"]])
-def test_a_bisect_never_takes_a_mistake_for_a_bad_commit(words, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", *words])
-    assert in_process.exit_status(compare_builds.run_bisect_step) == 125
+def test_a_bisect_never_takes_a_mistake_for_a_bad_commit(words):
+    assert run_here("--bisect", *words) == 125
 
 
-@pytest.mark.parametrize("word", ["--bisect", "--bis", "--bi"])
-def test_a_bisect_may_be_abbreviated_and_is_one_all_the_same(word):
-    assert run(word, "--a=null@c").returncode == 125
+@pytest.mark.parametrize(("word", "status"), [("--bisect", 125), ("BISECT=1", 125), ("BISECT=0", 2), ("--bis", 2)])
+def test_a_bisect_is_named_in_full(word, status, capsys):
+    assert run_here(word, "--a=null@c", "--b=null@c", "--n=2") == status
+    assert ("--bisect" in capsys.readouterr().err) is (word == "--bis")
+
+
+def test_a_bisect_is_one_as_a_process():
+    assert run("--bisect", "--a=null@c").returncode == 125
     assert run("--a=null@c", "--b=").returncode == 2
 
 
 @pytest.mark.parametrize(("status", "of_bisect"), [(0, 0), (3, 1), (1, 125), (2, 125), (130, 130), (143, 143)])
-def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisect, monkeypatch):
+def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisect):
     def refuse():
         raise UserError("why", status)
 
     for compare, expected in ((lambda: status, of_bisect), (refuse, of_bisect), (lambda: 1 / 0, 125)):
-        monkeypatch.setattr(compare_builds, "run_comparison", compare)
-        assert in_process.exit_status(compare_builds.run_bisect_step) == expected
+        step = partial(diff.judge_for_bisect, compare, ["--bisect"])
+        assert in_process.exit_status(step) == expected
 
 
 @pytest.mark.parametrize("goal", ["throughput", "selfcheck", "stacks"])
 def test_a_target_that_builds_no_trees_says_who_does(goal, snapshot):
-    with pytest.raises(ValueError) as error:
-        option_check.check_goal(goal, {"STACKS": "openssl@git:main"})
+    with pytest.raises(UserError) as error:
+        commands.parse_target(goal, STACKS="openssl@git:main")
     assert str(error.value) == snapshot(name="sentence")
 
 
@@ -98,13 +110,13 @@ def test_a_target_that_builds_no_trees_says_who_does(goal, snapshot):
     ],
 )
 def test_mem_and_profile_take_trees(goal, options):
-    option_check.check_goal(goal, options)
+    commands.parse_target(goal, **options)
 
 
 @pytest.mark.parametrize("name", ["openssl@path:/nowhere", "opensl@git:main", "openssl@git:", "openssl@pth:."])
 def test_a_tree_that_cannot_be_is_said_to_mem_too(name, snapshot):
-    with pytest.raises(ValueError) as error:
-        option_check.check_goal("mem", {"STACKS": name})
+    with pytest.raises(UserError) as error:
+        commands.parse_target("mem", STACKS=name)
     assert str(error.value) == snapshot
 
 
@@ -124,9 +136,9 @@ def test_rss_is_measured_on_request(tmp_path):
 def test_trees_among_stacks_are_resolved_where_they_are_named(monkeypatch):
     monkeypatch.setattr(trees, "resolve_stack", lambda text, clone, like: f"{text.replace(':', '-')}+{clone}+{like}")
     monkeypatch.setattr(trees, "find_clone", lambda texts, given: given)
-    given = argparse.Namespace(stacks="null@c openssl@git:main", stack=None, git="/clone", like="openssl@3.5.5")
+    given = argparse.Namespace(stacks=["null@c", "openssl@git:main"], stack=None, git=Path("/c"), like="openssl@3.5.5")
     trees.resolve_named(given)
-    assert given.stacks == "null@c openssl@git-main+/clone+openssl@3.5.5" and given.stack is None
+    assert given.stacks == ["null@c", "openssl@git-main+/c+openssl@3.5.5"] and given.stack is None
     given = argparse.Namespace(stacks=["null@c", "openssl@path:."], git=None, like=None)
     trees.resolve_named(given)
     assert given.stacks == ["null@c", "openssl@path-.+None+None"]
@@ -175,19 +187,16 @@ def test_what_counts_is_told_and_decides_the_exit_status(monkeypatch, capsys, sn
     monkeypatch.setattr(two_builds, "compare_sides", lambda *_: changed)
     ends = {}
     for words in ("", "--at-least=16B", "--at-least=1KiB", "--site=SSL_new", "--site=SSL_mew", "--worse-only"):
-        ends[words] = compare_builds.run_comparison(["--a=null@c", "--b=null@c", *words.split()])
+        ends[words] = run_here("--a=null@c", "--b=null@c", *words.split())
         told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("memtest:")]
         assert told == snapshot(name=words or "all")
     assert list(ends.values()) == [3, 3, 0, 3, 0, 3]
 
 
 @pytest.mark.parametrize("words", ["--at-least=none", "--at-least=0", "--at-least=-5B"])
-def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words, monkeypatch, capsys):
-    with pytest.raises(UserError) as stop:
-        compare_builds.run_comparison(["--a=null@c", "--b=null@c", words])
-    assert stop.value.status == 2
-    monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", "--a=null@c", "--b=null@c", words])
-    assert in_process.exit_status(compare_builds.run_bisect_step) == 125
+def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words):
+    assert run_here("--a=null@c", "--b=null@c", words) == 2
+    assert run_here("--bisect", "--a=null@c", "--b=null@c", words) == 125
 
 
 def waits_for(lock, words):
@@ -211,7 +220,7 @@ def test_a_second_gate_waits_as_a_comparison_does(tmp_path, snapshot):
         '[[budget]]\nstack = "null@c"\nsuite = "none"\nrole = "client"\nphase = "established"\nmeter = "heap"\n'
         'limit = "4072 B"\n'
     )
-    words = [sys.executable, str(ROOT / "tools/gate.py"), str(tmp_path / "BUDGET.toml"), f"--out={out}"]
+    words = [sys.executable, str(ROOT / "tools/tls-memtest"), "gate", str(tmp_path / "BUDGET.toml"), f"--out={out}"]
     said, _ = waits_for(first, words)
     assert said == snapshot
     assert len((out / "null@c.jsonl").read_text().splitlines()) == 3
@@ -223,7 +232,15 @@ def test_a_second_comparison_waits_and_says_so_before_it_builds(tmp_path, snapsh
     out.mkdir()
     first = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(first, fcntl.LOCK_EX)
-    words = [sys.executable, str(ROOT / "tools/compare_builds.py"), "--a=null@c", "--b=null@c", f"--out={out}"]
+    words = [
+        sys.executable,
+        str(ROOT / "tools/tls-memtest"),
+        "diff",
+        "builds",
+        "--a=null@c",
+        "--b=null@c",
+        f"--out={out}",
+    ]
     said, rest = waits_for(first, words)
     assert said == snapshot
     assert "null@c" in rest and (out / "null@c.jsonl").is_file()

@@ -3,19 +3,17 @@
 import csv
 import io
 import json
-import signal
 import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from matplotlib import pyplot, rc_context
 
-from tests.support import forked_command, in_process, synthetic
+from tests.support import commands, forked_command, in_process, synthetic
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import compare_versions
+from tlsmem.cli.dispatch import run_words
 from tlsmem.compare import release_plot, release_tables, release_walk
 from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.config import releases
@@ -26,7 +24,7 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
 from tlsmem.tables import render
 
-TOOL, PLOT = ROOT / "tools/compare_versions.py", ROOT / "tools/plot_versions.py"
+TOOL, PLOT, SHOW_TABLES, CHECK = "diff releases", "show versions", "show tables", "build --check"
 RECORDED = ROOT / "data/2026-11-22-amd-epyc"
 SUITE = "tls13-rsa-aes256"
 SHAPES = {  # stack to whose figures it has
@@ -231,24 +229,20 @@ def test_runs_of_two_machines_are_never_one_walk(recorded, snapshot):
     assert str(error.value) == snapshot
 
 
-def ran(*arguments: object, tool: Path = TOOL) -> subprocess.CompletedProcess[str]:
-    return forked_command.run([sys.executable, tool, *map(str, arguments)])
+def ran(*arguments: object, tool: str = TOOL) -> subprocess.CompletedProcess[str]:
+    return forked_command.run([*commands.command_line(tool), *map(str, arguments)])
 
 
 @pytest.fixture
-def here(monkeypatch, capsys):
+def here(capsys):
     """As `ran`, in this process."""
-    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        words = [TOOL.name, *map(str, arguments)]
-        monkeypatch.setattr(sys, "argv", words)
-        status = in_process.exit_status(compare_versions.main)
+        words = [*TOOL.split(), *map(str, arguments)]
+        status = in_process.exit_status(lambda: run_words(words))
         return subprocess.CompletedProcess(words, status, *capsys.readouterr())
 
-    yield run
-    for one, handler in kept.items():
-        signal.signal(one, handler)
+    return run
 
 
 def of_recorded(folder: Path, *stacks: str) -> Path:
@@ -260,7 +254,7 @@ def of_recorded(folder: Path, *stacks: str) -> Path:
 
 
 def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
-    """Against the figures of tools/tabulate.py: its table of heap is other code."""
+    """Against the figures of tools/tls-memtest show tables: its table of heap is other code."""
     recording = of_recorded(tmp_path, "openssl@3.1.4", "openssl@3.2.0")
     asked = [recording, "--library", "openssl", "--suites", SUITE, "--role", "server", "--versions", "3.1.4,3.2.0"]
     made = here(*asked, "--table", "versions", "--format", "csv")
@@ -278,7 +272,7 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
         "--stack",
         "openssl@3.2.0",
     ]
-    heap = ran(recording, *tabulated, "--roles", "split", tool=ROOT / "tools/tabulate.py")
+    heap = ran(recording, *tabulated, "--roles", "split", tool=SHOW_TABLES)
     known = [row for row in csv.DictReader(io.StringIO(heap.stdout)) if row["role"] == "server"]
     for ours, theirs in zip(rows, known, strict=True):
         for name, key in (("created", "sessions"), ("peak", "peak"), ("established", "established")):
@@ -318,8 +312,8 @@ def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(here, ar
         ),
         (
             [RECORDED / "bearssl@0.6.jsonl", "--library", "o\x1b[31m"],
-            1,
-            f"memtest: {RECORDED}/bearssl@0.6.jsonl: the library o?[31m has no releases; there are: ",
+            2,
+            "memtest: --library=o?[31m: memtest/stacks.toml lists fewer than two releases of it",
         ),
     ],
 )
@@ -337,7 +331,7 @@ def test_as_a_command_what_cannot_be_walked_is_the_same_sentence(here):
 
 
 def test_make_checks_the_library_before_anything_else():
-    refused = ran("--goal", "compare-versions", "LIB=opensl", tool=ROOT / "tools/names.py")
+    refused = ran("compare-versions", "LIB=opensl", tool=CHECK)
     assert refused.returncode == 2 and refused.stderr.startswith("memtest: LIB=opensl: ")
     assert "did you mean openssl" in refused.stderr
 

@@ -10,12 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.test_budget import ONE, text_of
-from tests.support import in_process, synthetic, synthetic_timed
+from tests.support import commands, in_process, synthetic, synthetic_timed
 from tests.support import planted as planted_sites
 from tlsmem.base import stdout, termination
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
-from tlsmem.cli import gate
 from tlsmem.gate import baselines, budget_meters, builds, verdicts
 from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.judge import run, run_gate
@@ -78,7 +77,10 @@ def judged(tmp_path, capsys):
             head["baseline"] = "old"
         (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
         where = ["--recording", str(tmp_path / "new")]
-        status = run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]), gate.parser())
+        status = run(
+            commands.parser("gate").parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]),
+            commands.parser("gate"),
+        )
         return status, *capsys.readouterr()
 
     return judge
@@ -315,7 +317,10 @@ def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tm
         ("--out", folder / "../old", "is the baseline; --new-baseline with another directory"),
     ):
         with pytest.raises(BudgetError, match=f"{option}={way}:? {why}"):
-            run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]), gate.parser())
+            run(
+                commands.parser("gate").parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]),
+                commands.parser("gate"),
+            )
 
 
 def test_what_would_be_measured_is_listed(tmp_path, capsys):
@@ -323,7 +328,9 @@ def test_what_would_be_measured_is_listed(tmp_path, capsys):
     heap = rss | {"role": ["client", "server"], "meter": "heap", "limit": "4,072 B"}
     budgets = text_of(rss | {"role": ["pair", "server"]}, heap, RATE | {"limit": "1/s"}, repeats=1)
     (tmp_path / "BUDGET.toml").write_text(budgets)
-    assert run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"]), gate.parser()) == 0
+    assert (
+        run(commands.parser("gate").parse_args([str(tmp_path / "BUDGET.toml"), "--list"]), commands.parser("gate")) == 0
+    )
     assert capsys.readouterr().out.splitlines() == [
         "null@c none 2,000 sessions rss",
         "null@c none 2,000 sessions rss split",
@@ -402,8 +409,8 @@ def test_a_build_that_fails_is_skipped_by_bisect(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(builds, "build_needed", fail)
     monkeypatch.setattr(termination, "end_on_signals", lambda: None)  # of this process they are pytest's
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "1 MiB"}))
-    given = gate.parser().parse_args([str(tmp_path / "BUDGET.toml")])
-    assert in_process.exit_status(lambda: run_gate(given, gate.parser())) == 125
+    given = commands.parser("gate").parse_args([str(tmp_path / "BUDGET.toml")])
+    assert in_process.exit_status(lambda: run_gate(given, commands.parser("gate"))) == 125
     assert capsys.readouterr().err == "memtest: openssl@3.5.5: step 2 of 2, make failed\n"
 
 
@@ -425,7 +432,11 @@ def test_the_forms_of_a_table(judged, form, begins):
 def test_as_a_command_what_cannot_be_used_is_exit_2_without_a_traceback(tmp_path, snapshot):
     (tmp_path / "B.toml").write_text(text_of(ONE | {"meter": "heep"}))
     done = subprocess.run(
-        [sys.executable, ROOT / "tools/gate.py", "B.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "tools/tls-memtest", "gate", "B.toml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == snapshot

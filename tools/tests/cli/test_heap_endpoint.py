@@ -1,4 +1,4 @@
-"""The endpoint of heap.py for Prometheus, its dashboard, and the view of growth: of a program that is at rest."""
+"""The endpoint of `heap run` for Prometheus, its dashboard, and the view of growth: of a program that is at rest."""
 
 import contextlib
 import json
@@ -13,13 +13,14 @@ import urllib.request
 
 import pytest
 
+from tests.support import commands
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import heap_meter
 from tlsmem.run import heap_connections, heap_metrics, heap_page
 from tlsmem.run.rss_parts import read_rss
 from tlsmem.tables.table import Column, Table, integer_cell
 
-HEAP = [sys.executable, str(ROOT / "tools/heap.py")]
+HEAP_RUN, HEAP_ATTACH = commands.command_line("heap run"), commands.command_line("heap attach")
 # Five connections to a port of its own, then a MiB for each byte that it reads, and 64 KiB that it frees at once.
 PROGRAM = """
 import ctypes, os, socket, sys
@@ -62,10 +63,10 @@ while os.read(0, 1):
 
 @contextlib.contextmanager
 def metered(*words, folder, program=PROGRAM):
-    """heap.py with the program, its process id and port, and what heap.py says."""
+    """heap.py with the program, its process id and port, and what tls-memtest heap says."""
     said = folder / "said"
     with said.open("w") as file:
-        words = [*HEAP, *words, "--", sys.executable, "-S", "-c", program]
+        words = [*HEAP_RUN, *words, "--", sys.executable, "-S", "-c", program]
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, bufsize=0)
     try:
         pid, port = map(int, process.stdout.readline().split())
@@ -121,7 +122,7 @@ def expected_samples(pid):
 
 
 def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
-    """As heap.py last read it, a moment ago. Connections: of the port that is asked for, and of no other."""
+    """As tls-memtest heap last read it, a moment ago. Connections: of the port that is asked for, and of no other."""
     with metered("--listen=127.0.0.1:0", "--connections=port:1", folder=tmp_path) as (_, pid, port, said):
         url = wait_for(r"http://127.0.0.1:\d+/metrics", said)[0]
         expected = expected_samples(pid)
@@ -154,7 +155,7 @@ def scrape_until(url, connections):
 def test_a_connection_costs_what_is_live_above_the_fewest_connections(tmp_path):
     """As the page has it. Not the 10 MiB from before, which two processes have and all together have once."""
     with metered(folder=tmp_path, program=SERVER) as (process, pid, port, _):
-        words = [*HEAP, "--listen=127.0.0.1:0", "--interval=0.05", f"--connections=port:{port}", str(pid)]
+        words = [*HEAP_ATTACH, "--listen=127.0.0.1:0", "--interval=0.05", f"--connections=port:{port}", str(pid)]
         answers = tmp_path / "answers"
         with answers.open("w") as file:
             watching = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=file)
@@ -179,7 +180,7 @@ def test_one_report_has_the_connections_too(tmp_path):
     with metered(folder=tmp_path) as (_, pid, port, _):
         words = ["--once", f"--connections=port:{port}"]
         table, objects = (
-            subprocess.run([*HEAP, *words, *more, str(pid)], capture_output=True, text=True, check=False).stdout
+            subprocess.run([*HEAP_ATTACH, *words, *more, str(pid)], capture_output=True, text=True, check=False).stdout
             for more in ([], ["--json"])
         )
     assert f"Port {port}: 5 connections." in " ".join(table.split())
@@ -215,9 +216,9 @@ def test_a_worker_that_ends_is_a_line_and_leaves_no_page(tmp_path):
 
 
 def test_growth_stands_below_the_table_at_the_end(tmp_path):
-    """Of a process that runs on: heap.py is told to end."""
+    """Of a process that runs on: tls-memtest heap is told to end."""
     with metered(folder=tmp_path) as (_, pid, port, _):
-        words = [*HEAP, "--growth", "--interval=0.1", f"--connections=port:{port}", str(pid)]
+        words = [*HEAP_ATTACH, "--growth", "--interval=0.1", f"--connections=port:{port}", str(pid)]
         file = tmp_path / "growth"
         with file.open("w") as lines:
             watching = subprocess.Popen(words, stdout=lines, stderr=subprocess.DEVNULL)
@@ -254,11 +255,11 @@ def test_growth_is_ndjson_too(tmp_path):
 def test_a_file_that_is_there_is_not_overwritten(tmp_path):
     report, ran = tmp_path / "report", tmp_path / "ran"
     report.write_text("mine")
-    words = [*HEAP, "--out", str(report), "--", "touch", str(ran)]
+    words = [*HEAP_RUN, "--out", str(report), "--", "touch", str(ran)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, report.read_text(), ran.exists()) == (1, "mine", False)
     assert done.stderr == f"memtest: --out {report}: it is there already; give another name, or remove it\n"
-    assert subprocess.run([*HEAP, "--out", "/dev/null", "--", "true"], check=False).returncode == 0
+    assert subprocess.run([*HEAP_RUN, "--out", "/dev/null", "--", "true"], check=False).returncode == 0
 
 
 def status_for(url: str, host: str) -> int:
@@ -285,7 +286,9 @@ def test_a_client_that_breaks_off_leaves_no_traceback(tmp_path):
         with socket.create_connection(("127.0.0.1", int(port))) as broken:
             broken.sendall(b"GET /metr")
             broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        assert urllib.request.urlopen(url).status == 200  # without samples while heap.py has not read the page yet
+        assert (
+            urllib.request.urlopen(url).status == 200
+        )  # without samples while tls-memtest heap has not read the page yet
     assert "Traceback" not in said.read_text()
 
 
@@ -328,7 +331,7 @@ def test_a_label_is_written_as_the_format_has_it():
 def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        words = [*HEAP, f"--listen={address}", "--", "touch", str(tmp_path / "ran")]
+        words = [*HEAP_RUN, f"--listen={address}", "--", "touch", str(tmp_path / "ran")]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert (
@@ -351,6 +354,6 @@ def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path)
     ],
 )
 def test_what_cannot_be_is_refused(words, sentence):
-    done = subprocess.run([*HEAP, *words, "--", "true"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*HEAP_RUN, *words, "--", "true"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert sentence in done.stderr

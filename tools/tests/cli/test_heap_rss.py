@@ -1,4 +1,4 @@
-"""What heap.py says of resident memory: of readings that are made up."""
+"""What tls-memtest heap says of resident memory: of readings that are made up."""
 
 from types import SimpleNamespace
 
@@ -101,4 +101,4 @@ def test_why_a_heap_is_not_divided_is_said_once():
     rss = parse(UNDIVIDED)
     assert isinstance(rss, RssParts) and rss.unexplained_bytes == 0
     assert list(heap_rss.remarks([program(rss)])) == ["x[8]: its heap is not divided: it is odd"]
-    assert list(heap_rss.remarks([program(rss, own_malloc=True)])) == []  # heap.py says that by itself
+    assert list(heap_rss.remarks([program(rss, own_malloc=True)])) == []  # tls-memtest heap says that by itself

@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import forked_command, synthetic
+from tests.support import commands, forked_command, synthetic
 from tests.support.portable_text import drop_table_rows
 from tests.tables.test_call_sites import frame
 from tlsmem.base import phase_names
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
-from tlsmem.cli import inspect_heaptrack
+from tlsmem.cli.dispatch import run_words
 from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import write_flamegraph
 from tlsmem.profile import profile_metadata
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.schema.records import Record
 
-SCRIPT = ROOT / "tools/inspect_heaptrack.py"
+SCRIPT = ROOT / "tools/tls-memtest", "heap", "read"
 MASSIF = """desc: --peak-inaccuracy=0
 cmd: ./prog --serve
 time_unit: B
@@ -85,7 +85,7 @@ def sites_run(*sizes: int) -> bytes:
 
 
 def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return forked_command.run([sys.executable, SCRIPT, *map(str, arguments)], cwd=cwd)
+    return forked_command.run([sys.executable, *SCRIPT, *map(str, arguments)], cwd=cwd)
 
 
 def refused(status: int, *arguments: object) -> str:
@@ -148,7 +148,7 @@ def test_notes_after_a_table_are_a_list_as_in_a_page(recording, tmp_path):
     for words in (buckets, ["--diff", recording, tmp_path / "new.jsonl"]):
         told = inspect(*words).stdout
         line = " ".join(map(str, words))
-        page.write_text(f"<!-- begin: tools/inspect_heaptrack.py {line} -->\n<!-- end -->\n")
+        page.write_text(f"<!-- begin: tools/tls-memtest heap read {line} -->\n<!-- end -->\n")
         assert inspect(*words, "--into", page).returncode == 0
         assert page.read_text().split("-->\n", 1)[1].removesuffix("<!-- end -->\n").strip() == told.strip()
         assert re.search(r"\|\n\n(?:[^|-].*\n\n)*- ", told)
@@ -156,7 +156,9 @@ def test_notes_after_a_table_are_a_list_as_in_a_page(recording, tmp_path):
 
 def test_notes_on_a_terminal_are_plain_words_in_its_width():
     stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
-    command = f"stty cols 90; {sys.executable} {SCRIPT} {stack} --suite tls13-rsa-aes256 --buckets"
+    command = (
+        f"stty cols 90; {shlex.join(commands.command_line('heap read'))} {stack} --suite tls13-rsa-aes256 --buckets"
+    )
     shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
     assert "of a client session as one more of many at the peak" in " ".join(lines) and "**" not in shown
@@ -232,7 +234,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
     for name in ("no/such/folder/f", "."):
         assert refused(1, massif, "--folded", tmp_path / name).startswith(str(tmp_path / name))
     with open("/dev/full", "w") as full:
-        command = [sys.executable, SCRIPT, massif, "--callers"]
+        command = [sys.executable, *SCRIPT, massif, "--callers"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
 
@@ -240,7 +242,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
 def test_a_reader_that_has_seen_enough_is_no_error(massif):
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, SCRIPT, massif, "--folded"]
+    command = [sys.executable, *SCRIPT, massif, "--folded"]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
@@ -372,7 +374,7 @@ def test_tables_stand_in_a_page_where_the_command_does(massif, tmp_path, snapsho
     page, other = tmp_path / "page.md", tmp_path / "other"
     other.write_text(MASSIF.replace("table.c:10", "table.c:12"))
     commands = [f"{massif} --callers", f"--diff {tmp_path}/./massif.out.1 {other} --top 4", f"{massif} --filter 'a|b'"]
-    blocks = [f"<!-- begin: tools/inspect_heaptrack.py {one} -->\nold\n<!-- end -->\n" for one in commands]
+    blocks = [f"<!-- begin: tools/tls-memtest heap read {one} -->\nold\n<!-- end -->\n" for one in commands]
     page.write_text("before\n" + "".join(blocks) + "after\n")
     for words in ([massif, "--callers"], ["--diff", massif, other, "--top", 4], [massif, "--filter", "a|b"]):
         done = inspect(*words, "--into", page)
@@ -407,7 +409,8 @@ def test_two_profiles_are_compared(recording, tmp_path, snapshot):
 
 
 def test_on_a_terminal_nothing_is_wider_than_it(recording):
-    command = f"stty cols 100; {sys.executable} {SCRIPT} {recording}; {sys.executable} {SCRIPT} {recording} --callers"
+    read = f"{shlex.join(commands.command_line('heap read'))} {recording}"
+    command = f"stty cols 100; {read}; {read} --callers"
     shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
     assert any("A session by phase" in line for line in lines) and "\x1b[1m" in shown
@@ -424,7 +427,6 @@ def test_pictures_are_of_what_was_chosen(massif, monkeypatch):
 
     monkeypatch.setattr(write_flamegraph, "write", write)
     words = [str(massif), "--flamegraph", "x.svg", "--filter", "grow", "--phase", "peak", "--role", "harness"]
-    monkeypatch.setattr(sys, "argv", ["inspect_heaptrack.py", *words])
     with pytest.raises(BuildFailed, match=r"^npm: not installed$"):
-        inspect_heaptrack.main()
+        run_words(["heap", "read", *words])
     assert asked == [("massif", "x.svg", {"moment": "peak", "owner": "harness", "pattern": re.compile("grow")})]

@@ -21,7 +21,7 @@ REFUSED = b'{"record":"end","status":"unsupported","reason":"no such group"}\n'
 
 
 def listed(project, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(project.root / "tools/list_stacks.py"), *words]
+    command = [sys.executable, str(project.root / "tools/tls-memtest"), "stacks", *words]
     return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
 
 
@@ -80,7 +80,7 @@ def test_what_has_no_cost_says_why():
     two = ("openssl+clang@3.2.0", "wolfssl+tickets@5.9.4")
     rows = rows_of("null@c", "openssl@path", *two)
     why = {name: row["rss_in_use_bytes"]["hole"] for name, row in rows.items()}
-    command = "not recorded in use; to record it: tools/measure.py deployed-config --stacks"
+    command = "not recorded in use; to record it: tools/tls-memtest measure deployed-config --stacks"
     shared = dict.fromkeys(two, f"{command} {','.join(two)}")
     path = f"{command} openssl@path --prefix DIRECTORY"
     assert why == shared | {"null@c": stack_inventory.WITHOUT_TLS, "openssl@path": path}

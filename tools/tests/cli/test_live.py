@@ -13,7 +13,7 @@ from tlsmem.live.servers import SEARCHED
 
 
 def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, ROOT / "tools/live.py", *options]
+    words = [sys.executable, ROOT / "tools/tls-memtest", "measure", "live", *options]
 
     def lower_limit() -> None:
         if limit:
@@ -27,13 +27,13 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
     [
         (
             ["--server=apache"],
-            "SERVER=apache must be nginx, haproxy, go, rustls, openssl-s_server or path:CONFIGURATION",
+            "--server=apache must be nginx, haproxy, go, rustls, openssl-s_server or path:CONFIGURATION",
         ),
-        (["--server=path:/nowhere"], "SERVER=path:/nowhere: /nowhere is no file"),
-        (["--server=path:"], "SERVER=path:: name a configuration file after path:"),
-        (["--server=nginx", "--n=1000,ten"], "N=ten is not a whole number"),
-        (["--server=nginx", "--window=most"], "WINDOW=most is not a whole number"),
-        (["--server=nginx", "--waves=-1", "--list"], "argument --waves: '-1' is not an amount"),
+        (["--server=path:/nowhere"], "--server=path:/nowhere: /nowhere is no file"),
+        (["--server=path:"], "--server=path:: name a configuration file after path:"),
+        (["--server=nginx", "--n=1000,ten"], "--n=ten is not a whole number"),
+        (["--server=nginx", "--window=most"], "--window=most is not a whole number"),
+        (["--server=nginx", "--waves=-1", "--list"], "--waves: '-1' is not an amount"),
         (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),
     ],
 )
@@ -79,12 +79,16 @@ def test_a_recording_is_printed_of_one_server_alone():
 @pytest.mark.parametrize(
     ("options", "status", "sentence"),
     [
-        (["--server=apache"], 1, f"memtest: {RECORDED} has no live runs of --server=apache; it has: "),
-        (["--n=100"], 2, "error: --n is of new runs, and RECORDING prints what is recorded; --server selects from it"),
+        (
+            ["--server=openssl-s_server"],
+            1,
+            f"memtest: {RECORDED} has no live runs of --server=openssl-s_server; it has: ",
+        ),
+        (["--n=100"], 2, "measure live: --n is of new runs, and RECORDING prints what is recorded; --server selects "),
         (
             ["--list"],
             2,
-            "error: --list is of new runs, and RECORDING prints what is recorded; --server selects from it",
+            "measure live: --list is of new runs, and RECORDING prints what is recorded; --server selects from it",
         ),
     ],
 )

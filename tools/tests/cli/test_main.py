@@ -2,12 +2,15 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
+from tlsmem import cli
 from tlsmem.base import termination
 from tlsmem.base.errors import Usage, UserError, raise_user_errors
-from tlsmem.cli.main import run, run_module
+from tlsmem.cli import registry
+from tlsmem.cli.main import main, run
 
 
 def raising(error):
@@ -66,9 +69,11 @@ def test_a_signal_to_end_is_no_error_on_the_way_out(monkeypatch, capsys):
 
 def test_what_an_import_raises_is_an_error_of_the_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "a_verb.py").write_text("from tlsmem.base.errors import UserError\nraise UserError('too old')\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(cli, "__path__", [*cli.__path__, str(tmp_path)])
+    monkeypatch.setitem(registry.GROUPS, "a_verb", "what it does")
+    monkeypatch.setattr(sys, "argv", ["tls-memtest"])
     with pytest.raises(SystemExit):
-        run_module("a_verb")
+        main("a_verb")
     assert capsys.readouterr().err == "memtest: too old\n"
 
 

@@ -208,7 +208,7 @@ def test_list_shows_what_is_there_and_what_would_run(project):
 @pytest.mark.slow
 def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
     project.install("obey", "refuse", "fail")
-    done = forked_command.run(project.command("--verify"), cwd=project.root)
+    done = forked_command.run(project.command("--verify", campaign=""), cwd=project.root)
     verdicts = [line.split()[:2] for line in done.stdout.splitlines()]
     assert {tuple(verdict) for verdict in verdicts} >= {
         ("ok", "obey@1"),
@@ -225,7 +225,7 @@ def test_verify_takes_stacks_shows_what_is_missing_and_counts(project, snapshot)
     for stack in ("refuse@1", "fail@1"):
         (project.root / "build/harness" / stack).unlink()
     (project.root / "build/harness/fail@1.unavailable").write_text("the version is gone\n")
-    command = project.command("--verify", "--stacks=obey@1 refuse@1 fail@1")
+    command = project.command("--verify", "--stacks=obey@1 refuse@1 fail@1", campaign="")
     done = forked_command.run(command, cwd=project.root)
     first, second, *runs, last = done.stdout.splitlines()
     assert [first, second] == snapshot
@@ -238,7 +238,10 @@ def test_all_stacks_are_those_that_are_built_and_the_others_are_said(project):
     done = project.measure("--heap=0", stacks=["all"], n=2)
     assert done.returncode == 0, done.stderr
     assert {run.stack for run in project.recorded()} == {"obey@1"}
-    assert "memtest: left out: openssl@3.5.5 is not built: make it with `tools/build.py openssl@3.5.5`" in done.stderr
+    assert (
+        "memtest: left out: openssl@3.5.5 is not built: make it with `tools/tls-memtest build openssl@3.5.5`"
+        in done.stderr
+    )
     assert "openssl@path" not in done.stderr
 
 

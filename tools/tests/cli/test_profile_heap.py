@@ -42,7 +42,7 @@ needs_all = pytest.mark.skipif(
 
 
 def command(root: Path, *words: str) -> list[str]:
-    return [sys.executable, str(root / "tools/profile_heap.py"), *words]
+    return [sys.executable, str(root / "tools/tls-memtest"), "heap", "record", *words]
 
 
 def profile(root: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -236,7 +236,7 @@ def test_a_library_that_is_not_there_is_named_with_what_makes_it(project, tool, 
 def test_where_nothing_can_be_kept_nothing_is_run(project, tmp_path):
     done = on(project, "obey", tmp_path, RUNS, "--out=/proc/none")
     assert done.returncode == 2 and not done.stdout
-    assert done.stderr.startswith("memtest: OUT=/proc/none: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("memtest: --out=/proc/none: ") and done.stderr.count("\n") == 1
 
 
 def test_ctrl_c_leaves_nothing(project, tmp_path):
@@ -394,7 +394,7 @@ def test_what_changed_is_asked_of_a_profile_that_is_there(tmp_path, capsys):
     record = profile_metadata.load(kept / f"{new}.json")
     profile_stack.tell(ProfilePlace(kept, new), record)
     shown = "data/2026-11-21-amd-epyc-2/profiles"
-    assert f"inspect_heaptrack.py --diff {shown}/{old}.zst {shown}/{new}.zst\n" in capsys.readouterr().out
+    assert f"tools/tls-memtest heap read --diff {shown}/{old}.zst {shown}/{new}.zst\n" in capsys.readouterr().out
     for name in (f"{new}.json", f"{new}.zst", f"{old}.json", f"{old.replace('aes256.1000', 'aes256.10')}.zst"):
         shutil.copy(kept / name.replace("aes256.10.", "aes256.1000."), tmp_path / name)
     shutil.copy(kept / f"{old.replace('tls12', 'tls13')}.json", tmp_path)

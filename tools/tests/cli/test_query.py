@@ -120,7 +120,12 @@ def test_a_torn_line_its_mark_and_a_run_made_again_are_no_further_rows(tmp_path)
 
 
 def ran(page: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, ROOT / "tools/query.py", page], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, ROOT / "tools/tls-memtest", "data", "sql", "--into", page],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.slow
@@ -172,7 +177,9 @@ def test_an_interrupt_ends_a_query_without_a_traceback_and_changes_nothing(tmp_p
     long = "SELECT count(*) FROM range(1000000000000) a(x) WHERE x % 7 = 3;"
     text = f"```sql\nCOPY (SELECT 1) TO '{mark}';\n```\n\n```sql\n{long}\n```\n\n| x |\n"
     page.write_text(text)
-    asked = subprocess.Popen([sys.executable, ROOT / "tools/query.py", page], stderr=subprocess.PIPE, text=True)
+    asked = subprocess.Popen(
+        [sys.executable, ROOT / "tools/tls-memtest", "data", "sql", "--into", page], stderr=subprocess.PIPE, text=True
+    )
     while not mark.exists() and asked.poll() is None:
         time.sleep(0.05)
     time.sleep(0.2)

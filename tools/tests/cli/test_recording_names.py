@@ -2,28 +2,25 @@
 there."""
 
 import subprocess
-import sys
 
 import pytest
 
-from tests.support import forked_command
+from tests.support import commands, forked_command
 from tlsmem.base.paths import ROOT
 
 KNOWN, NEAR = "2026-11-24-amd-epyc-p0457-live", "2026-11-24-amd-epyc-p0457-lvie"
 SITES = "2026-11-21-amd-epyc-2"
 READERS = {
-    "live": [],
-    "records verify": [],
-    "tabulate": ["--table", "settings"],
-    "explain_buckets": [],
-    "report": ["--format", "markdown", "--table", "settings"],
+    "measure live": [],
+    "data verify": [],
+    "show tables": ["--table", "settings"],
+    "why": [],
+    "show report": ["--format", "markdown", "--table", "settings"],
 }
 
 
 def run(command: str, name: str, *options: str) -> subprocess.CompletedProcess:
-    script, *verb = command.split()
-    words = [sys.executable, ROOT / f"tools/{script}.py", *verb, name, *options]
-    return forked_command.run(words, cwd=ROOT)
+    return forked_command.run([*commands.command_line(command), name, *options], cwd=ROOT)
 
 
 @pytest.mark.parametrize("command", READERS)
@@ -38,11 +35,11 @@ def test_a_gate_has_the_nearest_recordings():
     assert refused.returncode and f"did you mean {KNOWN}" in refused.stderr
 
 
-@pytest.mark.parametrize("command", ["live", "records verify", "tabulate"])
+@pytest.mark.parametrize("command", ["measure live", "data verify", "show tables"])
 def test_a_name_needs_no_directory(command):
     assert run(command, KNOWN, *READERS[command]).returncode == 0
 
 
 def test_a_profile_of_a_recording_needs_no_directory():
-    done = run("inspect_heaptrack", SITES, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256")
+    done = run("heap read", SITES, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256")
     assert done.returncode == 0 and "openssl@3.5.5, tls13-rsa-aes256" in done.stdout

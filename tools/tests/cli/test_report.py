@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from tests.support import forked_command, synthetic, synthetic_timed
+from tests.support import commands, forked_command, synthetic, synthetic_timed
 from tests.support.in_use import recorded
 from tests.support.packed_table import read_texts, unpack
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import report
 from tlsmem.plots.line_labels import HALO
 from tlsmem.report import (
     build_report,
@@ -71,7 +70,9 @@ def text_page(read) -> str:
 
 
 def run(*arguments, **kind):
-    return forked_command.run([sys.executable, ROOT / "tools/report.py", *map(str, arguments)], **kind)
+    return forked_command.run(
+        [sys.executable, ROOT / "tools/tls-memtest", "show", "report", *map(str, arguments)], **kind
+    )
 
 
 @pytest.fixture(scope="module")
@@ -341,12 +342,12 @@ def test_each_section_of_a_page_that_would_be_too_large_has_a_share_for_its_pict
 
     whole = len(page.page("T", "s", sections()).encode())
     monkeypatch.setattr(page, "MOST", whole - 10_000)
-    beside = page.Directory("talk", "tools/report.py --format directory -o talk")
+    beside = page.Directory("talk", "tools/tls-memtest show report --format directory -o talk")
     text = page.page("T", "s", sections(), beside=beside)
     assert len(text.encode()) < whole - 10_000
     assert re.findall(r'data-of="(picture-\S+)-svg"', text) == ["picture-marks-100", "picture-marks-2000"]
     assert re.findall(r'href="(talk/.*?)"', text) == ["talk/index.html#picture-marks-4000"]
-    assert "tools/report.py --format directory -o talk" in text and "No picture" not in text
+    assert "tools/tls-memtest show report --format directory -o talk" in text and "No picture" not in text
 
 
 def test_room_is_shared_alike_and_what_is_not_needed_is_the_others():
@@ -528,9 +529,11 @@ def test_a_directory_is_the_page_and_its_data_alone(tmp_path):
 
 
 @pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
-def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
+def test_names_in_one_word_are_none_where_nothing_is_named(words, paths, monkeypatch):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
-    assert [*map(str, report.parsed([f"--recordings={words}"]).recording)] == paths
+    monkeypatch.setattr(build_report, "write_report", lambda given: [*map(str, given.recording)])
+    command = commands.command("show report")
+    assert command.run(commands.parse("show report", f"RECORDINGS={words}"), command.parser()) == paths
 
 
 @pytest.mark.parametrize("suite", ["tls13-rsa-camellia+tickets-library", f"{SUITE}+new-thing"])
@@ -540,5 +543,5 @@ def test_a_suite_that_is_not_defined_here_is_shown_by_its_name(tmp_path, suite):
     recording = synthetic.write(tmp_path / "recording", runs)
     done = run(recording, "-o", tmp_path / "report.html")
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-    tables = forked_command.run([sys.executable, ROOT / "tools/tabulate.py", str(recording)])
+    tables = forked_command.run([sys.executable, ROOT / "tools/tls-memtest", "show", "tables", str(recording)])
     assert tables.returncode == 0 and suite.removesuffix("+tickets-library") in tables.stdout

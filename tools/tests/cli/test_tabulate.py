@@ -16,7 +16,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
 
-TABULATE = ROOT / "tools/tabulate.py"
+TABULATE = ROOT / "tools/tls-memtest", "show", "tables"
 STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
 SUITE = "tls13-rsa-aes256"
 DIFFERENCE = f"{STACKS[0]} difference_percent"  # where it is the second
@@ -24,7 +24,7 @@ STAGES = ("sessions", "peak", "established")
 
 
 def tabulate(*arguments: object, cwd: Path | None = None, columns: int = 300) -> subprocess.CompletedProcess:
-    command = [sys.executable, TABULATE, *map(str, arguments)]
+    command = [sys.executable, *TABULATE, *map(str, arguments)]
     return forked_command.run(command, cwd=cwd, env=os.environ | {"COLUMNS": str(columns)})
 
 
@@ -182,8 +182,8 @@ def test_an_error_is_one_sentence(recording, arguments, snapshot):
 
 def test_a_table_is_renewed_where_its_command_stands(recording):
     page = recording.parent / "page.md"
-    begin = "# A\n<!-- begin: tools/tabulate.py recording --table c10k -->\n"
-    end = "<!-- end -->\n<!-- begin: tools/tabulate.py recording --table heap -->\nkept\n<!-- end -->\n"
+    begin = "# A\n<!-- begin: tools/tls-memtest show tables recording --table c10k -->\n"
+    end = "<!-- end -->\n<!-- begin: tools/tls-memtest show tables recording --table heap -->\nkept\n<!-- end -->\n"
     page.write_text(f"{begin}old\n{end}")
     assert tabulate("recording/", "--table", "c10k", "--into", "page.md", cwd=recording.parent).returncode == 0
     table = tabulate("recording/", "--table", "c10k", cwd=recording.parent).stdout
@@ -192,7 +192,7 @@ def test_a_table_is_renewed_where_its_command_stands(recording):
 
 def test_the_first_rows_come_with_the_command_that_shows_all(recording, tmp_path):
     page = tmp_path / "page.md"
-    command = f"tools/tabulate.py {recording} --table heap"
+    command = f"tools/tls-memtest show tables {recording} --table heap"
     page.write_text(f"<!-- begin: {command} --rows 4 -->\n<!-- end -->\n")
     assert tabulate(recording, "--table", "heap", "--rows=4", "--into", page).returncode == 0
     rows = [line for line in page.read_text().splitlines() if line.startswith("|")]
@@ -260,11 +260,11 @@ def test_what_was_not_recorded_is_one_sentence(recording, arguments, snapshot):
 def test_a_full_disk_is_a_sentence_and_a_reader_that_has_seen_enough_nothing(recording):
     said = subprocess.PIPE
     with open("/dev/full", "w") as full:
-        done = subprocess.run([TABULATE, recording], stdout=full, stderr=said, text=True)
+        done = subprocess.run([*TABULATE, recording], stdout=full, stderr=said, text=True)
     assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
     read, write = os.pipe()
     os.close(read)
-    assert subprocess.run([TABULATE, recording], stdout=write, stderr=said, text=True).stderr == ""
+    assert subprocess.run([*TABULATE, recording], stdout=write, stderr=said, text=True).stderr == ""
 
 
 def test_a_column_that_says_nothing_is_a_sentence_for_people_and_holes_for_programs(snapshot):

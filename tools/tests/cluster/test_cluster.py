@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.commands import command_line
 from tlsmem.base import venv
 from tlsmem.cli import cluster_connection
 from tlsmem.run import heap_tree
@@ -69,7 +70,7 @@ def free_port() -> int:
 
 
 def words_of(clone, command: str, address: str, tls: Path | None = None) -> list:
-    return [sys.executable, clone.root / f"tools/{command}.py", address, *([f"--tls={tls}"] if tls else [])]
+    return [*command_line(f"measure {command}", clone.root), address, *([f"--tls={tls}"] if tls else [])]
 
 
 def is_open(port: int) -> bool:
@@ -186,7 +187,7 @@ def test_what_listens_and_says_nothing_is_no_scheduler(clone):
 def test_a_worker_without_a_scheduler_is_a_sentence(clone):
     clone.install("obey")
     port = free_port()
-    words = [sys.executable, clone.root / "tools/worker.py", f"tcp://127.0.0.1:{port}"]
+    words = [sys.executable, clone.root / "tools/tls-memtest", "measure", "worker", f"tcp://127.0.0.1:{port}"]
     refused = subprocess.run(words, cwd=clone.root, capture_output=True, text=True)
     assert refused.returncode == 1
     assert f"tcp://127.0.0.1:{port}: no scheduler answers there" in refused.stderr
@@ -200,7 +201,7 @@ def test_a_cluster_without_workers_is_a_sentence(clone):
             campaign(clone, address, f"--stacks={stack}"), cwd=clone.root, capture_output=True, text=True
         )
     assert refused.returncode == 1
-    assert "no workers; start one on each machine: tools/worker.py" in refused.stderr
+    assert "no workers; start one on each machine: tools/tls-memtest measure worker" in refused.stderr
 
 
 def listening(process: subprocess.Popen) -> dict[int, str]:

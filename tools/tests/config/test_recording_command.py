@@ -8,9 +8,12 @@ from tlsmem.config.recording_command import advise_profile, advise_recording, ad
 
 def test_a_command_names_the_stack_and_the_suite():
     advice = advise_recording("deployed-config", "openssl@3.5.5", "tls13-mldsa65-aes256")
-    assert advice == ("tools/measure.py deployed-config --stacks openssl@3.5.5 --suites tls13-mldsa65-aes256", None)
+    assert advice == (
+        "tools/tls-memtest measure deployed-config --stacks openssl@3.5.5 --suites tls13-mldsa65-aes256",
+        None,
+    )
     assert advise_recording("in-use-sites", "openssl@3.5.5").sentence == (
-        "to record it: tools/measure.py in-use-sites --stacks openssl@3.5.5"
+        "to record it: tools/tls-memtest measure in-use-sites --stacks openssl@3.5.5"
     )
 
 
@@ -61,17 +64,19 @@ def test_a_runtime_has_rss_runs_but_none_under_the_heap_meter():
 
 def test_a_variant_that_the_stack_refuses_has_no_command():
     advice = advise_recording("deployed-config", "openssl@3.5.5", "tls13-rsa-aes256+low-memory+tickets-library")
-    assert advice.command == "tools/measure.py deployed-config --stacks openssl@3.5.5 --suites tls13-rsa-aes256"
+    assert (
+        advice.command == "tools/tls-memtest measure deployed-config --stacks openssl@3.5.5 --suites tls13-rsa-aes256"
+    )
     refused = advise_recording("deployed-config", "gnutls@3.8.9", "tls12-rsa-aes256+low-memory+tickets-library")
     assert refused.command is None and "low-memory" in refused.sentence
 
 
 def test_stacks_that_one_command_records_share_it_and_others_have_their_own():
     several = advise_recording_together("deployed-config", ["openssl@3.5.5", "null@c", "openssl@path", "bearssl@0.6"])
-    shared = "tools/measure.py deployed-config --stacks openssl@3.5.5,bearssl@0.6"
+    shared = "tools/tls-memtest measure deployed-config --stacks openssl@3.5.5,bearssl@0.6"
     assert several["openssl@3.5.5"].command == several["bearssl@0.6"].command == shared
     assert several["openssl@path"].command == (
-        "tools/measure.py deployed-config --stacks openssl@path --prefix DIRECTORY"
+        "tools/tls-memtest measure deployed-config --stacks openssl@path --prefix DIRECTORY"
     )
     assert several["null@c"].reason
 
@@ -79,7 +84,7 @@ def test_stacks_that_one_command_records_share_it_and_others_have_their_own():
 def test_many_stacks_of_the_campaign_are_not_named():
     several = definitions.campaigns()["deployed-config"].stacks
     advice = advise_recording_together("deployed-config", several)
-    assert advice[several[0]].command == "tools/measure.py deployed-config"
+    assert advice[several[0]].command == "tools/tls-memtest measure deployed-config"
 
 
 def test_every_stack_can_be_recorded_as_servers_run_it_in_a_suite_or_says_why():

@@ -5,10 +5,9 @@ import subprocess
 
 import pytest
 
-from tlsmem.base.paths import ROOT
+from tests.support.commands import command_line, parse, parse_target
 from tlsmem.build import build_stacks
-from tlsmem.cli import build, compare_builds, compare_versions, list_stacks, measure, profile_heap
-from tlsmem.config import definitions, option_check, stack_names
+from tlsmem.config import definitions, stack_names
 from tlsmem.stats.selection import choose_values
 
 OPENSSL, RUSTLS = stack_names.newest_releases(definitions.stacks())["openssl"], "rustls+aws-lc@0.24.0-dev.2"
@@ -29,35 +28,37 @@ def test_exact_names_trees_and_unknown_names_stay_and_nothing_is_said(text, caps
 
 
 @pytest.mark.parametrize(
-    ("parser", "words", "option"),
+    ("command", "option", "several"),
     [
-        (measure.parser, ["--stacks", "{}"], "stacks"),
-        (measure.parser, ["--client", "{}"], "client"),
-        (list_stacks.parser, ["--stacks", "{}"], "stacks"),
-        (profile_heap.parser, ["--stack", "{}"], "stack"),
-        (compare_builds.parser, ["--a", "{}"], "a"),
+        ("measure", "stacks", True),
+        ("measure", "client", False),
+        ("stacks", "stacks", True),
+        ("heap record", "stack", False),
+        ("diff builds", "a", False),
     ],
-    ids=["measure", "measure --client", "list_stacks", "profile_heap", "compare_builds"],
 )
-def test_commands_take_every_name(parser, words, option):
+def test_commands_take_every_name(command, option, several):
+    others = ["--b", "openssl@3.4.1"] if option == "a" else []
     for name, stack in NAMES.items():
-        given = parser().parse_args([word.format(name) for word in words])
-        assert getattr(given, option) == stack
+        given = parse(command, f"--{option}", name, *others)
+        assert getattr(given, option) == ([stack] if several else stack)
 
 
 def test_stacks_are_built_by_every_name():
-    given = build.parser().parse_args([*NAMES])
+    given = parse("build", *NAMES)
+    given.stacks = [name for names in given.stacks for name in names]
     assert build_stacks.requested_stacks(given) == list(dict.fromkeys(NAMES.values()))
 
 
 def test_make_takes_every_name():
-    option_check.check_goal("mem", {"STACKS": " ".join(NAMES)})
-    option_check.check_goal("compare", {"A": "OpenSSL", "B": "openssl@3.4"})
+    assert parse_target("mem", STACKS=" ".join(NAMES)).stacks == list(dict.fromkeys(NAMES.values()))
+    given = parse_target("compare", A="OpenSSL", B="openssl@3.4")
+    assert (given.a, given.b) == (OPENSSL, "openssl@3.4.1")
 
 
-@pytest.mark.parametrize(("name", "library"), [("OpenSSL", "openssl"), ("Rustls+AWS-LC", "rustls+aws-lc"), ("x", "x")])
+@pytest.mark.parametrize(("name", "library"), [("OpenSSL", "openssl"), ("Rustls+AWS-LC", "rustls+aws-lc")])
 def test_a_library_may_have_the_name_that_people_write(name, library):
-    assert compare_versions.parser().parse_args(["--library", name]).library == library
+    assert parse("diff releases", "--library", name).library == library
 
 
 def test_runs_of_a_recording_are_chosen_by_every_name():
@@ -68,7 +69,6 @@ def test_runs_of_a_recording_are_chosen_by_every_name():
 
 
 def test_a_command_says_once_which_stack_it_takes():
-    script = ROOT / "tools/list_stacks.py"
-    done = subprocess.run([script, "--stacks", "OpenSSL", "--format", "json"], capture_output=True, text=True)
+    done = subprocess.run([*command_line("stacks --stacks OpenSSL --format json")], capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr.count(f"memtest: OpenSSL: using {OPENSSL}\n") == 1
     assert [row["stack"] for row in json.loads(done.stdout)["tables"][0]["rows"]] == [OPENSSL]

@@ -4,9 +4,11 @@ import subprocess
 
 import pytest
 
+from tests.support.commands import command_line
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.config import definitions, option_check, toml_tables
+from tlsmem.cli import checks
+from tlsmem.config import definitions, toml_tables
 
 DEEP_LIST = b"a = " + b"[" * 3000 + b"]" * 3000
 DEEP_TABLE = b"[mine]\n" + b".".join([b"a"] * 3000) + b" = 1\n"
@@ -33,9 +35,9 @@ def written(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("content", "said"), UNREADABLE)
 def test_what_is_no_toml_is_a_sentence_of_the_check_and_of_the_definitions(written, kind, content, said):
     written(kind, content)
-    with pytest.raises(ValueError) as refused:
-        option_check.check_options({})
-    assert str(refused.value) == f"memtest/{kind}.toml: {said}"
+    with pytest.raises(UserError) as refused:
+        checks.check_definitions()
+    assert (str(refused.value), refused.value.status) == (f"memtest/{kind}.toml: {said}", 2)
     with pytest.raises(UserError) as stop:
         definitions.check_definitions()
     assert str(stop.value).endswith(f"/{kind}.toml: {said}")
@@ -49,8 +51,8 @@ def test_buckets_likewise(written):
 
 def test_no_command_ends_in_a_traceback(project):
     (project.root / "memtest/suites.toml").write_bytes(DEEP_LIST)
-    for script in "names.py", "measure.py", "build.py":
-        done = subprocess.run([project.root / "tools" / script], capture_output=True, text=True)
+    for words in "build --check mem", "measure", "build":
+        done = subprocess.run(command_line(words, project.root), capture_output=True, text=True)
         assert done.returncode in (1, 2) and done.stderr.count("\n") == 1
         assert done.stderr.endswith(f"memtest/suites.toml: {TOO_DEEP}\n")
 
@@ -65,8 +67,8 @@ def test_no_command_ends_in_a_traceback(project):
 )
 def test_what_the_check_itself_reads_is_of_its_type(written, kind, content, said):
     written(kind, content)
-    with pytest.raises(ValueError) as refused:
-        option_check.check_options({})
+    with pytest.raises(UserError) as refused:
+        checks.check_definitions()
     assert str(refused.value) == said
 
 

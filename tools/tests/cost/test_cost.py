@@ -1,4 +1,4 @@
-"""tools/cost.py: the three costs of a stack, what is missing, and what it refuses."""
+"""tools/tls-memtest cost: the three costs of a stack, what is missing, and what it refuses."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tests.support import in_process, planted, synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tests.support.pictured import overlaps
-from tlsmem.cli import cost
+from tlsmem.cli.dispatch import run_words
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost import cost_picture, find_costs
 from tlsmem.cost.screen import describe_sum
@@ -32,9 +32,8 @@ def recording(tmp_path):
 
 def run(monkeypatch, recording, *words) -> int:
     """The exit status."""
-    monkeypatch.setattr("sys.argv", ["cost.py", *words, "--recording", str(recording)])
     recordings.load_stack.cache_clear()
-    return in_process.exit_status(cost.main)
+    return in_process.exit_status(lambda: run_words(["cost", *words, "--recording", str(recording)]))
 
 
 def printed(capsys, monkeypatch, recording, *words) -> str:
@@ -81,7 +80,7 @@ def test_without_a_stack_every_library_has_a_bar_as_long_as_it_holds(recording, 
 def test_what_is_not_recorded_is_said_with_the_command_that_records_it(recording, capsys, monkeypatch):
     screen = printed(capsys, monkeypatch, recording, BORING)
     assert "Not recorded in this suite as servers run it" in screen
-    assert f"  tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}\n" in screen
+    assert f"  tools/tls-memtest measure deployed-config --stacks {BORING} --suites {SUITE}\n" in screen
 
 
 def test_what_is_recorded_in_another_state_is_shown_with_the_state_and_the_recording(recording, capsys, monkeypatch):
@@ -98,7 +97,7 @@ MLDSA = "tls13-mldsa65-aes256"
 def test_a_named_suite_is_never_answered_with_the_figures_of_another(recording, capsys, monkeypatch, suite):
     screen = printed(capsys, monkeypatch, recording, OPENSSL, "--suite", suite)
     assert "53,000" not in screen and "RSS in use" not in screen
-    assert f"  tools/measure.py deployed-config --stacks {OPENSSL} --suites {suite}\n" in screen
+    assert f"  tools/tls-memtest measure deployed-config --stacks {OPENSSL} --suites {suite}\n" in screen
     rows = json.loads(printed(capsys, monkeypatch, recording, OPENSSL, "--suite", suite, "--format", "json"))
     for row in rows["tables"][0]["rows"]:
         assert row["suite"] == suite and f"--suites {suite}" in row["rss_in_use_bytes"]["hole"]
@@ -107,15 +106,14 @@ def test_a_named_suite_is_never_answered_with_the_figures_of_another(recording, 
     picture = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
     assert (
         picture == f"memtest: no server session in use is recorded in {suite}; to record it: "
-        f"tools/measure.py deployed-config --stacks {OPENSSL},{BORING},{RUSTLS} --suites {suite}"
+        f"tools/tls-memtest measure deployed-config --stacks {OPENSSL},{BORING},{RUSTLS} --suites {suite}"
     )
     page = printed(capsys, monkeypatch, recording, "openssl", "--suite", suite, "--page")
     assert "not recorded in use" in page and "53,000" not in page
 
 
 def test_the_recorded_ml_dsa_has_the_figures_of_its_own_recording(capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["cost.py", OPENSSL, "--suite", MLDSA, "--format", "json"])
-    cost.main()
+    run_words(["cost", OPENSSL, "--suite", MLDSA, "--format", "json"])
     rows = json.loads(capsys.readouterr().out)["tables"][0]["rows"]
     kinds = [
         (role, MLDSA, configuration) for role in ("server", "client") for configuration in ("default", "low memory")
@@ -137,14 +135,12 @@ def test_the_recorded_ml_dsa_has_the_figures_of_its_own_recording(capsys, monkey
     ],
 )
 def test_the_plan_that_a_screen_ends_with_is_of_its_own_suite(capsys, monkeypatch, words, end):
-    monkeypatch.setattr("sys.argv", ["cost.py", *words])
-    cost.main()
-    assert f"  tools/plan.py memory --connections 100000 --stack {words[0]}{end}\n" in capsys.readouterr().out
+    run_words(["cost", *words])
+    assert f"  tools/tls-memtest plan memory --connections 100000 --stack {words[0]}{end}\n" in capsys.readouterr().out
 
 
 def test_a_library_of_another_suite_is_shown_with_all_that_differs(capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["cost.py", "go@1.27.4"])
-    cost.main()
+    run_words(["cost", "go@1.27.4"])
     shown = capsys.readouterr().out
     assert "BearSSL 0.6, TLS 1.2, AES-256-GCM " in shown and "OpenSSL 4.0.3, AES-256-GCM " in shown
 
@@ -163,8 +159,7 @@ def test_a_variant_of_a_suite_is_refused_with_the_suite_itself(recording, capsys
 
 
 def test_the_parts_of_a_session_that_no_campaign_can_record_say_why(capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["cost.py", "go@1.27.4", "--explain"])
-    cost.main()
+    run_words(["cost", "go@1.27.4", "--explain"])
     screen = " ".join(capsys.readouterr().out.split())
     assert "in-use-sites" not in screen and "go@1.27.4 brings its own allocator" in screen
     assert screen.count("The same holds for the call stacks at its peak.") == 2  # of both roles
@@ -180,7 +175,7 @@ def test_what_is_recorded_has_a_row_for_each_suite_of_a_stack(recording, capsys,
         (RUSTLS, SUITE, "live heap, RSS", ""),
     ]
     (table,) = json.loads(printed(capsys, monkeypatch, recording, OPENSSL, "--suite", MLDSA, *words))["tables"]
-    command = f"tools/measure.py deployed-config --stacks {OPENSSL} --suites {MLDSA}"
+    command = f"tools/tls-memtest measure deployed-config --stacks {OPENSSL} --suites {MLDSA}"
     assert table["rows"] == [] and table["without"] == [f"{OPENSSL}: not recorded in {MLDSA}; to record it: {command}"]
 
 
@@ -224,7 +219,9 @@ def test_a_version_in_short_is_of_the_build_that_servers_use_and_stderr_names_it
 
 def test_a_stack_that_is_not_recorded_has_the_command_that_records_it_or_why_there_is_none():
     among = recordings.find_recordings(None)
-    with pytest.raises(ValueError, match=r"tickets@5.9.4; to record it: tools/measure.py .* wolfssl\+tickets@5.9.4$"):
+    with pytest.raises(
+        ValueError, match=r"tickets@5.9.4; to record it: tools/tls-memtest measure .* wolfssl\+tickets@5.9.4$"
+    ):
         recordings.resolve_stacks(["wolfssl+tickets"], among, None)
     with pytest.raises(ValueError, match=r"no recording has the stack null@c; cannot be recorded: null@c has no TLS$"):
         recordings.resolve_stacks(["null@c"], among, None)
@@ -296,24 +293,27 @@ def test_a_picture_is_two_files(recording, capsys, monkeypatch, tmp_path):
 def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
     bare = synthetic.write(tmp_path / "bare", synthetic.campaign([BORING], [SUITE], roles="split"))
     said = refused(capsys, monkeypatch, bare, "-o", str(tmp_path / "server"))
-    command = f"tools/measure.py deployed-config --stacks {BORING}"
+    command = f"tools/tls-memtest measure deployed-config --stacks {BORING}"
     assert said == f"memtest: no server session in use is recorded; to record it: {command}"
 
 
 def test_a_picture_that_cannot_be_recorded_has_the_reason(recording, capsys, monkeypatch):
     suite = "tls13-ecdsa-aes256-mutual-each"
     said = refused(capsys, monkeypatch, recording, "--suite", suite, "-o", str(recording.parent / "picture"))
-    assert "cannot be recorded: each client needs a certificate of its own" in said and "measure.py" not in said
+    assert (
+        "cannot be recorded: each client needs a certificate of its own" in said and "tls-memtest measure" not in said
+    )
 
 
 def test_a_picture_says_which_named_stack_it_is_without_and_what_records_that(recording, capsys, monkeypatch, tmp_path):
     words = [OPENSSL, BORING, "--suite", SUITE, "-o", str(tmp_path / "server"), "--recording", str(recording)]
-    monkeypatch.setattr("sys.argv", ["cost.py", *words])
     recordings.load_stack.cache_clear()
-    cost.main()
+    run_words(["cost", *words])
     said = capsys.readouterr().err
     assert said.startswith(f"memtest: {BORING} is not drawn: not all of it is recorded in {SUITE}; to record it: ")
-    assert f"tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}" in said and OPENSSL not in said
+    assert (
+        f"tools/tls-memtest measure deployed-config --stacks {BORING} --suites {SUITE}" in said and OPENSSL not in said
+    )
     alone = refused(capsys, monkeypatch, recording, BORING, "--suite", SUITE, "-o", str(tmp_path / "server"))
     assert f"{BORING} is not drawn" in alone
 
@@ -345,7 +345,9 @@ def test_explain_says_that_an_old_recording_has_no_call_stacks_at_peaks(tmp_path
     words = " ".join(screen.split())
     assert said in words and "one session alone not recorded one more of many at once 14,100 B in phase" in words
     assert "what the peak of one session alone is for" not in screen
-    assert screen.count("tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256\n") == 1
+    assert (
+        screen.count("tools/tls-memtest measure in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256\n") == 1
+    )
 
 
 @pytest.mark.parametrize(("momentary", "alone"), [(planted.MOMENTARY, "21,100"), (None, None)])
@@ -356,7 +358,7 @@ def test_files_have_both_peaks_with_explain(tmp_path, capsys, monkeypatch, momen
     words = ["--explain", "--role", "client", "--format"]
     [row] = json.loads(printed(capsys, monkeypatch, recording, OPENSSL, *words, "json"))["tables"][0]["rows"]
     assert row["peak_one_more_of_many_bytes"] == 14_100
-    command = "to record it: tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256"
+    command = "to record it: tools/tls-memtest measure in-use-sites --stacks openssl@3.5.5 --suites tls13-rsa-aes256"
     peak = row["peak_one_session_alone_bytes"]
     assert peak == 21_100 if alone else command in peak["hole"]
     page = printed(capsys, monkeypatch, recording, OPENSSL, *words, "markdown")

@@ -1,12 +1,13 @@
-"""tools/cost.py and tools/plan.py print the same RSS of a session, for all that is recorded."""
+"""tools/tls-memtest cost and tools/tls-memtest plan print the same RSS of a session, for all that is recorded."""
 
 import contextlib
 import itertools
 
 import pytest
 
+from tests.support.commands import parse
 from tlsmem.base.errors import UserError
-from tlsmem.cli import cost, plan
+from tlsmem.cli.dispatch import run_words
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_table import cost_table
@@ -40,8 +41,8 @@ def figure_text(cell: Cell) -> str | None:
 
 def planned_bytes(stacks, suite: str, role: str, state: str) -> dict[str, str | None]:
     """E of a plan, by stack."""
-    words = ["memory", "--connections", "1", "--suite", suite, "--role", role, "--state", state]
-    given = plan.parser().parse_args([*words, *itertools.chain(*(("--stack", stack) for stack in stacks))])
+    words = ["--connections", "1", "--suite", suite, "--role", role, "--state", state]
+    given = parse("plan memory", *words, *itertools.chain(*(("--stack", stack) for stack in stacks)))
     terms = next(table for table in answer.answer_memory(given).tables if table.name == "terms")
     return {row["stack"].value: figure_text(row["kept_bytes"]) for row in table_rows(terms)}
 
@@ -64,10 +65,9 @@ def test_a_plan_takes_the_rss_that_cost_prints():
     ("stack", "suite"),
     [("openssl@3.5.5", PLAN_SUITE), ("go@1.27.4", "tls13-rsa-aes128"), ("bearssl@0.6", "tls12-rsa-aes256")],
 )
-def test_without_a_suite_a_stack_that_lacks_the_usual_one_is_answered_in_its_own(stack, suite, capsys, monkeypatch):
+def test_without_a_suite_a_stack_that_lacks_the_usual_one_is_answered_in_its_own(stack, suite, capsys):
     assert recordings.usual_suite(stack, recordings.find_recordings(None)) == suite
-    for command, words in ((cost, [stack]), (plan, ["memory", "--connections", "1000", "--stack", stack])):
-        monkeypatch.setattr("sys.argv", ["command", *words])
+    for words in (["cost", stack], ["plan", "memory", "--connections", "1000", "--stack", stack]):
         with contextlib.suppress(UserError):
-            command.main()
+            run_words(words)
         assert suite_title(suite) in " ".join(capsys.readouterr().out.split())

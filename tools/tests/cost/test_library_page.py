@@ -1,4 +1,4 @@
-"""tools/cost.py LIBRARY --page: what a library's page says, and that each library has one."""
+"""tools/tls-memtest cost LIBRARY --page: what a library's page says, and that each library has one."""
 
 import re
 
@@ -43,10 +43,10 @@ def test_a_page_has_the_releases_in_order_and_the_option_with_its_effect(recordi
 
 def test_what_is_not_recorded_stands_there_with_its_command(recording):
     page = describe_library("openssl", SUITE, [recording])
-    command = f"tools/measure.py in-use-sites --stacks openssl@3.5.5 --suites {SUITE}"
+    command = f"tools/tls-memtest measure in-use-sites --stacks openssl@3.5.5 --suites {SUITE}"
     assert f"Not recorded, nor are the peaks. To record it: `{command}`." in page
     page = describe_library("rustls", SUITE, [recording])
-    command = f"tools/measure.py deployed-config --stacks rustls+aws-lc@0.23.46 --suites {SUITE}"
+    command = f"tools/tls-memtest measure deployed-config --stacks rustls+aws-lc@0.23.46 --suites {SUITE}"
     assert f"To record it: `{command}`." in page
     assert "## Releases" not in page
 
@@ -59,7 +59,7 @@ def test_a_page_has_both_peaks(tmp_path, momentary, alone):
     rows = [row for row in read_rows(page, "What the bytes are for") if row[0].startswith("one ")]
     assert [row[0] for row in rows] == ["one session alone", "one more of many"]
     assert rows[0][1:] == alone and rows[1][1].replace(",", "").isdigit()
-    assert momentary or "to record it: tools/measure.py in-use-sites --stacks openssl@3.5.5" in page
+    assert momentary or "to record it: tools/tls-memtest measure in-use-sites --stacks openssl@3.5.5" in page
 
 
 def test_a_library_without_a_recording_is_refused_in_a_sentence(recording):
@@ -70,5 +70,8 @@ def test_a_library_without_a_recording_is_refused_in_a_sentence(recording):
 @pytest.mark.parametrize("key", libraries())
 def test_each_library_has_a_page_that_its_command_makes(key):
     page = (PAGES / f"{key}.md").read_text()
-    assert page.startswith(f"# {libraries()[key].name}\n") and f"<!-- begin: tools/cost.py {key} --page -->\n" in page
+    assert (
+        page.startswith(f"# {libraries()[key].name}\n")
+        and f"<!-- begin: tools/tls-memtest cost {key} --page -->\n" in page
+    )
     assert f"\n{key}\n" in (PAGES / "index.md").read_text()

@@ -70,8 +70,8 @@ def words_of(picture: Path) -> list[str]:
 
 
 def plan_rows(*words: str) -> list[dict]:
-    """The rows of the first table of an answer of plan.py."""
-    done = forked_command.run([sys.executable, ROOT / "tools/plan.py", *words, "--format", "json"])
+    """The rows of the first table of an answer of tls-memtest plan."""
+    done = forked_command.run([sys.executable, ROOT / "tools/tls-memtest", "plan", *words, "--format", "json"])
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["tables"][0]["rows"]
 
@@ -170,7 +170,7 @@ def test_a_ratio_is_said_with_its_quantity(among):
 
 
 def test_what_an_allocator_costs_is_said_with_its_load(among):
-    """OpenSSL on jemalloc beside glibc: after waves of connections, and as plan.py scales."""
+    """OpenSSL on jemalloc beside glibc: after waves of connections, and as tls-memtest plan scales."""
     runs = recordings.load_stack(ROOT / "data/2026-11-24-amd-epyc-p0457-churn", OPENSSL)
     waves = {"pattern": "lifetimes", "waves": "100"}.items()
     found = [one for one in find_churn(runs) if one.role == "server" and waves <= dict(one.settings).items()]
@@ -182,7 +182,10 @@ def test_what_an_allocator_costs_is_said_with_its_load(among):
         next(row["each_bytes"] for row in plan_rows(*words, *more) if row["what"].endswith(", E"))
         for more in ((), ("--allocator", "jemalloc"))
     )
-    assert f"take {100 * (jemalloc / glibc - 1):.0f} % more. `plan.py --allocator jemalloc` scales by" in FINDINGS
+    assert (
+        f"take {100 * (jemalloc / glibc - 1):.0f} % more. `tls-memtest plan memory --allocator jemalloc` scales by"
+        in FINDINGS
+    )
 
 
 ALONE, ONE_MORE = 21_100, 14_100  # of a client: 7,000 bytes are live at its peak in `client 1` alone
@@ -216,7 +219,9 @@ def test_one_more_of_many_is_the_slope_of_heap_runs_and_one_session_alone_the_su
 
 def test_peaks_have_the_same_numbers_in_cost_buckets_pages_and_report(peaks):
     """One session alone, and one more of many, by these names."""
-    screen = forked_command.run([sys.executable, ROOT / "tools/cost.py", OPENSSL, "--explain", "--recording", peaks])
+    screen = forked_command.run(
+        [sys.executable, ROOT / "tools/tls-memtest", "cost", OPENSSL, "--explain", "--recording", peaks]
+    )
     client = screen.stdout.partition("A client session: the peak")[2]
     assert re.search(rf"one session alone +{ALONE:,} B +in phase client 1\n", client)
     assert re.search(rf"one more of many at once +{ONE_MORE:,} B ", client)

@@ -8,6 +8,7 @@ import pytest
 
 import attribution_cost
 import bench_attribution
+from tlsmem.base.errors import UserError
 
 PLAIN, SITES = attribution_cost.WAYS[0], next(way for way in attribution_cost.WAYS if way.name == "sites")
 SLOW_PLAIN, MASSIF = (
@@ -28,6 +29,8 @@ def run(monkeypatch, capsys):
         monkeypatch.setattr(attribution_cost, "WAYS", tuple(taken))
         try:
             bench_attribution.main()
+        except UserError as error:
+            return f"memtest: {error}", capsys.readouterr().out
         except SystemExit as ended:
             return ended.code, capsys.readouterr().out
         return 0, capsys.readouterr().out

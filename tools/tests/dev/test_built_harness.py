@@ -22,7 +22,7 @@ def test_without_names_all_that_is_built_is_tried():
 
 
 def test_what_is_not_built_is_skipped_with_the_command_that_builds_it():
-    with pytest.raises(pytest.skip.Exception, match=r"^null@go is not built: tools/build.py null@go$"):
+    with pytest.raises(pytest.skip.Exception, match=r"^null@go is not built: tools/tls-memtest build null@go$"):
         built_harness.find("null@go")
 
 

@@ -42,10 +42,13 @@ def faults(found: check_commands.Page) -> dict[str, str]:
 def test_commands_that_run_are_no_fault(tmp_path):
     made = page(
         tmp_path,
-        "<p>Campaigns; <code>tools/measure.py CAMPAIGN</code> repeats one.</p>"
-        f"<code>tools/tabulate.py {REPEAT} --table settings</code>",
-        ["of a process for each role (make mem ROLES=split)", "none; to record it: tools/measure.py allocators"],
-        "`tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite "
+        "<p>Campaigns; <code>tools/tls-memtest measure CAMPAIGN</code> repeats one.</p>"
+        f"<code>tools/tls-memtest show tables {REPEAT} --table settings</code>",
+        [
+            "of a process for each role (make mem ROLES=split)",
+            "none; to record it: tools/tls-memtest measure allocators",
+        ],
+        "`tools/tls-memtest heap read ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite "
         "${quoted(entry.suite)}`",
     )
     commands = [
@@ -58,28 +61,38 @@ def test_commands_that_run_are_no_fault(tmp_path):
     ("body", "notes", "command", "reason"),
     [
         pytest.param(
-            "<code>tools/gate.py --no-such x</code>", [], "tools/gate.py --no-such x", "--no-such", id="option"
+            "<code>tools/tls-memtest gate --no-such x</code>",
+            [],
+            "tools/tls-memtest gate --no-such x",
+            "--no-such",
+            id="option",
         ),
         pytest.param(
-            f"<code>tools/tabulate.py {STALL} --table heap</code>",
+            f"<code>tools/tls-memtest show tables {STALL} --table heap</code>",
             [],
-            f"tools/tabulate.py {STALL} --table heap",
+            f"tools/tls-memtest show tables {STALL} --table heap",
             "table heap has no rows",
             id="no-rows",
         ),
         pytest.param(
-            f"<code>tools/plot_mem.py {REPEAT} -o x --suite tls13-rsa-aes25</code>",
+            f"<code>tools/tls-memtest show mem {REPEAT} -o x --suite tls13-rsa-aes25</code>",
             [],
-            f"tools/plot_mem.py {REPEAT} -o x --suite tls13-rsa-aes25",
+            f"tools/tls-memtest show mem {REPEAT} -o x --suite tls13-rsa-aes25",
             "there is no suite tls13-rsa-aes25",
             id="name",
         ),
-        pytest.param("", ["none; to record it: tools/measure.py mme"], "tools/measure.py mme", "mean mem", id="note"),
+        pytest.param(
+            "",
+            ["none; to record it: tools/tls-memtest measure mme"],
+            "tools/tls-memtest measure mme",
+            "mean mem",
+            id="note",
+        ),
         pytest.param("", ["(make mem N=3)"], "make mem N=3", "N=3", id="target"),
         pytest.param(
-            "<p>or tools/measure.py mem makes both</p>",
+            "<p>or tools/tls-memtest measure mem makes both</p>",
             [],
-            "tools/measure.py mem makes both",
+            "tools/tls-memtest measure mem makes both",
             "unrecognized arguments: makes both",
             id="not-apart",
         ),
@@ -91,24 +104,27 @@ def test_a_command_that_does_not_run_is_named(tmp_path, body, notes, command, re
 
 
 def test_commands_of_a_script_are_made_for_each_moment_and_role(tmp_path):
-    script = "`tools/inspect_heaptrack.py x --phase ${quoted(moment)}${of}`; `tools/${tool} x -o x --stack ${other}`"
+    script = "`tools/tls-memtest heap read x --phase ${quoted(moment)}${of}`; "
+    script += "`tools/tls-memtest show ${picture} x -o x --stack ${other}`"
     texts = [one.text for one in check_commands.find_data_commands(page(tmp_path, script=script))]
     roles = ("", " --role client", " --role server")
-    moments = [f"tools/inspect_heaptrack.py x --phase {phase}{role}" for role in roles for phase in ("created", "idle")]
-    peak = "tools/inspect_heaptrack.py x --phase 'peak of idle' --role server"
-    assert texts == [*moments, peak, "tools/plot_buckets.py x -o x --stack ${other}"]
+    moments = [
+        f"tools/tls-memtest heap read x --phase {phase}{role}" for role in roles for phase in ("created", "idle")
+    ]
+    peak = "tools/tls-memtest heap read x --phase 'peak of idle' --role server"
+    assert texts == [*moments, peak, "tools/tls-memtest show parts x -o x --stack ${other}"]
     assert "there is no stack ${other}" in faults(page(tmp_path, script=script)).values()
 
 
 def test_one_run_reads_a_recording_once_for_its_tables():
-    head = "tools/report.py data/a --format markdown"
+    head = "tools/tls-memtest show report data/a --format markdown"
     printed = [check_commands.Printed("x", f"{head} --table {name}") for name in ("one", "two", "one")]
     assert [one.text for one in check_commands.merge(printed)] == [f"{head} --table one --table two"]
 
 
 def test_of_many_commands_those_are_run_that_have_another_recording_or_option():
     def command(recording: str, stack: str, more: str = "") -> check_commands.Printed:
-        return check_commands.Printed("x", f"tools/plot_mem.py data/{recording} -o x --stack {stack}{more}")
+        return check_commands.Printed("x", f"tools/tls-memtest show mem data/{recording} -o x --stack {stack}{more}")
 
     many = [command("a", "b@1"), command("a", "b@2"), command("c", "b@1"), command("a", "b@3", " --roles split")]
     assert [*check_commands.cover(many, check_commands.parts_to_run)] == [many[0], many[2], many[3]]

@@ -42,7 +42,7 @@ def test_names_are_translated_both_ways(old, new):
 
 
 def test_every_script_has_a_new_name():
-    assert {file.stem for file in (ROOT / "tools").glob("*.py")} <= SCRIPTS
+    assert {file.stem for file in (ROOT / "tools").glob("*.py")} <= {*SCRIPTS, "moved"}
 
 
 def test_scripts_of_developers_keep_their_names():

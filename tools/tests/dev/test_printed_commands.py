@@ -1,14 +1,12 @@
 """Every command of the pages and of --help runs as printed: its arguments are parsed, and the names in them known."""
 
-import importlib
-
 import pytest
 
 import printed_commands
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.registry import all_commands
 
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "tools/README.md", "harness-*/README.md", "data/README.md")
-PARSERS = [file.stem for file in sorted((ROOT / "tools/tlsmem/cli").glob("*.py")) if "def parser()" in file.read_text()]
 
 
 def commands_of_pages():
@@ -17,10 +15,9 @@ def commands_of_pages():
 
 
 def commands_of_help():
-    for name in PARSERS:
-        examples = importlib.import_module(f"tlsmem.cli.{name}").parser().epilog or ""
-        for line in examples.splitlines():
-            yield from printed_commands.commands_of_line(f"{name} --help", line)
+    for command in all_commands():
+        for line in command.examples.splitlines():
+            yield from printed_commands.commands_of_line(f"{command.words} --help", line)
 
 
 def test_commands_of_pages_run_as_printed():
@@ -38,10 +35,13 @@ def test_commands_of_help_run_as_printed():
 @pytest.mark.parametrize(
     ("line", "commands"),
     [
-        ("make core && tools/build.py null@c   # seconds", ["make core", "tools/build.py null@c"]),
+        ("make core && tools/tls-memtest build null@c   # seconds", ["make core", "tools/tls-memtest build null@c"]),
         ("BENCH_MULTIPLIER=0.1 make handshake OUT=build/try", ["make handshake OUT=build/try"]),
-        ("tools/records.py --schema | diff - docs/x", ["tools/records.py --schema"]),
-        ("tools/tabulate.py data/x --table heap    of one, and why", ["tools/tabulate.py data/x --table heap"]),
+        ("tools/tls-memtest data schema | diff - docs/x", ["tools/tls-memtest data schema"]),
+        (
+            "tools/tls-memtest show tables data/x --table heap    of one, and why",
+            ["tools/tls-memtest show tables data/x --table heap"],
+        ),
         ('make mem STACKS="null@c null@rust"', ["make mem 'STACKS=null@c null@rust'"]),
         ("make the library smaller", ["make the library smaller"]),
         ("remake mem", []),
@@ -51,20 +51,20 @@ def test_commands_of_a_line(line, commands):
     assert [one.text for one in printed_commands.commands_of_line("x", line)] == commands
 
 
-PAGE = """Run `make nosuch` or `tools/cost.py
---no-such`, but `make live` is named only, as is `tools/report.py`.
+PAGE = """Run `make nosuch` or `tools/tls-memtest cost
+--no-such`, but `make live` is named only, as is `tools/tls-memtest show report`.
 
     make live
-    tools/tabulate.py data/2026-11-21-amd-epyc-2 --table heap
-    tools/tabulate.py data/2020-01-01-none --table heap
-    tools/tabulate.py data/2026-11-21-amd-epyc-2 --suite tls13-rsa-aes
+    tools/tls-memtest show tables data/2026-11-21-amd-epyc-2 --table heap
+    tools/tls-memtest show tables data/2020-01-01-none --table heap
+    tools/tls-memtest show tables data/2026-11-21-amd-epyc-2 --suite tls13-rsa-aes
 
 ```sh
-tools/measure.py mme --list
+tools/tls-memtest measure mme --list
 tools/no_such.py --list
 ```
 
-<!-- begin: tools/cost.py --suit tls13-rsa-aes256 --role servr -->
+<!-- begin: tools/tls-memtest cost --suit tls13-rsa-aes256 --role servr -->
 """
 
 
@@ -74,15 +74,15 @@ def test_a_command_that_does_not_run_is_named_with_its_page_and_why():
     assert all(fault.startswith("page.md: ") for fault in faults)
     assert [*named] == [
         "make live",
-        "tools/tabulate.py data/2020-01-01-none --table heap",
-        "tools/tabulate.py data/2026-11-21-amd-epyc-2 --suite tls13-rsa-aes",
-        "tools/measure.py mme --list",
+        "tools/tls-memtest show tables data/2020-01-01-none --table heap",
+        "tools/tls-memtest show tables data/2026-11-21-amd-epyc-2 --suite tls13-rsa-aes",
+        "tools/tls-memtest measure mme --list",
         "tools/no_such.py --list",
-        "tools/cost.py --suit tls13-rsa-aes256 --role servr",
+        "tools/tls-memtest cost --suit tls13-rsa-aes256 --role servr",
         "make nosuch",
-        "tools/cost.py --no-such",
+        "tools/tls-memtest cost --no-such",
     ]
-    assert named["make live"].startswith("SERVER is missing")
-    assert "did you mean mem?" in named["tools/measure.py mme --list"]
-    assert "--role" in named["tools/cost.py --suit tls13-rsa-aes256 --role servr"]
+    assert named["make live"].startswith("--server (SERVER) is missing")
+    assert "did you mean mem or" in named["tools/tls-memtest measure mme --list"]
+    assert "--role" in named["tools/tls-memtest cost --suit tls13-rsa-aes256 --role servr"]
     assert named["make nosuch"] == "the Makefile has no target nosuch"

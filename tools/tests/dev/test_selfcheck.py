@@ -112,4 +112,4 @@ def test_a_suite_that_does_not_repeat_to_the_byte_is_refused():
 
 
 def test_a_number_that_cannot_be_is_a_sentence():
-    assert check("--n=3").stderr.startswith("memtest: N=3: sessions come in pairs")
+    assert check("--n=3").stderr.startswith("memtest: --n=3: sessions come in pairs")

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.gate.test_budget import text_of
+from tests.support import commands
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.cli.gate import parser
 from tlsmem.gate import budget, judge, measure_budgets
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457-contexts"
@@ -58,8 +58,8 @@ def gate(tmp_path, capsys):
 
     def run(*entries, **head):
         (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
-        given = parser().parse_args([str(tmp_path / "BUDGET.toml"), "--recording", str(RECORDING)])
-        return judge.run(given, parser()), capsys.readouterr().out
+        given = commands.parser("gate").parse_args([str(tmp_path / "BUDGET.toml"), "--recording", str(RECORDING)])
+        return judge.run(given, commands.parser("gate")), capsys.readouterr().out
 
     return run
 

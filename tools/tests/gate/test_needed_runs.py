@@ -8,10 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.test_budget import text_of
-from tests.support import forked_command
+from tests.support import commands, forked_command
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
-from tlsmem.cli.gate import parser
 from tlsmem.gate import judge
 
 NULL = {"stack": "null@c", "suite": "none", "role": ["client", "server"], "phase": "established"}
@@ -28,7 +27,7 @@ def gate(project):
 
     def run(text: str, *words: str) -> subprocess.CompletedProcess[str]:
         (project.root / "BUDGET.toml").write_text(text)
-        command = [sys.executable, "tools/gate.py", "BUDGET.toml", *words]
+        command = [sys.executable, "tools/tls-memtest", "gate", "BUDGET.toml", *words]
         return forked_command.run(command, cwd=project.root)
 
     return run
@@ -82,7 +81,7 @@ def holding(project, capsys) -> None:
     """Without a baseline the call sites that hold the bytes are named: of the runs that were kept."""
     (project.root / "HOLDS.toml").write_text(text_of(BYTES | {"limit": "4,071 B", "role": "server"}))
     words = [str(project.root / "HOLDS.toml"), "--recording", str(project.root / "runs")]
-    assert judge.run(parser().parse_args(words), parser()) == 3
+    assert judge.run(commands.parser("gate").parse_args(words), commands.parser("gate")) == 3
     said = capsys.readouterr().out
     assert "server session, established: call sites that hold most" in said
     row = next(line for line in said.splitlines() if line.startswith("| 4,072 "))

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.test_budget import STALL, text_of
-from tests.support import synthetic
+from tests.support import commands, synthetic
 from tlsmem.base.paths import ROOT
-from tlsmem.cli.gate import parser
 from tlsmem.gate import budget, judge, measure_budgets, scenario_meters
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import Record
@@ -25,8 +24,10 @@ def gate(tmp_path, capsys):
 
     def run(text, recording, *words):
         (tmp_path / "BUDGET.toml").write_text(text)
-        given = parser().parse_args([str(tmp_path / "BUDGET.toml"), "--recording", str(recording), *words])
-        status = judge.run(given, parser())
+        given = commands.parser("gate").parse_args(
+            [str(tmp_path / "BUDGET.toml"), "--recording", str(recording), *words]
+        )
+        status = judge.run(given, commands.parser("gate"))
         return status, *capsys.readouterr()
 
     return run

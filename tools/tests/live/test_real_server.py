@@ -25,7 +25,16 @@ pytestmark = [
 
 
 def live(recording: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, ROOT / "tools/live.py", "--server=nginx", "--n=30,60", "--idle=0s", "--settle=0s"]
+    words = [
+        sys.executable,
+        ROOT / "tools/tls-memtest",
+        "measure",
+        "live",
+        "--server=nginx",
+        "--n=30,60",
+        "--idle=0s",
+        "--settle=0s",
+    ]
     return subprocess.run([*words, f"--out={recording}", *options], capture_output=True, text=True, check=False)
 
 
@@ -52,7 +61,16 @@ def test_connections_cost_the_same_whole_number_and_leave_nothing(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_too(tmp_path, number):
     """Ctrl-C reaches all processes of a terminal."""
-    words = [sys.executable, ROOT / "tools/live.py", "--server=nginx", "--n=60", "--window=1", "--idle=60s"]
+    words = [
+        sys.executable,
+        ROOT / "tools/tls-memtest",
+        "measure",
+        "live",
+        "--server=nginx",
+        "--n=60",
+        "--window=1",
+        "--idle=60s",
+    ]
     with subprocess.Popen(
         [*words, f"--out={tmp_path}"], stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

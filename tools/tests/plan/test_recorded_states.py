@@ -9,7 +9,7 @@ from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import describe_configuration, find_recorded, recorded_suites
 
 MLDSA = "tls13-mldsa65-aes256"
-COMMAND = "tools/measure.py deployed-config --stacks {} --suites {}"
+COMMAND = "tools/tls-memtest measure deployed-config --stacks {} --suites {}"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_suite_that_the_stack_refused_cannot_be_recorded_and_its_words_say_why
 
 def test_suites_with_a_certificate_for_each_client_are_recorded_by_the_campaigns_that_have_as_few():
     each = "tls12-ecdsa-aes256-mutual-each"
-    command = f"tools/measure.py {{}} --stacks {{}} --suites {each}"
+    command = f"tools/tls-memtest measure {{}} --stacks {{}} --suites {each}"
     assert find_recorded(OPENSSL, each, []).advice.command == command.format("chains-each", OPENSSL)
     assert find_recorded("go@1.27.4", each, []).advice.command == command.format("chains-runtime-each", "go@1.27.4")
 

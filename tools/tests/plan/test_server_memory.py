@@ -9,9 +9,9 @@ import pytest
 from tests.support import forked_command
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import plan
+from tlsmem.cli.dispatch import run_words
 from tlsmem.config.servers import servers
-from tlsmem.plan import answer, server_memory
+from tlsmem.plan import server_memory
 from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case, describe_limits
 from tlsmem.plan.check_answer import check_live
@@ -82,7 +82,9 @@ def test_a_recording_without_the_runs_of_a_server_is_one_sentence(fault, monkeyp
 
 
 def said(*words: str) -> str:
-    done = forked_command.run([sys.executable, str(ROOT / "tools/plan.py"), "memory", "--connections=1000", *words])
+    done = forked_command.run(
+        [sys.executable, str(ROOT / "tools/tls-memtest"), "plan", "memory", "--connections=1000", *words]
+    )
     return " ".join(done.stdout.split())
 
 
@@ -126,8 +128,7 @@ def test_connections_and_handshakes_of_the_fitted_runs_are_within_four_percent(c
 
 def screen_of(capsys, *words: str) -> str:
     with contextlib.suppress(UserError):
-        given = plan.parser().parse_args(words)
-        answer.print_answer(given, plan.parser())
+        run_words(["plan", *words])
     return " ".join(capsys.readouterr().out.split())
 
 

@@ -3,11 +3,10 @@
 import pytest
 from matplotlib import pyplot
 
-from tests.support import synthetic
+from tests.support import commands, synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.pictured import title_of
 from tests.support.planned import STACK, default_runs
-from tlsmem.config.option_parser import make_parser
 from tlsmem.plan import answer, recordings, storm_answer, storm_picture
 from tlsmem.plan.request import requested_case
 
@@ -18,7 +17,7 @@ def given(tmp_path):
     recordings.load_stack.cache_clear()
     path = synthetic.write(tmp_path / "2026-01-31-cpu", default_runs())
     words = f"--clients 100 --within 1s --handshake-rate 10 --cores 1 --stack {STACK} --recording {path}"
-    return make_parser("plan storm", None).parse_args(words.split())
+    return commands.parse("plan storm", *words.split())
 
 
 def test_a_picture_names_the_release_its_time_and_where_its_figures_are_from(given):

@@ -20,7 +20,7 @@ from tlsmem.profile.buckets.sums import BucketSums
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 SUITE = "tls13-rsa-aes256"
-PLOT = ROOT / "tools/plot_buckets.py"
+PLOT = ROOT / "tools/tls-memtest", "show", "parts"
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +86,12 @@ def test_any_two_are_told_apart_by_everybody():
 
 
 def plot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+    return forked_command.run([sys.executable, *PLOT, *map(str, arguments)])
 
 
 def plot_alone(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """By a Python that has imported nothing yet."""
-    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_the_same_records_give_the_same_files(tmp_path):
         pytest.param([RECORDING, "--suite", "no-such"], "no-such", id="no such suite"),
         pytest.param([RECORDING / "rustls+ring@0.23.46.jsonl"], "make mem", id="no sites run"),
         pytest.param(["no/such/place"], "no/such/place", id="no such file"),
-        pytest.param([PLOT], "plot_buckets.py", id="no profile"),
+        pytest.param([PLOT[0]], "tls-memtest", id="no profile"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(tmp_path, arguments, named, snapshot):

@@ -59,5 +59,5 @@ def test_without_several_allocators_there_is_nothing_to_compare():
     made, panels = pyplot.subplots(1, 1, squeeze=False, layout="constrained")
     with pytest.raises(ValueError) as stop:
         picture.draw(made, list(panels.flat), [])
-    assert "tools/measure.py churn-lifetimes" in str(stop.value)
+    assert "tools/tls-memtest measure churn-lifetimes" in str(stop.value)
     pyplot.close(made)

@@ -23,7 +23,7 @@ from tlsmem.plots import memory, memory_panels
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.stats.selection import select
 
-PLOT = ROOT / "tools/plot_mem.py"
+PLOT = ROOT / "tools/tls-memtest", "show", "mem"
 STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0", "null@c")
 SUITES = ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
 
@@ -228,7 +228,7 @@ def test_stacks_differ_in_grey_too():
 
 
 def plot(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
-    return forked_command.run([sys.executable, PLOT, *map(str, arguments)], cwd=cwd)
+    return forked_command.run([sys.executable, *PLOT, *map(str, arguments)], cwd=cwd)
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ def test_a_picture_for_a_directory_that_is_not_there_names_it(recording):
 
 
 def plot_beside(recording, *arguments, **process_options):
-    command = [sys.executable, PLOT, recording, *arguments]
+    command = [sys.executable, *PLOT, recording, *arguments]
     return subprocess.run(command, stderr=subprocess.PIPE, text=True, cwd=recording.parent, **process_options)
 
 

@@ -18,7 +18,7 @@ from tlsmem.plots.picture import STYLE
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
 
-PLOT = ROOT / "tools/plot_releases.py"
+PLOT = ROOT / "tools/tls-memtest", "show", "releases"
 CLASSIC, PQ = "tls13-rsa-aes256", "tls13-rsa-aes256-pq"
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SHAPES = {  # stack to whose figures it has
@@ -129,12 +129,12 @@ def test_a_library_may_be_asked_for(runs):
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+    return forked_command.run([sys.executable, *PLOT, *map(str, arguments)])
 
 
 def plot_alone(*arguments: object) -> subprocess.CompletedProcess[str]:
     """By a Python that has imported nothing yet."""
-    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow

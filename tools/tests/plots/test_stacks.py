@@ -16,7 +16,7 @@ from tlsmem.plots.picture import STYLE
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
 
-PLOT = ROOT / "tools/plot_stacks.py"
+PLOT = ROOT / "tools/tls-memtest", "show", "stacks"
 SUITE, OTHER = "tls13-rsa-aes256", "tls12-rsa-aes256"
 OPENSSL, RUSTLS, BORING, GO = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0", "go@1.26.8"
 
@@ -85,7 +85,7 @@ def test_builds_of_one_release_have_one_colour():
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow

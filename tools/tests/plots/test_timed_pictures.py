@@ -18,7 +18,7 @@ from tlsmem.plots.timed.curves import place_labels
 from tlsmem.schema.records import Record
 from tlsmem.stats.timed_selection import TimedSelection, select
 
-PLOT = ROOT / "tools/plot_timing.py"
+PLOT = ROOT / "tools/tls-memtest", "show", "timing"
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 BULK = ["tls12-rsa-aes128", "tls13-rsa-aes256"]
 SUITE = "tls13-rsa-aes256"
@@ -186,12 +186,12 @@ def test_allocators_have_pictures_of_their_own():
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+    return forked_command.run([sys.executable, *PLOT, *map(str, arguments)])
 
 
 def plot_alone(*arguments: object) -> subprocess.CompletedProcess[str]:
     """By a Python that has imported nothing yet."""
-    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow

@@ -135,11 +135,11 @@ def test_a_recording_without_call_stacks_at_peaks_says_so_and_how_to_record_them
         profile_selection.select_moment(sites_reader.profile_from_record(run), name)
     assert str(stop.value) == (
         "the run of openssl@3.5.5, tls13-rsa-aes256, N = 1,000: call stacks at peaks are not recorded: this sites run "
-        "is of schema 2, and they are kept from 9 on; to record it: tools/measure.py mem --stacks openssl@3.5.5 "
-        "--suites tls13-rsa-aes256"
+        "is of schema 2, and they are kept from 9 on; to record it: tools/tls-memtest measure mem "
+        "--stacks openssl@3.5.5 --suites tls13-rsa-aes256"
     )
     full = planted.run("sites", 200, argv=["memtest", "data=full"])
-    with pytest.raises(ValueError, match=r"tools/measure.py in-use-sites --stacks"):
+    with pytest.raises(ValueError, match=r"tools/tls-memtest measure in-use-sites --stacks"):
         profile_selection.select_moment(sites_reader.profile_from_record(full), name)
 
 

@@ -1,16 +1,16 @@
-"""The chooser at the head of the report: its figures are those of tools/cost.py, and what is missing says so."""
+"""The chooser at the head of the report: its figures are those of `cost`, and what is missing says so."""
 
 import re
 import shlex
-import sys
 
 import pytest
 
-from tests.cli.test_report import MACHINE, text_page
-from tests.cli.test_report import read as read_runs
 from tests.support import synthetic, synthetic_timed
+from tests.support.commands import parse
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded, with_full_records
-from tlsmem.cli import cost, measure
+from tests.support.reports import MACHINE, text_page
+from tests.support.reports import read as read_runs
+from tlsmem.cli.dispatch import run_words
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.report import answer_section, memory_pictures, ranking, timed_section
@@ -57,7 +57,10 @@ def test_the_chooser_has_stacks_in_use_alone_and_opens_with_the_newest_openssl(i
     data = answer_section.chooser_data([in_use])
     assert [one["stack"] for one in data["stacks"]] == [OPENSSL, RUSTLS]
     assert data["opens"] == OPENSSL and all(one["newest"] for one in data["stacks"])
-    assert data["rows"][0]["use"]["command"] == f"tools/measure.py in-use-sites --stacks {OPENSSL} --suites {SUITE}"
+    assert (
+        data["rows"][0]["use"]["command"]
+        == f"tools/tls-memtest measure in-use-sites --stacks {OPENSSL} --suites {SUITE}"
+    )
 
 
 def test_a_suite_that_is_not_recorded_has_the_command_that_records_it_and_no_figures(tmp_path):
@@ -68,7 +71,7 @@ def test_a_suite_that_is_not_recorded_has_the_command_that_records_it_and_no_fig
     assert {(row["stack"], row["suite"]) for row in data["rows"]} == {
         (stack, suite) for stack, suites in there.items() for suite in suites
     }
-    command = f"tools/measure.py deployed-config --stacks {RUSTLS} --suites {OTHER}"
+    command = f"tools/tls-memtest measure deployed-config --stacks {RUSTLS} --suites {OTHER}"
     assert data["unrecorded"] == {RUSTLS: {OTHER: (command, None)}}
 
 
@@ -94,18 +97,17 @@ def test_a_prerelease_is_not_what_a_library_opens_with(tmp_path):
     }
 
 
-def test_every_command_of_the_chooser_is_one_that_can_be_run(in_use, capsys, monkeypatch):
+def test_every_command_of_the_chooser_is_one_that_can_be_run(in_use, capsys):
     """The command under a number prints that number; those that record something are campaigns' that have such runs."""
     data = answer_section.chooser_data([in_use], ["--recording", str(in_use)])
     for row in data["rows"]:
-        monkeypatch.setattr(sys, "argv", shlex.split(row["made_by"]))
-        cost.main()
+        run_words(shlex.split(row["made_by"])[1:])
         assert row["use"]["rss"]["text"] in capsys.readouterr().out
     advice = [way for suites in data["unrecorded"].values() for way in suites.values()]
     sizes = [row[state]["command"] for row in data["rows"] for state in ("use", "rest")]
     for command in {*sizes, *(way.command for way in advice)} - {None}:
-        script, *words = shlex.split(command)
-        assert script == "tools/measure.py" and measure.parser().parse_args(words)
+        program, verb, *words = shlex.split(command)
+        assert (program, verb) == ("tools/tls-memtest", "measure") and parse("measure", *words)
 
 
 def unpack(packed: str) -> dict:
@@ -126,7 +128,9 @@ def test_the_vocabulary_the_machines_and_a_warning_stand_there(tmp_path, in_use)
 
 def test_without_sessions_in_use_the_command_is_named(tmp_path):
     section = answer_section.section(read_runs(tmp_path, synthetic.campaign([OPENSSL], [SUITE])))
-    assert unpack(section.packed)["rows"] == [] and "tools/measure.py deployed-config records them" in words(section)
+    assert unpack(section.packed)["rows"] == [] and "tools/tls-memtest measure deployed-config records them" in words(
+        section
+    )
 
 
 def test_it_is_first_and_what_was_measured_last(tmp_path):

@@ -1,7 +1,7 @@
 """The sections of certificates: each stack is of the newest recording that has it."""
 
-from tests.cli.test_report import read
 from tests.support.chained import recorded
+from tests.support.reports import read
 from tlsmem.report import certificate_section, chain_section
 
 OPENSSL, RUSTLS, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"

@@ -100,4 +100,6 @@ def test_each_stack_is_of_the_recording_that_has_its_largest_run():
     assert [shown.table.name for shown in section.tables] == ["c1m-later", "c1m-earlier"]
     assert {shown.group for shown in section.tables} == {"c1m"}
     (picture,) = section.pictures
-    assert picture.command.startswith("tools/report.py data/later data/earlier --format files --picture million ")
+    assert picture.command.startswith(
+        "tools/tls-memtest show report data/later data/earlier --format files --picture million "
+    )

@@ -53,7 +53,7 @@ def test_a_run_that_was_refused_is_said_and_not_recorded(tmp_path, provenance, c
     with ProcessPoolExecutor(1, initializer=hide_harnesses, initargs=(tmp_path,)) as pool:
         result = spread_runs.record_all([SMALL], lambda builds: pool, provenance, tmp_path, None)
     assert result == (0, 1)
-    assert "not made: null@c is not built: make it with `tools/build.py null@c`" in capsys.readouterr().err
+    assert "not made: null@c is not built: make it with `tools/tls-memtest build null@c`" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,6 +12,7 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.commands import command_line
 from tests.support.live import live_record
 from tests.support.synthetic import failed, record, write
 from tlsmem.base.errors import UserError
@@ -164,7 +165,7 @@ FAULTS = {
 
 
 def command(*words) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, ROOT / "tools/records.py", *words]
+    words = [sys.executable, ROOT / "tools/tls-memtest", "data", *words]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
@@ -223,11 +224,11 @@ def test_a_recording_with_a_file_without_runs_is_not_sealed(recording):
     assert names(recording) == sorted([*PLAIN, "empty.jsonl"])
 
 
-@pytest.mark.parametrize("words", [["verify", ROOT / "data/2026-11-24-amd-epyc-p0457-live"], ["--schema"]])
+@pytest.mark.parametrize("words", [["verify", ROOT / "data/2026-11-24-amd-epyc-p0457-live"], ["schema"]])
 def test_stdout_that_cannot_be_written_is_a_sentence(words):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, ROOT / "tools/records.py", *words],
+            [sys.executable, ROOT / "tools/tls-memtest", "data", *words],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -264,10 +265,9 @@ def test_a_name_that_cannot_be_looked_up_is_a_sentence(tmp_path, name):
 def test_a_directory_that_cannot_be_read_is_not_taken_for_an_empty_one(recording):
     recording.chmod(0)
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
-    for words in (["compare.py", recording, recording], ["live.py", recording], ["records.py", "verify", recording]):
-        done = subprocess.run(
-            [*drop, sys.executable, ROOT / "tools" / words[0], *words[1:]], capture_output=True, text=True, check=False
-        )
+    for words in ("diff recordings {0} {0}", "measure live {0}", "data verify {0}"):
+        command = [*drop, *command_line(words.format(recording))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and "Permission denied" in done.stderr and "Traceback" not in done.stderr, words
     recording.chmod(0o755)
 

@@ -17,7 +17,7 @@ from tlsmem.plan import recordings
 from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, reconnect_storm, slide, why_openssl
 from tlsmem.slides.draw_slides import SLIDES, find_recordings
 
-COMMAND = ROOT / "tools/plot_slides.py"
+COMMAND = ROOT / "tools/tls-memtest", "show", "slides"
 OTHER_SUBJECTS = ("3-openssl-3.2", "14-live-servers", "16-inside-the-handshake")  # of one library, and of servers
 
 
@@ -95,7 +95,7 @@ def test_a_directory_of_recordings_is_read_from_the_newest_on(tmp_path):
 
 def test_a_directory_without_recordings_is_one_sentence(tmp_path):
     done = subprocess.run(
-        [sys.executable, COMMAND, tmp_path, "-o", tmp_path / "slides"], capture_output=True, text=True, check=False
+        [sys.executable, *COMMAND, tmp_path, "-o", tmp_path / "slides"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1 and done.stderr == (
         f"memtest: {tmp_path}: no recordings in this directory; the committed ones are in data/\n"

@@ -1,17 +1,15 @@
 """What stands in a line is of one binary and of like runs, and how much is left out is said."""
 
 import subprocess
-import sys
 
 import pytest
 
 from tests.support import synthetic, synthetic_timed
-from tlsmem.base.paths import ROOT
+from tests.support.commands import command_line
 from tlsmem.schema import records
 from tlsmem.stats.comparability import describe_left_out, select_comparable
 from tlsmem.stats.selection import select
 
-TOOLS = ROOT / "tools"
 STACK, OTHER, SUITE = "openssl@3.5.5", "null@c", "tls13-rsa-aes256"
 OLD, NEW = "a" * 64, "b" * 64
 
@@ -150,13 +148,12 @@ def test_what_may_differ_between_runs_of_one_line(what):
     assert kept(runs) == [(100, "b"), (1000, "b")] and select(runs).left_out == ()
 
 
-@pytest.mark.parametrize(("tool", "more"), [("tabulate", []), ("plot_mem", ["-o", "picture.svg"])])
-def test_the_tools_say_so_on_stderr(tmp_path, tool, more):
+@pytest.mark.parametrize(("command", "more"), [("show tables", []), ("show mem", ["-o", "picture.svg"])])
+def test_the_tools_say_so_on_stderr(tmp_path, command, more):
     synthetic.write(tmp_path / "recording", rebuilt())
-    done = subprocess.run(
-        [sys.executable, TOOLS / f"{tool}.py", "recording", *more], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.stderr == f"{tool}: recording: 2 runs of other builds of {STACK} are left out\n"
+    words = [*command_line(command), "recording", *more]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == f"memtest: recording: 2 runs of other builds of {STACK} are left out\n"
     assert done.returncode == 0
 
 

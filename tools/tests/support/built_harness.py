@@ -16,5 +16,5 @@ def find(stack: str) -> Path:
         pytest.skip(f"{stack} is not tried: make check-stacks, or make check STACKS={stack}")
     harness = ROOT / "build/harness" / stack
     if not harness.is_file():
-        pytest.skip(f"{stack} is not built: tools/build.py {stack}")
+        pytest.skip(f"{stack} is not built: tools/tls-memtest build {stack}")
     return harness

@@ -73,7 +73,7 @@ def harmless(where: Path, number: int) -> None:
 def search(where: Path, planted: str) -> None:
     """Exits with a sentence when another commit is found, or none."""
     git(where, "bisect", "start", "main", "good")
-    run = ["git", "bisect", "run", str(TOOLS / "compare_builds.py"), "--bisect", *COMPARE]
+    run = ["git", "bisect", "run", str(TOOLS / "tls-memtest"), "diff", "builds", "--bisect", *COMPARE]
     begun, said = time.monotonic(), []
     with subprocess.Popen(run, cwd=where, stdout=subprocess.PIPE, text=True) as running:
         for line in running.stdout:

@@ -65,8 +65,8 @@ def test_the_list_has_each_advisory_with_its_command_or_the_reason(records):
     table = advisory_list(records)
     at = {row[0].text: row[5] for row in table.rows}
     assert list(at) == list(advisories())
-    assert at["HollowByte"].text == "announced-hello, tls13-rsa-aes256, `tools/measure.py advisories`"
-    assert at["CVE-2025-14831"].text.endswith("`tools/measure.py advisories-constraints`")
+    assert at["HollowByte"].text == "announced-hello, tls13-rsa-aes256, `tools/tls-memtest measure advisories`"
+    assert at["CVE-2025-14831"].text.endswith("`tools/tls-memtest measure advisories-constraints`")
     assert at["CVE-2026-54874"].note == "not measured: the harness has no datagrams"
     assert not advisory_list([]).rows and not advisory_table([]).without
 
@@ -154,7 +154,7 @@ def test_a_report_shows_the_register_of_the_recording_that_has_most_of_it(record
     some = [run for run in records if run.stack == BEFORE]
     one, two = (SimpleNamespace(path=path, records=runs) for path, runs in (("few", some), ("most", records)))
     (shown,) = stall_section.show_register([one, two])
-    assert shown.command == "tools/tabulate.py most --table advisories"
+    assert shown.command == "tools/tls-memtest show tables most --table advisories"
     assert len(shown.table.rows) == 3 and not shown.table.without
     assert not list(stall_section.show_register([SimpleNamespace(path="none", records=[])]))
 

@@ -275,7 +275,7 @@ def test_differences_said_add_up_on_the_recording():
 
 
 def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "tools/explain_buckets.py", *arguments]
+    command = [sys.executable, ROOT / "tools/tls-memtest", "why", *arguments]
     return forked_command.run(command)
 
 
@@ -297,7 +297,7 @@ def test_profiles_are_explained_as_recordings_are(tmp_path):
     chosen = [word for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46") for word in ("--stack", stack)]
     assert explain(str(tmp_path), "--suite", "tls13-rsa-aes256", *chosen).stdout == said.stdout
     page = tmp_path / "page.md"
-    page.write_text(f"<!-- begin: tools/explain_buckets.py {' '.join(files)} -->\n<!-- end -->\n")
+    page.write_text(f"<!-- begin: tools/tls-memtest why {' '.join(files)} -->\n<!-- end -->\n")
     assert explain(*files, "--into", str(page)).returncode == 0 and said.stdout.strip() in page.read_text()
 
 

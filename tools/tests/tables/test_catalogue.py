@@ -28,7 +28,7 @@ KINDS = {
         ("heap", {"together", "split", "kept"}, "runs in the controlled environment (ENV=lab or both) of pairs"),
         ("roles", {"split", "kept"}, "in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)"),
         ("c10k", {"together", "split", "kept", "deployed"}, "the same stack at both ends (make mem without CLIENT an"),
-        ("interop", {"mixed"}, "it needs mixed pairs (tools/measure.py interop)"),
+        ("interop", {"mixed"}, "it needs mixed pairs (tools/tls-memtest measure interop)"),
         (
             "deployed",
             set(),

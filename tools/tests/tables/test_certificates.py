@@ -200,7 +200,9 @@ def test_a_suite_that_is_no_more_has_no_rows(contents, monkeypatch):
 
 def test_a_recording_without_either_scenario_is_told_what_is_needed(records):
     alone = select([run for run in records if run.suite == "tls13-rsa-aes256"], EVERYTHING)
-    with pytest.raises(ValueError, match=r"table certificates has no rows: it needs .*measure\.py certificates"):
+    with pytest.raises(
+        ValueError, match=r"table certificates has no rows: it needs .*tls-memtest measure certificates"
+    ):
         alone.tables(["certificates"], None)
 
 

@@ -24,7 +24,7 @@ def recording(tmp_path):
 
 
 def tabulate(recording, *arguments):
-    command = [sys.executable, str(ROOT / "tools/tabulate.py"), str(recording), *arguments]
+    command = [sys.executable, str(ROOT / "tools/tls-memtest"), "show", "tables", str(recording), *arguments]
     return forked_command.run(command)
 
 

@@ -62,19 +62,21 @@ def by_windows(runs: Iterable[Record], window: Window = 100) -> Selection:
 def test_what_has_no_figure_says_why(selection):
     notes = in_use_table(by_windows(selection.records)).footnotes()
     assert any("no such call" in note for note in notes)
-    command = f"tools/measure.py deployed-config --stacks {BORING} --suites {SUITE}"
+    command = f"tools/tls-memtest measure deployed-config --stacks {BORING} --suites {SUITE}"
     assert any(note.endswith(f" not recorded; to record it: {command}") for note in notes)
 
 
 def test_one_command_records_all_stacks_that_have_no_runs_in_a_configuration():
     table = in_use_table(by_windows([run for stack in (OPENSSL, BORING) for run in recorded(stack)]))
-    command = f"tools/measure.py deployed-config --stacks {OPENSSL},{BORING} --suites {SUITE}"
-    assert [note for note in table.footnotes() if "measure.py" in note] == [f"¹ not recorded; to record it: {command}"]
+    command = f"tools/tls-memtest measure deployed-config --stacks {OPENSSL},{BORING} --suites {SUITE}"
+    assert [note for note in table.footnotes() if "tls-memtest measure" in note] == [
+        f"¹ not recorded; to record it: {command}"
+    ]
 
 
 def test_no_command_is_given_where_the_campaign_has_no_such_runs(selection):
     notes = in_use_table(by_windows(selection.records, "all")).footnotes()
-    assert "measure.py" not in " ".join(notes) and any(note.endswith(" not recorded") for note in notes)
+    assert "tls-memtest measure" not in " ".join(notes) and any(note.endswith(" not recorded") for note in notes)
 
 
 def test_runs_without_full_records_are_in_no_row():

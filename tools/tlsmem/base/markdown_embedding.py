@@ -5,7 +5,9 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from tlsmem.base.errors import UserError
 
@@ -24,18 +26,27 @@ def normal(files: str | Path | list[str]) -> str | list[str]:
     return [*map(os.path.normpath, files)] if isinstance(files, list) else os.path.normpath(files)
 
 
-def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:
+class Parser(Protocol):
+    """What reads the words of a command; `prog` is how it is called, `tls-memtest show tables`."""
+
+    prog: str
+
+    def parse_args(self, args: Sequence[str]) -> argparse.Namespace: ...
+
+
+def stands_for(command: str, arguments: argparse.Namespace, parser: Parser) -> bool:
     """Return whether this command line, of a marker, asks for the same as the arguments."""
-    words = shlex.split(command)
-    if not words or Path(words[0]).name != parser.prog:
+    words, own = shlex.split(command), parser.prog.split()
+    if not words or [Path(words[0]).name, *words[1 : len(own)]] != own:
         return False
     try:
-        return meaning(parser.parse_args(words[1:])) == meaning(arguments)
-    except UserError:  # a marker with a command that argparse does not know
+        asked = meaning(parser.parse_args(words[len(own) :]))
+    except UserError:  # a marker with a command that cannot be parsed
         return False
+    return asked == {name: value for name, value in meaning(arguments).items() if name in asked}
 
 
-def replace_block(file: Path, arguments: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> None:
+def replace_block(file: Path, arguments: argparse.Namespace, parser: Parser, text: str) -> None:
     """Replace the text of every block of the file that has this command.
 
     Raises ValueError when no block has it, and OSError when the file cannot be read or written."""

@@ -31,6 +31,9 @@ def plain_signs(error: UnicodeError) -> tuple[str, int]:
     return signs.encode("ascii", "replace").decode("ascii"), error.end
 
 
+is_paged = False  # stdout leads to a pager, which shows it on the terminal
+
+
 @contextmanager
 def exit_on_write_error() -> Iterator[None]:
     """Flush stdout when the block ends, and raise UserError when stdout cannot be written.
@@ -48,8 +51,8 @@ def exit_on_write_error() -> Iterator[None]:
 
 
 def is_terminal() -> bool:
-    """Return whether stdout is open and a terminal."""
-    return sys.stdout is not None and sys.stdout.isatty()
+    """Return whether stdout is open and a terminal, or a pager on one."""
+    return sys.stdout is not None and (sys.stdout.isatty() or is_paged)
 
 
 def require_open() -> TextIO:

@@ -1,4 +1,4 @@
-"""The project's Python environment, for scripts that are run as they stand: `tools/plot_mem.py ...`, from anywhere.
+"""The project's Python environment, for the command as it stands in a clone: `tools/tls-memtest cost`, from anywhere.
 
 A command parses its arguments with the standard library, and imports what must be installed after that:
 

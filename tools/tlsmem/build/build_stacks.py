@@ -33,8 +33,7 @@ def run(chosen: list[str], known: dict[str, Stack], prefix: Path | None) -> int:
 def requested_stacks(given: argparse.Namespace) -> list[str]:
     """The stacks that were named, and those of the campaign; all where there are none. Their names are known."""
     campaign = campaigns()[given.campaign].every_stack if given.campaign else []
-    named = toml_tables.split_names(" ".join(given.stacks)) + campaign
-    return toml_tables.expand_stacks(" ".join(named) or toml_tables.ALL_STACKS, given.prefix)
+    return toml_tables.expand_stacks([*given.stacks, *campaign] or [toml_tables.ALL_STACKS], given.prefix)
 
 
 def build_requested(given: argparse.Namespace) -> int:
@@ -43,4 +42,4 @@ def build_requested(given: argparse.Namespace) -> int:
     definitions.check_definitions()
     trees.resolve_named(given)
     with raise_user_errors("build"):
-        return run(requested_stacks(given), stacks(), given.prefix and Path(given.prefix).absolute())
+        return run(requested_stacks(given), stacks(), given.prefix and given.prefix.absolute())

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlsmem.build import durations, jobserver, shared_resources
+from tlsmem.build import jobserver, shared_resources
 from tlsmem.build.errors import BuildFailed, Unavailable
 from tlsmem.build.process_group import ProcessGroup
 from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, CompileCounter
@@ -16,7 +16,6 @@ from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, Comp
 __all__ = ["COMPILE_OPTION", "CONSOLE", "BuildFailed", "CommandProgress", "Unavailable", "read_output", "run"]
 
 LAST_LINES = 15
-SECONDS_BETWEEN_LOOKS = 0.5  # at the CPU time of a command's processes
 
 # The same input is the same binary: a build sees no compiler, flags or make variables of whoever calls it, and a fixed
 # date. That it does not name the clone that it was made in is seen to by c_stack.py and rust_stack.py.
@@ -87,7 +86,7 @@ def run_with_token(
 
 def wait(group: ProcessGroup, log: Path, start: int, shown: CommandProgress) -> int:
     """The exit status; however this function is left, the command and its children have ended."""
-    counted, used_s, looked = CompileCounter(shown.total), 0.0, 0.0
+    counted = CompileCounter(shown.total)
     try:
         with open(log, "rb") as written:
             written.seek(start)
@@ -96,9 +95,7 @@ def wait(group: ProcessGroup, log: Path, start: int, shown: CommandProgress) -> 
                     raise shared_resources.BuildStopped
                 counted.add(written.read())
                 shown.total = counted.total
-                if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
-                    used_s, looked = durations.tree_cpu_s(group.pid), time.monotonic()
-                shown.update(counted.done, used_s)
+                shown.update(counted.done)
                 time.sleep(0.1)
         return status
     finally:

@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from typing import Protocol
+from typing import ClassVar
 
 import rich.console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -43,21 +43,44 @@ class Bars:
 BARS = Bars()
 
 
-class ProgressReport(Protocol):
-    """Who is told how far a command is, and says what is left of all: one of the builds on a board."""
+class BuildCount:
+    """Several builds, on a terminal a bar above theirs: `with BuildCount(total) as count`, then `start` and `end`."""
 
-    def begin(self) -> None: ...
-    def update(self, used_s: float, part: float) -> None: ...
-    def describe(self) -> str: ...
+    current: ClassVar["BuildCount | None"] = None  # whom the commands of this process belong to
 
+    def __init__(self, total: int) -> None:
+        self.total, self.ended, self.begin = total, 0, time.monotonic()
+        self.running: list[str] = []
 
-class Followed(threading.local):
-    """The report to which the commands of this thread belong."""
+    def __enter__(self) -> "BuildCount":
+        BuildCount.current, self.bar = self, BARS.open() if self.total > 1 else None
+        if self.bar:
+            self.task = self.bar.add_task("", title="all stacks", total=self.total)
+        return self
 
-    report: ProgressReport | None = None
+    def __exit__(self, *_: object) -> None:
+        BuildCount.current = None
+        if self.bar:
+            self.bar.remove_task(self.task)
+            BARS.close()
 
+    def start(self, name: str) -> None:
+        self.running.append(name)
+        self.show()
 
-followed = Followed()
+    def end(self, name: str) -> None:
+        self.running.remove(name)
+        self.ended += 1
+        self.show()
+
+    def show(self) -> None:
+        if self.bar:
+            self.bar.update(self.task, completed=self.ended, description=self.describe())
+
+    def describe(self) -> str:
+        """`3 of 14 stacks, openssl@3.5.5 builds`."""
+        builds = " builds" if len(self.running) == 1 else " build"
+        return f"{self.ended} of {self.total} stacks" + (f", {' and '.join(self.running)}{builds}" * bool(self.running))
 
 
 class CommandProgress:
@@ -65,12 +88,10 @@ class CommandProgress:
 
     def __init__(self, title: str, total: int | None) -> None:
         self.title, self.total, self.started = title, total, time.monotonic()
-        self.said, self.bar, self.report = self.started, None, followed.report
+        self.said, self.bar = self.started, None
 
     def __enter__(self) -> "CommandProgress":
         CONSOLE.print(f"{self.title} ...", markup=False)
-        if self.report:
-            self.report.begin()
         self.bar = BARS.open()
         if self.bar:
             self.task = self.bar.add_task("", total=self.total, title=self.title)
@@ -83,20 +104,23 @@ class CommandProgress:
         ended = "stopped" if kind else "done"
         CONSOLE.print(f"{self.title}: {ended} after {time.monotonic() - self.started:.0f} s", markup=False)
 
-    def update(self, compiled: int, used_s: float = 0.0) -> None:
-        """`used_s`: CPU seconds of the command so far."""
-        if self.report:
-            self.report.update(used_s, min(1.0, compiled / self.total) if self.total else 0.0)
+    def update(self, compiled: int) -> None:
         if self.bar:
             self.bar.update(self.task, completed=compiled, total=self.total, description=self.compiled(compiled))
         elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
-            all_builds = self.report.describe() if self.report else ""
-            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled), all_builds))
-            CONSOLE.print(f"{self.title}: {', '.join(said)}", markup=False)
+            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled)))
+            CONSOLE.print(f"{self.title}: {', '.join(said)}{self.describe_all()}", markup=False)
 
     def compiled(self, files: int) -> str:
         return f"{files} of {self.total} files" if self.total else ""
+
+    def describe_all(self) -> str:
+        """Return how far all builds are, where this is one of several."""
+        count = BuildCount.current
+        if not count or count.total == 1:
+            return ""
+        return f"; {count.describe()}, {time.monotonic() - count.begin:.0f} s in all"
 
 
 class CompileCounter:

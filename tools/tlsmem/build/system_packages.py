@@ -1,23 +1,19 @@
-"""Install the system packages that a purpose needs: `packages.py check`, `packages.py mem --allocator jemalloc`.
+"""The system packages that a purpose needs, installed where they are missing.
 
 Asked is whether the thing is there, not the package: a compiler of one's own will do. What is missing is installed when
 root on a system with apt-get, else named in one line that can be pasted (exit 1). Standard library only.
 """
 
-import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from tlsmem.base.errors import UserError
-from tlsmem.config import option_check, toml_tables
-from tlsmem.config.option_parser import default_text, make_parser
-from tlsmem.config.options import options_of_command, options_of_goal
+from tlsmem.config import toml_tables
 
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 SELFCHECK_PACKAGES = ["valgrind", "heaptrack"]
@@ -36,10 +32,7 @@ PURPOSES = {
     **dict.fromkeys(("live-go", "live-rustls", "live-openssl-s_server", "live-path"), LIVE_PACKAGES),
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
-EXAMPLES = """examples:
-  tools/packages.py mem --stacks "openssl@3.5.5 openssl@system" --allocator jemalloc
-  tools/packages.py profile --tool massif
-  tools/packages.py check"""
+OF_STACKS = ("mem", "timed", "profile")  # purposes that build the stacks that are named
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
 
 
@@ -174,42 +167,16 @@ def require_linters() -> None:
         raise ValueError("cargo lacks clippy or rustfmt; install them with: rustup component add clippy rustfmt")
 
 
-def arguments() -> argparse.Namespace:
-    given = make_parser("packages", __doc__, EXAMPLES).parse_args()
-    names = (option.name for option, _ in options_of_command("packages") if option.is_variable)
-    asked = {name: value for name in names if (value := getattr(given, name.lower())) is not None}
-    try:
-        option_check.check_options(asked, {option.name: option for option, _ in options_of_command("packages")})
-    except ValueError as error:
-        raise UserError(str(error), status=2) from None
-    mixed = f"{given.client} {given.server}" if given.client else None
-    usual = options_of_goal("mem")
-    given.stacks = given.stacks or mixed or default_text(usual["STACKS"].goals["mem"])
-    given.allocator = given.allocator or default_text(usual["ALLOCATOR"].goals["mem"])
-    return given
-
-
-def main() -> None:
-    option_check.check_definitions_or_exit()  # the defaults are read from the definitions
-    given = arguments()
-    try:
-        if given.purpose == "check":
-            require_cargo()
-            require_linters()
-            every = (one for name in toml_tables.read_tables("allocators") for one in allocator_packages(name))
-            require_packages([*PURPOSES["check"], *every])
-        elif given.purpose in ("mem", "timed"):
-            require_cargo_for(toml_tables.expand_stacks(given.stacks, given.prefix))
-            require_packages(
-                [
-                    *PURPOSES[given.purpose],
-                    *(one for name in toml_tables.split_names(given.allocator) for one in allocator_packages(name)),
-                ]
-            )
-        elif given.purpose == "profile":
-            require_cargo_for([given.stack])
-            require_packages([*PURPOSES["profile"], *PROFILERS[given.tool]])
-        else:
-            require_packages(PURPOSES[given.purpose])
-    except ValueError as error:
-        raise UserError(str(error)) from None
+def install(purpose: str, stacks: Sequence[str], allocator: str, tool: str | None) -> None:
+    """Install the system packages that a purpose lacks. Raises ValueError with a sentence about what cannot be
+    installed, such as cargo where stacks need it."""
+    if purpose == "check":
+        require_cargo()
+        require_linters()
+        every = (one for name in toml_tables.read_tables("allocators") for one in allocator_packages(name))
+        require_packages([*PURPOSES[purpose], *every])
+        return
+    if purpose in OF_STACKS:
+        require_cargo_for(stacks)
+    allocators = allocator_packages(allocator) if purpose in ("mem", "timed") else []
+    require_packages([*PURPOSES[purpose], *allocators, *(PROFILERS[tool] if purpose == "profile" and tool else [])])

@@ -16,7 +16,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources, tree_files, tree_stack_table
 from tlsmem.build.tree_files import Listing
-from tlsmem.config import definitions, toml_tables
+from tlsmem.config import definitions
 from tlsmem.config.definitions import TreeSource, TreeStack
 
 NAMED = re.compile(r"([a-z0-9]+(?:\+[a-z0-9-]+)*)@(git|path):(.*)", re.DOTALL)
@@ -67,23 +67,20 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
 
 
 def resolve_named(given: argparse.Namespace) -> None:
-    """Put the names of records in the place of the trees among `stacks` and `stack`, which are text or lists of it.
+    """Put the names of records in the place of the trees among `stacks`, a list, and `stack`, one name or a list.
 
     Raises UserError with exit status 2 where a tree is not to be found, or cannot be built like that."""
-    texts = {name: getattr(given, name, None) or () for name in ("stacks", "stack")}
-    words = {
-        name: toml_tables.split_names(text if isinstance(text, str) else " ".join(text)) for name, text in texts.items()
-    }
-    asked = [word for some in words.values() for word in some if parse_request(word)]
+    named = {name: value for name in ("stacks", "stack") if (value := getattr(given, name, None))}
+    several = {name: [value] if isinstance(value, str) else value for name, value in named.items()}
+    asked = [one for some in several.values() for one in some if parse_request(one)]
     try:
-        clone = find_clone(asked, Path(given.git).expanduser() if given.git else None) if asked else None
+        clone = find_clone(asked, given.git.expanduser() if given.git else None) if asked else None
         names = {word: resolve_stack(word, clone, given.like) for word in asked}
     except ValueError as error:
         raise UserError(str(error), status=2) from None
-    for name, text in texts.items():
-        if names and text:
-            found = [names.get(word, word) for word in words[name]]
-            setattr(given, name, " ".join(found) if isinstance(text, str) else found)
+    for name, value in named.items():
+        found = [names.get(one, one) for one in several[name]]
+        setattr(given, name, found[0] if isinstance(value, str) else found)
 
 
 def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> TreeSource:

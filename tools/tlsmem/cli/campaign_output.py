@@ -58,7 +58,7 @@ def show_memory_campaign(records: list[Record], plan: Plan, title: str) -> Campa
     findings = audit.findings(records)
     lines = []
     if any(record.meter == "sites" and record.status == "measured" for record in records):
-        lines.append(f"call stacks: tools/tabulate.py {shlex.quote(plan.name)} --table call-sites")
+        lines.append(f"call stacks: tools/tls-memtest show tables {shlex.quote(plan.name)} --table call-sites")
     if not has_many_stacks:
         lines += ["", *campaign_conclusion.sentences(selection)]
     return CampaignOutput(pictures, lines, findings)
@@ -84,7 +84,7 @@ def show_scenario_campaign(records: list[Record], plan: Plan, title: str) -> Cam
     from tlsmem.tables import render, scenario_catalogue
 
     render.print_all(scenario_catalogue.build(records))
-    the_same = f"tools/tabulate.py {shlex.quote(plan.name)} --table {plan.campaign.scenario}"
+    the_same = f"tools/tls-memtest show tables {shlex.quote(plan.name)} --table {plan.campaign.scenario}"
     return CampaignOutput([], [f"the same: {the_same}"], [])
 
 

@@ -73,7 +73,7 @@ def show(given: argparse.Namespace) -> None:
 
 
 def recording(given: argparse.Namespace) -> Path:
-    return Path(given.out) if given.out else default_recording()
+    return given.out or default_recording()
 
 
 def tell_unmetered(given: argparse.Namespace, campaign: Campaign | TimedCampaign) -> None:
@@ -81,9 +81,9 @@ def tell_unmetered(given: argparse.Namespace, campaign: Campaign | TimedCampaign
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
 
 
-def slots_cpus(jobs: str | None) -> list[int]:
+def slots_cpus(jobs: int | None) -> list[int]:
     """One CPU for each job."""
     cpus = allowed_cpus()
-    if jobs and int(jobs) > len(cpus):
+    if jobs and jobs > len(cpus):
         print(f"memtest: JOBS={jobs}, but this process has {len(cpus)} CPUs: JOBS={len(cpus)}", file=sys.stderr)
-    return cpus[: int(jobs or JOBS)]
+    return cpus[: jobs or JOBS]

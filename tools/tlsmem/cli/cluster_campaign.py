@@ -44,14 +44,18 @@ def check_workers(client: "Client", stacks: Iterable[str], address: str) -> None
     """Say which workers get no runs of a stack; raise UserError where nobody has its build."""
     workers = {name: set(about["resources"]) for name, about in client.scheduler_info(n_workers=-1)["workers"].items()}
     if not workers:
-        raise UserError(f"--cluster {address}: no workers; start one on each machine: tools/worker.py {address}")
+        raise UserError(
+            f"--cluster {address}: no workers; start one on each machine: tools/tls-memtest measure worker {address}"
+        )
     for stack in stacks:
         sha256 = read_manifest(stack).binary_sha256
         able = {name for name, offers in workers.items() if resource_name(stack, sha256) in offers}
         for sentence in describe_unable(stack, sha256, {name: workers[name] for name in workers.keys() - able}):
             print(f"memtest: {sentence}", file=sys.stderr)
         if not able:
-            way_out = f"check out the same commit there and run `tools/build.py {stack}`, then start the worker again"
+            way_out = (
+                f"check out the same commit there, run `tools/tls-memtest build {stack}`, and start the worker again"
+            )
             raise UserError(f"no worker has this clone's build of {stack} ({sha256[:DIGITS]}): {way_out}")
 
 

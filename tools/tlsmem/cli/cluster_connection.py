@@ -6,6 +6,7 @@ requires the cluster's certificate of both ends."""
 import asyncio
 import ipaddress
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,11 +20,6 @@ from tlsmem.base.paths import ROOT
 if TYPE_CHECKING:  # an environment without it imports this module
     from distributed.security import Security
 
-EXAMPLES = """examples:
-  tools/scheduler.py tcp://127.0.0.1:8786                                 on this machine alone
-  tools/scheduler.py tls://10.0.0.1:8786 --tls build/cluster.pem          makes the file; copy it to each machine
-  tools/worker.py tls://10.0.0.1:8786 --tls build/cluster.pem             on each machine that measures
-  tools/measure.py mem --cluster tls://10.0.0.1:8786 --tls build/cluster.pem    where the recording is to be"""
 CONNECT_S = 10
 DAYS = 365
 Role = Literal["client", "scheduler", "worker"]
@@ -91,7 +87,9 @@ def read_security(address: str, file: Path | None, role: Role) -> "Security":
     security = Security(require_encryption=True, **(dict.fromkeys(names, str(file.absolute())) if file else {}))
     missing = next((name for name in names[:2] if not getattr(security, name)), None)
     if missing:
-        way_out = "give --tls FILE, which `tools/scheduler.py --tls FILE` makes (docs/how-to/cluster.md)"
+        way_out = (
+            "give --tls FILE, which `tools/tls-memtest measure scheduler --tls FILE` makes (docs/how-to/cluster.md)"
+        )
         raise UserError(f"{address} needs the cluster's certificate: {way_out}")
     if file:
         check_private(file)
@@ -129,7 +127,7 @@ def check_scheduler(address: str, security: "Security", role: Role, option: str 
     except (OSError, ValueError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         reason = str(cause).partition("\n")[0] or f"no reply within {CONNECT_S} s"
-        start = f"start one with `tools/scheduler.py {address}` (docs/how-to/cluster.md)"
+        start = f"start one with `tools/tls-memtest measure scheduler {address}` (docs/how-to/cluster.md)"
         raise UserError(f"{option}{address}: no scheduler answers there: {reason}; {start}") from None
 
 
@@ -143,3 +141,46 @@ def become_dask(role: Role, address: str, security: "Security", host: str, words
     os.chdir(ROOT)
     command = ["dask", role, *words, *where, *options, *NO_PAGES]
     os.execve(ROOT / venv.CLUSTER / "bin/dask", command, os.environ | here)
+
+
+def run_worker(address: str, tls: Path | None) -> NoReturn:
+    """Become a worker of Dask's that offers the stacks built here. Raises UserError where it cannot."""
+    from tlsmem.run.remote_run import offered_builds, resource_name
+
+    builds = offered_builds()
+    if not builds:
+        raise UserError("no stack is built here; build those of the campaign with `tools/tls-memtest build`")
+    security = read_security(address, tls, "worker")
+    host = check_scheduler(address, security, "worker")
+    offers = " ".join(f"{resource_name(stack, sha256)}=1" for stack, sha256 in builds.items())
+    words = [address, "--nworkers=1", "--nthreads=1", "--resources", offers]
+    words += ["--memory-limit=0", f"--local-directory={ROOT / 'build/cluster'}"]
+    print(f"memtest: offers {', '.join(builds)}", file=sys.stderr, flush=True)
+    become_dask("worker", address, security, host, words)
+
+
+def run_scheduler(address: str, tls: Path | None) -> NoReturn:
+    """Become the scheduler of a Dask cluster at this address. Raises UserError where it cannot."""
+    host, port = split_address(address)
+    check_free(address, host, port)
+    if (
+        address.startswith("tls://") and tls and not os.path.exists(tls)
+    ):  # Path.exists() raises where a name is too long
+        make_certificate(tls)
+        print(f"memtest: made {tls}; copy it to each machine of the cluster and nowhere else", file=sys.stderr)
+    security = read_security(address, tls, "scheduler")
+    become_dask("scheduler", address, security, host, ["--port", str(port)])
+
+
+def check_free(address: str, host: str, port: int) -> None:
+    """Raise UserError if the scheduler cannot listen there, or would listen on every interface."""
+    try:
+        name, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        if ipaddress.ip_address(name[4][0]).is_unspecified:
+            raise UserError(f"{address} means every interface of this machine; give one that the workers reach")
+        with socket.socket(name[0]) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(name[4])
+    except OSError as error:
+        way_out = "give an address of this machine and a free port"
+        raise UserError(f"cannot listen at {address}: {error.strerror}; {way_out}") from None

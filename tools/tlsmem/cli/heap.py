@@ -1,56 +1,204 @@
-"""Measure the heap of any program: run a command and all that it starts under the heap meter, or follow a process.
+"""tls-memtest heap: the heap of any program, live or from a profile."""
 
-PID must be a process that `tools/heap.py -- COMMAND` started, or one of its children: the meter is a library that is
-loaded when a program starts, and cannot be attached later. Reports show the bytes and blocks that each program
-requested: live, at the peak, and in all. A program that replaces itself by exec has a row before and after.
-With a command, signals are passed on to it, and the exit status is the command's (128 + the signal's number if a signal
+import argparse
+from itertools import product
+
+from tlsmem.cli import checks
+from tlsmem.cli.command import CORE, Command, CommandParser, each
+from tlsmem.cli.options import Words
+from tlsmem.cli.show import INTO, ON_TERMINAL
+from tlsmem.config import choices
+from tlsmem.config.choices import OF_RUN, PROFILE_FILES, VIEWS, flamegraph_suffix
+
+NAMED = ("phase", "filter", "suite", "stack", "into", *PROFILE_FILES)
+NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
+OF_ALL = {"buckets": "every phase and role", "sizes": "the whole run"}
+NOT_OF_ALL = ("phase", "role", "filter", "by", "top")
+WATCH = each("growth", "connections counted", "once", "ndjson") | {
+    "interval": None,
+    "listen": Words("off"),
+    "host": None,
+}
+INTERVAL_S = 1.0
+STATUS = """\
+Signals are passed on to the command, and the exit status is the command's (128 + the signal's number if a signal
 ended it). The command runs to its end even if nobody reads the reports. If the command exits with 0 but a part of it
 was not counted, the exit status is 125 and a sentence names the part: a program that is statically linked, was started
 without LD_PRELOAD (`env -i`), has an allocator of its own, or took 2 MiB or more from the OS by itself, if that is at
-least 10 % of what the meter counted.
-"""
-
-import argparse
-import sys
-
-from tlsmem.base import venv
-from tlsmem.config.option_parser import CommandParser, make_parser
-
-EXAMPLES = """examples:
-  tools/heap.py -- nginx -g 'daemon off;'     run it under the meter; what the meter says goes to stderr
-  tools/heap.py --json --out heap.ndjson -- sh -c 'make | tail'
-  tools/heap.py 1234                          process 1234, which was started by one of the two above, and its children
-  tools/heap.py --once 1234                   as it is now; how to read it: docs/how-to/grows.md
-  tools/heap.py --growth --connections port:8443 1234     what grows, and for each connection
-  tools/heap.py --listen 127.0.0.1:9464 -- nginx -g 'daemon off;'     for Prometheus: docs/how-to/watch.md"""
+least 10 % of what the meter counted."""
 
 
-def parser() -> CommandParser:
-    return make_parser("heap", __doc__, EXAMPLES)
-
-
-def parsed(words: list[str]) -> argparse.Namespace:
-    """What stands after -- is the command's own."""
-    asked, command = parser(), []
-    if "--" in words:
-        words, command = words[: words.index("--")], words[words.index("--") + 1 :]
-    given = asked.parse_args(words)
-    given.command = command
-    if bool(command) == (given.pid is not None):
-        asked.error("give either -- and a COMMAND, or the PID of a process that runs under the meter")
+def check_watch(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.host and not given.listen:
         asked.error("--host also needs --listen")
-    has_interval = any("--interval".startswith(word.partition("=")[0]) for word in words if word.startswith("--i"))
-    if given.once and (given.listen or given.growth or has_interval):
+    if given.once and (given.listen or given.growth or given.interval):
         asked.error("--once gives one report: without --listen, --growth and --interval")
-    if given.once and given.connections and command:
+    given.interval = given.interval or INTERVAL_S
+
+
+def check_run(given: argparse.Namespace, asked: CommandParser) -> None:
+    given.pid = None
+    if not given.command:
+        asked.error("give -- and a COMMAND; a process that runs under the meter is followed by `heap attach PID`")
+    check_watch(given, asked)
+    if given.once and given.connections:
         asked.error("with a COMMAND, --once reports when it has ended: then there are no --connections to count")
-    return given
 
 
-def main() -> int:
-    given = parsed(sys.argv[1:])
-    venv.activate(core=True)
+def check_attach(given: argparse.Namespace, asked: CommandParser) -> None:
+    given.command = []
+    check_watch(given, asked)
+
+
+def watch(given: argparse.Namespace, asked: CommandParser) -> int | None:
     from tlsmem.cli import heap_meter
 
     return heap_meter.run(given)
+
+
+def check_read(given: argparse.Namespace, asked: CommandParser) -> None:
+    """What cannot go together, before anything is read."""
+    with checks.refuse():
+        check_views(given)
+
+
+def check_views(given: argparse.Namespace) -> None:
+    """Raises ValueError with a sentence."""
+    sources = given.diff or [given.profile]
+    for name in NAMED:
+        if getattr(given, name) == "":
+            raise ValueError(f"--{name} is empty; give a value, or leave it out")
+    if not all(sources):
+        after = f" before --folded, or as --folded={given.folded}" if given.folded not in (None, "-") else ""
+        raise ValueError(f"give a PROFILE{after}, or --diff OLD NEW")
+    if given.diff and given.profile:
+        raise ValueError(f"--diff takes two profiles; leave {given.profile} out")
+    if given.force and not given.diff:
+        raise ValueError("--force needs --diff; leave it out")
+    for name in NOT_OF_DIFFS:
+        if given.diff and getattr(given, name):
+            raise ValueError(f"--{name} needs a single profile; leave it out with --diff")
+    for view, name in product(OF_ALL, NOT_OF_ALL):
+        if getattr(given, view) and getattr(given, name):
+            raise ValueError(f"--{view} covers {OF_ALL[view]}; leave --{name} out")
+    for name in ("format", *PROFILE_FILES):
+        if given.into and getattr(given, name):
+            raise ValueError(f"--into writes Markdown tables; leave --{name} out")
+    if given.by in OF_RUN and given.phase:
+        raise ValueError(f"--by {given.by} covers the whole run; leave --phase out")
+    if given.flamegraph:
+        flamegraph_suffix(given.flamegraph)
+
+
+def read(given: argparse.Namespace, asked: CommandParser) -> int | None:
+    from tlsmem.explore import inspect_profile
+
+    return inspect_profile.show_profile(given, asked)
+
+
+def check_record(given: argparse.Namespace, asked: CommandParser) -> None:
+    checks.check_runs(given)
+
+
+def record(given: argparse.Namespace, asked: CommandParser) -> None:
+    from tlsmem.cli import profile_stack
+
+    profile_stack.run(given)
+
+
+RECORD = Command(
+    "heap record",
+    "profile a session: which call stacks hold its bytes at the end of every phase",
+    {"n": "1000", "stack profiled": "openssl@3.5.5", "prefix": Words("none"), "suite profiled": choices.PLAN_SUITE}
+    | {"tool": "heaptrack", "jobs": Words("2"), "git": Words("none"), "like": Words("none"), "fresh": None}
+    | {"out": Words("data/local/DATE-CPU-pPATH"), "timeout": Words("by the size of the run"), "format": ON_TERMINAL},
+    record,
+    """Profile one run of a stack: which call stacks hold the bytes, at the end of every phase.
+
+The stack runs under a profiler, with the system's allocator and without address randomisation, so the run does not
+measure RSS or time. The profile is kept beside a recording, in OUT/profiles: the tool's own file, compressed, and the
+record of the run. A profile that is already there is not taken again.""",
+    """\
+  tools/tls-memtest heap record                                     OpenSSL's sessions under heaptrack
+  tools/tls-memtest heap record --stack rustls+aws-lc@0.23.46 --tool massif
+  tools/tls-memtest heap record --tool dhat --n 100 --out /tmp/mine  minutes: a run for each phase""",
+    check_record,
+    target="profile",
+)
+COMMANDS = (
+    Command(
+        "heap run",
+        "run a command and all that it starts under the heap meter",
+        WATCH | {"interval": Words("1"), "out heap": Words("stderr")},
+        watch,
+        f"""\
+Run any command, and all that it starts, under the heap meter: requested bytes and blocks, live, at the peak, in all.
+
+The meter is a library that is loaded when a program starts. A program that replaces itself by exec has a row before and
+after. {STATUS}""",
+        """\
+  tools/tls-memtest heap run -- nginx -g 'daemon off;'     what the meter says goes to stderr
+  tools/tls-memtest heap run --json --out heap.ndjson -- sh -c 'make | tail'
+  tools/tls-memtest heap run --listen 127.0.0.1:9464 -- nginx -g 'daemon off;'     docs/how-to/watch.md""",
+        check_run,
+        CORE,
+        splits_command=True,
+    ),
+    Command(
+        "heap attach",
+        "follow a process that runs under the heap meter, and its children",
+        {"pid": None} | WATCH | {"interval": Words("1"), "out heap": Words("stdout")},
+        watch,
+        """Follow a process that `heap run` started, or one of its children, until it ends.
+
+The meter is a library that is loaded when a program starts, and cannot be attached later. Reports show the bytes and
+blocks that each program requested: live, at the peak, and in all.""",
+        """\
+  tools/tls-memtest heap attach 1234                          until it ends, or Ctrl-C
+  tools/tls-memtest heap attach --once 1234                   as it is now; how to read it: docs/how-to/grows.md
+  tools/tls-memtest heap attach --growth --connections port:8443 1234     what grows, and for each connection""",
+        check_attach,
+        CORE,
+    ),
+    Command(
+        "heap read",
+        "which functions hold the memory in a profile of heaptrack, massif or DHAT, or in a recording",
+        each("profile", "into", "diff", "force", "suite", "stack")
+        | {"moment": Words("the moment with the most live bytes; with --diff established")}
+        | {"role owner": Words("all owners"), "by": Words("live bytes"), "top": Words(f"{choices.ROWS}")}
+        | each(
+            "output text",
+            "sessions",
+            "filter",
+            "callers",
+            "block sizes",
+            "buckets",
+            "folded",
+            "speedscope",
+            "flamegraph",
+            "json",
+        )
+        | {"format": ON_TERMINAL},
+        read,
+        f"""Show which functions hold the memory in a heap profile, at which moment, and per session.
+
+PROFILE is a heaptrack, massif or DHAT file of any program, plain or compressed; or a recording of this repository, of
+which the sites run is read. By default you see a summary, a session by phase, and the largest sites. Tables are drawn
+on a terminal and are Markdown in a pipe, unless --format says otherwise.
+{INTO}""",
+        """\
+  tools/tls-memtest heap read heaptrack.nginx.1234.zst                  any program's profile
+  tools/tls-memtest heap read PROFILE --phase "server 1" --role server  call sites of a server's bytes at its peak
+  tools/tls-memtest heap read PROFILE --phase end                       what was never freed
+  tools/tls-memtest heap read PROFILE --by temporary --top 20           allocated and freed at once
+  tools/tls-memtest heap read PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
+  tools/tls-memtest heap read PROFILE --sessions 1000                   per session, if there is no record beside it
+  tools/tls-memtest heap read data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --phase idle
+  tools/tls-memtest heap read PROFILE --flamegraph flames.html          all moments, in one page
+  tools/tls-memtest heap read PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
+  tools/tls-memtest heap read --diff OLD NEW --phase established        what changed""",
+        check_read,
+        CORE,
+    ),
+    RECORD,
+)

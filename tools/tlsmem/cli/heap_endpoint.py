@@ -1,4 +1,4 @@
-"""The endpoint of heap.py for Prometheus: one page of text, on this machine alone."""
+"""The endpoint of tls-memtest heap for Prometheus: one page of text, on this machine alone."""
 
 import sys
 import threading

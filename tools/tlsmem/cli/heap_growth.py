@@ -1,4 +1,4 @@
-"""What grew since heap.py began to look: a table of programs and roles, the most growth first."""
+"""What grew since tls-memtest heap began to look: a table of programs and roles, the most growth first."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""RSS beside live heap: what heap.py says of the resident memory of the programs that it follows."""
+"""RSS beside live heap: what tls-memtest heap says of the resident memory of the programs that it follows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

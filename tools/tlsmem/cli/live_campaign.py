@@ -15,10 +15,8 @@ from tlsmem.base import repository, stdout
 from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.base.paths import shorten
 from tlsmem.base.termination import Terminated
-from tlsmem.build.estimate import describe_left
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import choices
-from tlsmem.config.toml_tables import split_names
 from tlsmem.live import cgroup, live_run, own_configuration
 from tlsmem.live.clients import SHARE
 from tlsmem.live.ktls import require_ktls
@@ -26,14 +24,14 @@ from tlsmem.live.live_run import LiveRun
 from tlsmem.live.provenance import LiveProvenance
 from tlsmem.live.running_server import FOLDER_PREFIX
 from tlsmem.live.servers import MANY, Server, ServerError, find_program
-from tlsmem.run import heap_page, stale_files
+from tlsmem.run import heap_page, progress, stale_files
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
 from tlsmem.schema.recording_files import is_recording, require_recording
 
 SERIAL = "openssl-s_server"
-SERIAL_WAY_OUT = "tools/heap.py -- openssl s_server ... measures one"
+SERIAL_WAY_OUT = "tools/tls-memtest heap run -- openssl s_server ... measures one"
 GIB = 2**30
 # Of one connection, rounded up: the server's, the kernel's for both ends, a client's with its state of TLS or without.
 SERVER_BYTES, KERNEL_BYTES, CLIENT_BYTES, HOLLOW_BYTES = 65536, 16384, 98304, 8192
@@ -42,8 +40,8 @@ SERVER_BYTES, KERNEL_BYTES, CLIENT_BYTES, HOLLOW_BYTES = 65536, 16384, 98304, 81
 def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
     """Return the runs that are asked for: each number of connections plain and over TLS, under both meters."""
     runs = []
-    for connections in dict.fromkeys(map(int, split_names(given.n))):
-        windows = [connections if one == "all" else min(int(one), connections) for one in split_names(given.window)]
+    for connections in given.n:
+        windows = [connections if one == "all" else min(one, connections) for one in given.window]
         over: list[tuple[Transport, int]] = [("plain", connections)]
         over += [("tls", window) for window in dict.fromkeys(windows)]
         runs += [
@@ -166,22 +164,16 @@ def stop_by_signals(name: str) -> None:
 def measure_all(runs: list[LiveRun], provenance: LiveProvenance, recording: Path) -> int:
     """Make the runs and record each; return how many failed."""
     failures, begin = 0, time.monotonic()
-    weight = sum(expected_s(run) for run in runs)
+    done, weight = 0, sum(run.connections for run in runs)
     for number, one in enumerate(runs, start=1):
         record = measure_one(one, provenance)
         append_live(recording, record)
         failures += record.status == "failed"
-        done = sum(expected_s(run) for run in runs[:number])
-        left = (time.monotonic() - begin) / done * (weight - done)
+        done += one.connections
+        spent = progress.describe_time(time.monotonic() - begin, number, done, weight)
         took = f"{record.elapsed_ns / 1e9:.0f} s" if not record.reason else f"failed: {record.reason}"
-        rest = f" ({describe_left(left)})" if number < len(runs) else ""
-        print(f"{number:>4}/{len(runs)} {one}: {took}{rest}", file=sys.stderr, flush=True)
+        print(f"{number:>4}/{len(runs)} {one}: {took} ({spent})", file=sys.stderr, flush=True)
     return failures
-
-
-def expected_s(run: LiveRun) -> float:
-    """Return about how long a run takes."""
-    return run.idle_s + run.settle_s + 5 + (1 + run.waves) * run.connections / 400
 
 
 def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
@@ -195,7 +187,9 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)
 
 
-def show(recording: Path, keys: Collection[str] | None = None, server: str | None = None) -> None:
+def show(
+    recording: Path, keys: Collection[str] | None = None, server: str | None = None, form: str | None = None
+) -> None:
     """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
     from tlsmem.plan import live_prediction
     from tlsmem.plan.recordings import find_recordings
@@ -216,8 +210,9 @@ def show(recording: Path, keys: Collection[str] | None = None, server: str | Non
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.exit_on_write_error():
         tables = [*live.build(records), live_rss.rss_table(records), live_prediction.prediction_table(records, among)]
-        render.print_all([table for table in tables if table.rows or table.without])
-        print(f"\nrecording: {shorten(recording)}")
+        render.print_all([table for table in tables if table.rows or table.without], form)
+        if form in (None, choices.TABLE, choices.MARKDOWN):
+            print(f"\nrecording: {shorten(recording)}")
 
 
 def way_to_record(recording: Path, server: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The one way out of a command: its errors are printed here, and the process exits here."""
+"""The one way out: errors of a command are printed here, and the process exits here."""
 
 import sys
 from collections.abc import Callable
@@ -9,12 +9,19 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.termination import Terminated
 
 
-def run(main: Callable[[], int | None]) -> NoReturn:
+def main(*before: str) -> NoReturn:
+    """Run the command that the words of the command line name, after the words `before`.
+
+    Importing the commands may raise a UserError too, for instance under an old Python."""
+    run(lambda: import_module("tlsmem.cli.dispatch").run_words([*before, *sys.argv[1:]]))
+
+
+def run(command: Callable[[], int | None]) -> NoReturn:
     """Call a command and exit with the status that it returns; None is 0.
 
     A UserError's sentence is printed on stderr. Ctrl-C ends the process by its signal, without a traceback."""
     try:
-        status = main()
+        status = command()
     except UserError as error:
         if sentence := str(error):
             print(f"memtest: {sentence}", file=sys.stderr)
@@ -22,8 +29,3 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     except Terminated as ended:
         status = ended.status
     sys.exit(status)
-
-
-def run_module(name: str) -> NoReturn:
-    """Run the main() of a module. Importing it may raise a UserError too, for instance under an old Python."""
-    run(lambda: import_module(name).main())

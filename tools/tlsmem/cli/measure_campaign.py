@@ -25,7 +25,7 @@ def run(given: argparse.Namespace) -> int:
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout, instructions.count_after)
     if given.verify:
         cpus = slots_cpus(given.jobs)
-        return verify_stacks.verify(runner, cpus, given.stacks or toml_tables.ALL_STACKS, given.prefix)
+        return verify_stacks.verify(runner, cpus, given.stacks or [toml_tables.ALL_STACKS], given.prefix)
     campaign = campaign_options.campaign_from_arguments(given)
     if given.cluster and campaign.is_timed:
         raise UserError(f"--cluster takes campaigns of memory: {given.campaign} compares times of one machine's runs")
@@ -50,7 +50,7 @@ def keep_built_stacks(campaign: Campaign | TimedCampaign) -> Campaign | TimedCam
         return campaign
     kept = campaign.restrict_to_stacks(is_built)
     if not kept:
-        raise UserError("no stack of this campaign is built; build them with `tools/build.py`")
+        raise UserError("no stack of this campaign is built; build them with `tools/tls-memtest build`")
     for stack in campaign.every_stack:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)

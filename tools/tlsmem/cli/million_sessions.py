@@ -9,7 +9,7 @@ from tlsmem.base import repository, stdout
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import shorten
 from tlsmem.cli.campaign_plan import recording as recording_directory
-from tlsmem.config import definitions, toml_tables
+from tlsmem.config import definitions
 from tlsmem.config.campaigns import Campaign
 from tlsmem.config.matrix import has_tls
 from tlsmem.config.run import SYSTEM, Run
@@ -42,8 +42,8 @@ class SessionRuns:
     def __init__(self, given: argparse.Namespace, campaign: Campaign, recording: Path) -> None:
         self.suite, self.recording = name_variant(campaign.suites[0], given.options or "default"), recording
         self.role: Role = given.role or "server"
-        self.window, self.most = int(given.window), int(given.n)
-        self.reserve_bytes = int(given.reserve) * GIB
+        self.window, self.most = given.window, given.n
+        self.reserve_bytes = given.reserve * GIB
         self.runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout)
         self.records = {} if given.fresh else {one.key: one for one in append_records.load_existing(recording)}
 
@@ -68,10 +68,7 @@ class SessionRuns:
         runs = [self.run_of(stack, count) for count in counts]
         to_go = [run for run in runs if not self.find_record(run)]
         if to_go:
-            earlier = [
-                (self.run_of(stack, one.sessions // 2), one.elapsed_ns / 1e9) for one in self.find_records(stack)
-            ]
-            await self.runner.record_all(to_go, exclusive.cores_first()[:1], self.recording, earlier)
+            await self.runner.record_all(to_go, exclusive.cores_first()[:1], self.recording)
             made = {self.runner.provenance.key(run) for run in to_go}  # with --fresh, older runs must not count
             self.records |= {one.key: one for one in append_records.load_existing(self.recording) if one.key in made}
         return [self.records[self.runner.provenance.key(run)] for run in runs]
@@ -145,16 +142,17 @@ def run(given: argparse.Namespace) -> int:
 def choose_stacks(given: argparse.Namespace, campaign: Campaign) -> list[str]:
     """Return the stacks that were named, which must be built, or those of the campaign that are."""
     if given.stack:
-        named = toml_tables.expand_stacks(given.stack, None)
-        for stack in named:
+        for stack in given.stack:
             read_manifest(stack)
-        return named
+        return given.stack
     for stack in campaign.stacks:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)
     built = [stack for stack in campaign.stacks if is_built(stack)]
     if not built:
-        raise UserError("no stack of the campaign c1m is built; build them with `tools/build.py --campaign c1m`")
+        raise UserError(
+            "no stack of the campaign c1m is built; build them with `tools/tls-memtest build --campaign c1m`"
+        )
     return built
 
 

@@ -1,4 +1,15 @@
-"""How much memory many TLS connections need, how many fit, and what a storm of reconnecting clients adds.
+"""tls-memtest plan: how much memory many TLS connections need, and how many fit."""
+
+import argparse
+import signal
+from functools import partial
+
+from tlsmem.cli.command import IN_WORDS, Command, CommandParser, Takes, each
+from tlsmem.cli.cost import USUAL_SUITE
+from tlsmem.cli.options import REQUIRED, Words
+from tlsmem.config import choices
+
+ABOUT = """How much memory many TLS connections need, how many fit, and what a storm of reconnecting clients adds.
 
 The first line is the answer, from recorded RSS: memory = process + N·(E + own + K) + W·H + F·R.
 
@@ -13,63 +24,96 @@ The first line is the answer, from recorded RSS: memory = process + N·(E + own 
 
 --details prints the tables behind the answer, --format the same tables for programs."""
 
-import argparse
-import signal
-
-from tlsmem.base import venv
-from tlsmem.config.option_model import PLANS
-from tlsmem.config.option_parser import CommandParser, add_options, make_parser
-
-EXAMPLES = """examples:
-  tools/plan.py memory --connections 100000 --stack openssl@3.5.5
-  tools/plan.py memory --connections 100000 --stack openssl@3.5.5 --as nginx
-  tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
-  tools/plan.py memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms     handshakes by Little's law
-  tools/plan.py memory --connections 50k --stalled-rate 200/s --timeout 60s             peers that stop mid-handshake
-  tools/plan.py fit --memory 16GiB --handshaking 5% --in-flight 20% --role both
-  tools/plan.py storm --clients 100000 --within 10s -o storm
-  tools/plan.py storm --clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5
-  tools/plan.py fleet --clients 10M --hosts 40 --fail 1
-  tools/plan.py haproxy --memory 16GiB --role both
-  tools/plan.py check                                       how far the model is off where it was not fitted"""
-ABOUT = {
-    "memory": "the memory to provision for N connections",
-    "fit": "how many connections fit into a given memory",
-    "storm": "the memory and queue when all clients reconnect within seconds",
-    "fleet": "the memory per host when some hosts fail and their clients move to the others",
-    "haproxy": "the two constants of HAProxy's automatic maxconn, measured",
-    "check": "the error of the memory model at recorded runs that it was not fitted to",
+SHARED: Takes = {
+    "into": None,
+    "stack planned": Words("openssl@3.5.5 and rustls+aws-lc@0.23.46; haproxy: three that it can use"),
+    "suite": USUAL_SUITE,
+    "allocator planned": "system",
+    "sides": "server",
+    "recording read": Words("the newest in data/ that has the stack; data/local only when named"),
+    "kernel bytes": None,
+    "record bytes": None,
+    "details": None,
+    "table plan": None,
+    "format": Words("the answer, not tables"),
+    **each(*IN_WORDS),
+}
+FOR_SERVERS: Takes = {"as": Words("the library's defaults"), "state": choices.PLAN_STATES[0]}
+LOADED: Takes = (
+    FOR_SERVERS
+    | {"backends": Words("one for each client connection"), "backend servers": Words("1 with --backends")}
+    | each("handshaking", "in flight", "rate", "rtt", "client time", "stalled rate", "timeout stalled")
+)
+CROWDED: Takes = FOR_SERVERS | {
+    "clients": REQUIRED,
+    "within": "10s",
+    "arrivals": "uniform",
+    "seed": "1",
+    "cores": Words("as many as the recording's machine has"),
+    "handshake rate": Words("as recorded"),
+    "rtt": "50ms",
+    "client time": "5ms",
+    "limit": None,
+    "timeout retry": None,
+    "retry": "1s",
+    "attempts": "10",
+    "output picture": None,
 }
 
 
-def parser() -> CommandParser:
-    commands = make_parser("plan", __doc__, EXAMPLES)
-    answers = commands.add_subparsers(dest="answer", required=True, metavar="ANSWER", parser_class=CommandParser)
-    for command in PLANS:
-        name = command.removeprefix("plan ")
-        own = answers.add_parser(
-            name,
-            help=ABOUT[name],
-            description=ABOUT[name],
-            epilog=command_examples(command),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        add_options(own, command)
-    return commands
-
-
-def command_examples(command: str) -> str:
-    """Return the examples of one answer."""
-    script = command.replace(" ", ".py ", 1)
-    lines = (line for line in EXAMPLES.splitlines() if line.startswith(f"  tools/{script} "))
-    return "\n".join(["examples:", *lines])
-
-
-def main() -> int:
+def run(given: argparse.Namespace, asked: CommandParser, answer: str) -> int | None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    asked = parser()
-    given = asked.parse_args()
-    venv.activate()
-    from tlsmem.plan import answer
+    from tlsmem.plan import answer as answers
 
-    return answer.print_answer(given, asked)
+    given.answer = answer
+    return answers.print_answer(given, asked)
+
+
+def command(answer: str, summary: str, takes: Takes, *examples: str) -> Command:
+    lines = (f"  tools/tls-memtest plan {answer} {line}" for line in examples)
+    return Command(f"plan {answer}", summary, takes | SHARED, partial(run, answer=answer), examples="\n".join(lines))
+
+
+COMMANDS = (
+    command(
+        "memory",
+        "the memory to provision for N connections",
+        {"connections": REQUIRED, "output text": None} | LOADED,
+        "--connections 100000 --stack openssl@3.5.5",
+        "--connections 100000 --stack openssl@3.5.5 --as nginx",
+        "--connections 100000 --handshaking 5% --in-flight 20%",
+        "--connections 1M --rate 500/s --rtt 100ms --client-time 20ms     handshakes by Little's law",
+        "--connections 50k --stalled-rate 200/s --timeout 60s             peers that stop mid-handshake",
+    ),
+    command(
+        "fit",
+        "how many connections fit into a given memory",
+        {"memory": REQUIRED, "output text": None} | LOADED,
+        "--memory 16GiB --handshaking 5% --in-flight 20% --role both",
+    ),
+    command(
+        "storm",
+        "the memory and queue when all clients reconnect within seconds",
+        CROWDED,
+        "--clients 100000 --within 10s -o storm",
+        "--clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5",
+    ),
+    command(
+        "fleet",
+        "the memory per host when some hosts fail and their clients move to the others",
+        CROWDED | {"hosts": REQUIRED, "fail": "1", "handshaking": "0%", "in flight": "0%"},
+        "--clients 10M --hosts 40 --fail 1",
+    ),
+    command(
+        "haproxy",
+        "the two constants of HAProxy's automatic maxconn, measured",
+        {"memory haproxy": "16GiB", "output text": None},
+        "--memory 16GiB --role both",
+    ),
+    command(
+        "check",
+        "the error of the memory model at recorded runs that it was not fitted to",
+        {"output text": None},
+        "                                       how far the model is off where it was not fitted",
+    ),
+)

@@ -34,7 +34,7 @@ TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 
 def subject(given: argparse.Namespace) -> Subject:
     """Return what is profiled. Raises UserError when it cannot be profiled here."""
     refuse(given.stack, given.tool)
-    suite, sessions = given.suite if has_tls(given.stack) else "none", int(given.n)
+    suite, sessions = given.suite if has_tls(given.stack) else "none", given.n
     run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)
     fixed, each = TIME_S[given.tool]
     known = Provenance(definitions.suites(), definitions.allocators()), given.timeout or fixed + each * sessions
@@ -78,7 +78,7 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
     file, other = place.profile(record), sibling(place, record)
     extra = place.file(".xtree.zip")
     name = shlex.quote(paths.shorten(file))
-    inspect = f"tools/inspect_heaptrack.py {name}"
+    inspect = f"tools/tls-memtest heap read {name}"
     with stdout.exit_on_write_error():
         print(f"profile: {paths.shorten(file)}")
         if extra.exists():
@@ -86,13 +86,13 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
         print(f"by phase and role: {inspect} --phase established --role server")
         print(f"as a picture: {inspect} --flamegraph {shlex.quote(f'{place.stem}.html')}")
         if other:
-            print(f"what changed: tools/inspect_heaptrack.py --diff {shlex.quote(paths.shorten(other))} {name}")
+            print(f"what changed: tools/tls-memtest heap read --diff {shlex.quote(paths.shorten(other))} {name}")
 
 
 def run(given: argparse.Namespace) -> None:
     """Raises UserError when the profile cannot be taken."""
     trees.resolve_named(given)
-    recording = Path(given.out) if given.out else default_recording()
+    recording = given.out or default_recording()
     repository.check_recording_or_exit(recording, named=bool(given.out))
     try:
         asked = subject(given)

@@ -1,5 +1,6 @@
 """Two builds of a library, built, measured and compared; the exit status says whether anything changed."""
 
+import argparse
 import sys
 import time
 
@@ -14,22 +15,22 @@ from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import definitions
 
 
-def run(options: dict[str, str], counted: CountedChanges) -> int:
+def run(given: argparse.Namespace, counted: CountedChanges) -> int:
     """The exit status. Raises Usage, ValueError, BuildFailed or OSError with a sentence."""
     if not (ROOT / "build/core/libheapmeter.so").is_file():
         raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
     definitions.check_definitions()
     try:
-        sides = two_builds.resolve_sides(options)
+        sides = two_builds.resolve_sides(given)
     except ValueError as error:
         raise Usage(str(error)) from None
-    out = two_builds.claim(options)
+    out = two_builds.claim(given.out or ROOT / two_builds.OUT)
     begun = time.monotonic()
-    two_builds.build(sides, options)
+    two_builds.build(sides, given.prefix)
     built = time.monotonic()
-    found = two_builds.compare_sides(sides, options, out)
+    found = two_builds.compare_sides(sides, given, out)
     explained = CallSiteExplainer(found)
-    comparison_output.print_comparison(found, options.get("FORMAT"), explained)
+    comparison_output.print_comparison(found, given.format, explained)
     ended = time.monotonic()
     CONSOLE.print(f"compare: built in {built - begun:.1f} s, measured and compared in {ended - built:.1f} s")
     if counted.narrows:
@@ -46,7 +47,7 @@ def print_counted(found: Comparison, counted: CountedChanges, explained: CallSit
         print(f"memtest: {printable_text(unknown)}", file=sys.stderr)
 
 
-def compare(options: dict[str, str], counted: CountedChanges) -> int:
+def compare(given: argparse.Namespace, counted: CountedChanges) -> int:
     """Return the exit status. Raises UserError."""
     with raise_user_errors("compare"):
-        return run(options, counted)
+        return run(given, counted)

@@ -1,4 +1,4 @@
-"""What changed from OLD to NEW, as compare.py is asked: the comparison, or why there is none, and the exit status."""
+"""`diff recordings`: what changed from OLD to NEW, or why nothing can be compared, and the exit status."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """A walk along a library's releases: of a recording, or of releases that are built and measured for it."""
 
 import argparse
+from pathlib import Path
 
 from tlsmem.base import termination
 from tlsmem.base.errors import raise_user_errors
@@ -27,7 +28,7 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
     """Raises ValueError with a sentence."""
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    versions, suites = map(toml_tables.split_names, (given.versions or "", given.suites or ""))
+    versions, suites = toml_tables.split_names(given.versions or ""), given.suites or []
     stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
     show_walks(given, parser, release_walk.select_runs(runs, stacks, suites), stacks)
     return 1 if recording_files.skipped_lines else 0
@@ -35,11 +36,11 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
 
 def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:
     """Raises BuildFailed, ValueError or OSError with a sentence."""
-    out = two_builds.claim({"OUT": given.out or f"build/versions/{given.library}"})
+    out = two_builds.claim(given.out or Path(f"build/versions/{given.library}"))
     built = record_releases.ReleaseBuilds(stacks)
     if len(built.stacks) < 2:
         raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
-    suites = toml_tables.split_names(given.suites or "") or list(RELEASE_SUITES)
+    suites = given.suites or list(RELEASE_SUITES)
     found = select(record_releases.record_runs(built.stacks, suites, out), built.stacks, suites)
     walks = show_walks(given, parser, found, built.stacks)
     for file in release_plot.save_figure(walks, given.stage, out / f"versions-{given.library}"):

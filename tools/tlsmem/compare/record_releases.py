@@ -29,7 +29,7 @@ class ReleaseBuilds:
 
     @property
     def status(self) -> int:
-        """As of tools/build.py: 77 when all that is missing is not to be had."""
+        """As of tools/tls-memtest build: 77 when all that is missing is not to be had."""
         unavailable = all(isinstance(error, Unavailable) for error in self.failures.values())
         return 0 if not self.failures else UNAVAILABLE if unavailable else 1
 
@@ -39,5 +39,5 @@ UNAVAILABLE = 77
 
 def record_runs(stacks: Sequence[str], suites: Sequence[str], out: Path) -> list[Record]:
     """Those of campaign [compare], in `out`, which was claimed; what is recorded of a binary is not measured again."""
-    found = two_builds.measure_sides({name: name for name in stacks}, {"SUITES": " ".join(suites)}, out)
+    found = two_builds.measure_sides({name: name for name in stacks}, two_builds.Runs(suites), out)
     return [run for of_stack in found.values() for run in of_stack]

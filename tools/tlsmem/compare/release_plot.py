@@ -109,7 +109,7 @@ def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[
 def draw_given(given: argparse.Namespace) -> list[Path]:
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    versions, suites = map(toml_tables.split_names, (given.versions or "", given.suites or ""))
+    versions, suites = toml_tables.split_names(given.versions or ""), given.suites or []
     stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
     roles = ROLES if given.role == BOTH else (given.role,)
     walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, suites), stacks, roles)

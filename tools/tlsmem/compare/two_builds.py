@@ -1,8 +1,11 @@
 """The two sides of a comparison of builds: named, built, measured, and held against each other."""
 
+import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, cache, system_packages, trees
@@ -10,7 +13,8 @@ from tlsmem.build.commands import BuildFailed
 from tlsmem.build.schedule import Schedule
 from tlsmem.compare import comparison
 from tlsmem.compare.comparison import Comparison, FigureFilter
-from tlsmem.config import definitions, matrix, toml_tables
+from tlsmem.config import definitions, matrix
+from tlsmem.config.choices import BOTH
 from tlsmem.config.definitions import Campaign, TreeSource
 from tlsmem.config.run import Run
 from tlsmem.run import exclusive
@@ -30,32 +34,29 @@ Sides = dict[str, str]  # A and B, to the names in records
 STOPPED = "stopped; finished runs are kept, and the same command goes on from there"
 
 
-def resolve_sides(options: dict[str, str]) -> Sides:
+def resolve_sides(given: argparse.Namespace) -> Sides:
     """Raises ValueError with a sentence where a side is not to be found, or cannot be built like that."""
-    texts = [options["A"], options["B"]]
-    given = Path(options["GIT"]).expanduser() if "GIT" in options else None
-    clone = trees.find_clone(texts, given)
-    return {side: trees.resolve_stack(options[side], clone, options.get("LIKE")) for side in ("A", "B")}
+    texts = {"A": given.a, "B": given.b}
+    clone = trees.find_clone([*texts.values()], given.git.expanduser() if given.git else None)
+    return {side: trees.resolve_stack(text, clone, given.like) for side, text in texts.items()}
 
 
-def claim(options: dict[str, str]) -> Path:
+def claim(out: Path) -> Path:
     """Where the runs are kept, claimed until this process ends, before anything is built."""
-    out = Path(options.get("OUT", ROOT / OUT))
     exclusive.claim_to_record(out, timed=False)
     return out
 
 
-def build(sides: Sides, options: dict[str, str]) -> None:
+def build(sides: Sides, prefix: Path | None = None) -> None:
     """Both at a time. Raises BuildFailed with a sentence for each that was not built."""
     known = definitions.stacks()
     chosen = list(dict.fromkeys(sides.values()))
     if any(known[name].harness == "rust" or getattr(known[name].source, "crate", None) for name in chosen):
         system_packages.require_cargo()
     cache.check_writable()
-    prefix = Path(options["PREFIX"]).absolute() if "PREFIX" in options else None
     before = [name for name in chosen if built_before(name)]
     for some in (before, [name for name in chosen if name not in before]):  # what is left has all CPUs
-        if some and (failures := Schedule(some, known, ROOT, prefix).run()):
+        if some and (failures := Schedule(some, known, ROOT, prefix and prefix.absolute()).run()):
             raise BuildFailed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
 
 
@@ -80,11 +81,19 @@ def failed(name: str, error: Exception) -> str:
     return said
 
 
-def comparison_campaign(sides: Sides, options: dict[str, str]) -> Campaign:
+class Runs(NamedTuple):
+    """Which runs compare two builds: those of the campaign, unless something else is asked for."""
+
+    suites: Sequence[str] | None = None
+    sessions: int | None = None
+    rss_sessions: int | None = None  # also RSS, with up to so many
+
+
+def comparison_campaign(sides: Sides, runs: Runs) -> Campaign:
     """The campaign of memtest/campaigns.toml, of these stacks, and suites and N where they are given."""
     turned: dict = {"stacks": list(dict.fromkeys(sides.values()))}
-    turned |= {"suites": toml_tables.split_names(options["SUITES"])} if "SUITES" in options else {}
-    turned |= {"n": int(options["N"])} if "N" in options else {}
+    turned |= {"suites": list(runs.suites)} if runs.suites else {}
+    turned |= {"n": runs.sessions} if runs.sessions else {}
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
@@ -94,19 +103,19 @@ def rss_campaign(campaign: Campaign, sessions: int) -> Campaign:
     return campaign.model_copy(update=turned | {"sessions": list(RSS_PARTS), "repeats": RSS_REPEATS})
 
 
-def list_runs(sides: Sides, options: dict[str, str]) -> list[Run]:
-    campaign = comparison_campaign(sides, options)
-    resident = [rss_campaign(campaign, int(options["RSS"]))] if "RSS" in options else []
+def list_runs(sides: Sides, runs: Runs) -> list[Run]:
+    campaign = comparison_campaign(sides, runs)
+    resident = [rss_campaign(campaign, runs.rss_sessions)] if runs.rss_sessions else []
     return [run for one in (*resident, campaign) for run in matrix.campaign_runs(one)]
 
 
-def measure_sides(sides: Sides, options: dict[str, str], out: Path) -> dict[str, list[Record]]:
+def measure_sides(sides: Sides, asked: Runs, out: Path) -> dict[str, list[Record]]:
     """The runs of each side, in `out`, which was claimed; what is recorded of a binary is not measured again, and the
     same binary not twice."""
     binaries = {name: read_manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
     firsts = {name: next(one for one in binaries if binaries[one] == binaries[name]) for name in binaries}
     provenance = Provenance(definitions.suites(), definitions.allocators())
-    runs = list_runs({side: firsts[name] for side, name in sides.items()}, options)
+    runs = list_runs({side: firsts[name] for side, name in sides.items()}, asked)
     keys = {provenance.key(run): run.stack for run in runs}
     there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:
@@ -115,15 +124,15 @@ def measure_sides(sides: Sides, options: dict[str, str], out: Path) -> dict[str,
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 
-def compare_sides(sides: Sides, options: dict[str, str], out: Path) -> Comparison:
+def compare_sides(sides: Sides, given: argparse.Namespace, out: Path) -> Comparison:
     """Raises ValueError where nothing can be."""
-    runs = measure_sides(sides, options, out)
+    runs = measure_sides(sides, Runs(given.suites, given.n, given.rss), out)
     for side, records in runs.items():
         for one in records:
             if one.status == "failed":
                 raise BuildFailed(f"{side}, {sides[side]}: a run failed ({one.suite}): {one.reason}")
-    wanted = FigureFilter(roles=None if options.get("ROLE", "both") == "both" else (options["ROLE"],))
-    labels = tuple(label(options[side], name) for side, name in sides.items())
+    wanted = FigureFilter(roles=None if given.role == BOTH else (given.role,))
+    labels = tuple(label(text, name) for text, name in zip((given.a, given.b), sides.values(), strict=True))
     found = comparison.compare(runs["A"], runs["B"], labels, wanted=wanted)
     if not found.rows:
         reasons = {one.reason for records in runs.values() for one in records if one.reason}

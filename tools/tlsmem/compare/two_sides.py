@@ -1,4 +1,4 @@
-"""The runs of OLD and of NEW, as the command line of compare.py names them."""
+"""The runs of OLD and of NEW, as the command line of tls-memtest diff recordings names them."""
 
 import argparse
 from collections.abc import Sequence

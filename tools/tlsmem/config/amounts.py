@@ -19,7 +19,7 @@ TIMES: dict[str, int | Fraction] = {
     "min": 60,
     "h": 3600,
 }
-NUMBER = re.compile(r"((?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)")
+NUMBER = re.compile(r"((?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)", re.ASCII)
 MOST_DIGITS = 40  # int() refuses some thousands
 MOST = 10**15  # beyond it no plan has a meaning, and floats lose count
 MOST_COUNTED = 10**10  # of what is counted in a profile

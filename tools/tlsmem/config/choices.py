@@ -15,6 +15,7 @@ ENVIRONMENTS = ("lab", "deployed", "both")
 DATA = ("short", "full")
 LIBRARY_OPTIONS = ("default", "low-memory", "drop-peer-chain")
 CPU_FEATURES = ("all", "no-avx512", "no-adx", "no-aes", "baseline")
+TIME_MULTIPLIER = "BENCH_MULTIPLIER"  # in the environment: a factor for the length of every timed run
 PROFILERS = ("sites", "heaptrack", "massif", "dhat")
 BOTH = "both"
 SIDES = ("client", "server", BOTH)  # whose sessions are shown

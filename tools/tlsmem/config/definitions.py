@@ -12,7 +12,6 @@ from pydantic import (
     AfterValidator,
     Field,
     PlainValidator,
-    PositiveInt,
     RootModel,
     Strict,
     TypeAdapter,
@@ -110,7 +109,6 @@ class Stack(Definition):
     compiler: Literal["gcc", "clang"] = "gcc"
     uses: str | None = None  # another stack, whose build directory is {uses} in the steps
     mask: str | None = None  # how CPU= reaches the library: a table of memtest/cpus.toml
-    cpu_seconds: PositiveInt | None = None  # that a build takes on one core: for the time left, and nothing else
     prefix: bool = False  # linked with what is installed at PREFIX=
     manifest: str | None = None
     binary: str | None = None

@@ -72,7 +72,7 @@ def advise_recording_any(campaign: str, stacks: Sequence[str], suite: str | None
 
 def recording_command(campaign: str, stacks: Sequence[str], suite: str | None = None, allocator: str = SYSTEM) -> str:
     """Return the command that measures the stacks, or the campaign's own if none are named; it needs no quotes."""
-    words = ["tools/measure.py", campaign, *["--stacks", ",".join(stacks)] * bool(stacks)]
+    words = ["tools/tls-memtest", "measure", campaign, *["--stacks", ",".join(stacks)] * bool(stacks)]
     words += ["--suites", suite] if suite else []
     words += ["--prefix", "DIRECTORY"] * any(definitions.stacks()[stack].prefix for stack in stacks)
     return " ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema.roles import Role
 
 Settings = tuple[tuple[str, str], ...]  # of one run: keys and values, as in the harness's argv
@@ -147,3 +148,11 @@ def phases_of(scenario: str, settings: Mapping[str, str]) -> list[tuple[str, int
         waves = [(name, wave) for wave in range(1, int(settings["waves"]) + 1) for name in ("open", "closed")]
         return [("contexts", None), *waves, ("drained", None), ("trimmed", None), ("freed", None)]
     return [(name, None) for name in PHASES[scenario]] if scenario in PHASES else None
+
+
+def describe_key(name: str) -> str:
+    """Return the end of a sentence: in which file a name is a key. An empty string where it is none."""
+    if whose := [scenario for scenario, keys in SCENARIO_KEYS.items() if name in keys]:
+        return f"; {name} is a key of settings in memtest/campaigns.toml, in campaigns of {' and '.join(whose)}"
+    is_suite_key = any(name in suite for suite in read_tables("suites").values())
+    return f"; {name} is a key of suites in memtest/suites.toml" if is_suite_key else ""

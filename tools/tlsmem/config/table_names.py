@@ -7,15 +7,15 @@ SITES = "sites runs, which use the controlled environment and glibc malloc (make
 NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "settings": "runs",
     "stacks": f"runs in the controlled environment (ENV=lab or both) of {ONE_STACK}",
-    "in-use": "runs with full records (tools/measure.py deployed-config, or make mem DATA=full)",
+    "in-use": "runs with full records (tools/tls-memtest measure deployed-config, or make mem DATA=full)",
     "peaks": f"RSS runs of {TOGETHER}",
-    "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
-    "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/measure.py 2023-account)",
+    "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/tls-memtest measure 2023)",
+    "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/tls-memtest measure 2023-account)",
     "heap": f"runs in the controlled environment (ENV=lab or both) of {ONE_STACK}",
     "rss": TOGETHER,
     "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
     "c10k": ONE_STACK,
-    "interop": "mixed pairs (tools/measure.py interop)",
+    "interop": "mixed pairs (tools/tls-memtest measure interop)",
     "deployed": "pairs of one stack in the controlled environment and with default system settings (make mem ENV=both)",
     "runtime": "RSS runs of a stack whose runtime keeps statistics of its own (make mem STACKS=go@1.27.4)",
     "waterfall": BOOKS,
@@ -26,14 +26,14 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "buckets": SITES,
     "call-sites": SITES,
     "law": TOGETHER,
-    "chains": "runs of servers with and without client certificates (tools/measure.py chains)",
-    "chain-keys": "runs with client certificates of several kinds of keys (tools/measure.py chains)",
-    "client-certificates": "runs in which each client has its own certificate (tools/measure.py chains-each)",
-    "tickets": "heap runs of full records with and without tickets (tools/measure.py resumption)",
-    "resumed": "heap runs of full records whose sessions are resumed (tools/measure.py resumption-resumed)",
+    "chains": "runs of servers with and without client certificates (tools/tls-memtest measure chains)",
+    "chain-keys": "runs with client certificates of several kinds of keys (tools/tls-memtest measure chains)",
+    "client-certificates": "runs in which each client has its own certificate (tools/tls-memtest measure chains-each)",
+    "tickets": "heap runs of full records with and without tickets (tools/tls-memtest measure resumption)",
+    "resumed": "heap runs of full records whose sessions are resumed (tools/tls-memtest measure resumption-resumed)",
     "c1m": "a large run by windows with one role kept, and two smaller ones (make c1m)",
-    "post-quantum": "runs with ML-DSA certificates (tools/measure.py post-quantum)",
-    "key-exchange": "runs of several groups with RSA-2048 certificates (tools/measure.py post-quantum)",
+    "post-quantum": "runs with ML-DSA certificates (tools/tls-memtest measure post-quantum)",
+    "key-exchange": "runs of several groups with RSA-2048 certificates (tools/tls-memtest measure post-quantum)",
 }
 
 HANDSHAKES = "runs of the scenario handshake (make handshake)"
@@ -51,18 +51,19 @@ TIMED_NEEDS = {  # of timed runs
     "harness": ANY,
     "noise": ANY,
 }
+ADVISORIES = "runs of the scenario stall of memtest/advisories.toml (tools/tls-memtest measure advisories)"
 SCENARIO_NEEDS = {
-    "stall": "runs of the scenario stall (tools/measure.py stall)",
-    "hello": "runs of the scenario stall at points of large ClientHellos (tools/measure.py stall)",
-    "advisories": "runs of the scenario stall that memtest/advisories.toml names (tools/measure.py advisories)",
-    "advisory-list": "runs of the scenario stall that memtest/advisories.toml names (tools/measure.py advisories)",
-    "churn": "runs of the scenario churn (tools/measure.py churn)",
-    "contexts": "runs of the scenario contexts (tools/measure.py contexts)",
-    "resumption": "waves of sessions with a store (tools/measure.py resumption-stores)",
+    "stall": "runs of the scenario stall (tools/tls-memtest measure stall)",
+    "hello": "runs of the scenario stall at points of large ClientHellos (tools/tls-memtest measure stall)",
+    "advisories": ADVISORIES,
+    "advisory-list": ADVISORIES,
+    "churn": "runs of the scenario churn (tools/tls-memtest measure churn)",
+    "contexts": "runs of the scenario contexts (tools/tls-memtest measure contexts)",
+    "resumption": "waves of sessions with a store (tools/tls-memtest measure resumption-stores)",
 }
 CERTIFICATES = (
-    "runs with client certificates (tools/measure.py certificates) or of roots and names (tools/measure.py "
-    "certificates-contexts)"
+    "runs with client certificates (tools/tls-memtest measure certificates) or of roots and names "
+    "(tools/tls-memtest measure certificates-contexts)"
 )
 JOINT_NEEDS = {  # of all runs of memory, whatever their scenario; shown to who asks
     "certificates": CERTIFICATES,

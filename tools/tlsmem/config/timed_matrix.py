@@ -7,8 +7,8 @@ from typing import Any
 
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
+from tlsmem.config.choices import TIME_MULTIPLIER
 from tlsmem.config.definitions import Suite
-from tlsmem.config.option_model import TIME_MULTIPLIER
 from tlsmem.config.run import EVERY_FEATURE, SYSTEM, Run
 from tlsmem.schema.harness_output import Role, Scenario
 from tlsmem.schema.machine import allowed_cpus

@@ -5,6 +5,7 @@ What their keys may be is checked by the models of definitions.py, once the envi
 import pickle
 import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 
@@ -81,8 +82,8 @@ def split_names(names: str) -> list[str]:
     return [name for name in re.split(r"[\s,]+", names) if name]
 
 
-def expand_stacks(text: str, prefix: object = None) -> list[str]:
-    """What STACKS names, each once; `all` are all but, without a prefix, what is linked with a library there."""
-    if split_names(text) != [ALL_STACKS]:
-        return list(dict.fromkeys(split_names(text)))
+def expand_stacks(names: Sequence[str], prefix: object = None) -> list[str]:
+    """These stacks, each once; `all` are all but, without a prefix, what is linked with a library there."""
+    if list(names) != [ALL_STACKS]:
+        return list(dict.fromkeys(names))
     return [name for name, entry in read_tables("stacks").items() if prefix or not entry.get("prefix")]

@@ -76,4 +76,4 @@ def notes(found: Sequence[StackCosts], without: Sequence[StackCosts], named: str
     if without:
         titles = ", ".join(stack_title(one.stack) for one in without)
         yield from textwrap.wrap(f"Not recorded in use{' in this suite' if named else ''}: {titles}", COLUMNS)
-    yield f"One library: tools/cost.py openssl{f' --suite {named}' if named else ''}"
+    yield f"One library: tools/tls-memtest cost openssl{f' --suite {named}' if named else ''}"

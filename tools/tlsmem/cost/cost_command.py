@@ -1,4 +1,4 @@
-"""What tools/cost.py prints."""
+"""What tools/tls-memtest cost prints."""
 
 import argparse
 from collections.abc import Sequence

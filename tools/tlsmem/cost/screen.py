@@ -38,7 +38,7 @@ BAR_CELLS = 20
 TITLE_CELLS = 43
 COMPARED = (LIVE_IN_USE, RSS_IN_USE)  # with other libraries
 LARGEST_PARTS = 3
-MANY = 100_000  # connections, of the line that leads to plan.py
+MANY = 100_000  # connections, of the line that leads to tls-memtest plan
 FOLLOWING: dict[str, str] = {
     "live_heap_in_use_bytes": "exact, to the byte",
     "rss_at_rest_bytes": "no data carried yet",
@@ -67,7 +67,7 @@ def describe_stack(
     if not costs.state:
         screen.append_text(other_states_lines(costs, roles))
         screen.append_text(explain_lines(costs, roles, among, explain))
-        return screen.append("\nWhat is recorded, by suite: tools/cost.py --recorded " + costs.stack + "\n")
+        return screen.append("\nWhat is recorded, by suite: tools/tls-memtest cost --recorded " + costs.stack + "\n")
     if not named and costs.suite != SUITE:
         screen.append(f"It is not recorded in the usual suite, {SUITE}.\n")
     screen.append("One session, the library's defaults:\n\n")
@@ -302,7 +302,7 @@ def closing_lines(costs: StackCosts, role: Role, recording: Sequence[Path] | Non
 
 def plan_command(costs: StackCosts, role: Role, recording: Sequence[Path] | None) -> str:
     """Return the plan for sessions of this suite, from these recordings."""
-    words = ["tools/plan.py", "memory", "--connections", str(MANY), "--stack", costs.stack]
+    words = ["tools/tls-memtest", "plan", "memory", "--connections", str(MANY), "--stack", costs.stack]
     words += ["--role", role] * (role != "server")
     words += ["--suite", costs.suite] * (costs.suite != SUITE)
     return shlex.join([*words, *(word for one in recording or () for word in ("--recording", str(one)))])

@@ -25,8 +25,8 @@ NO_TLS = "No TLS: what the harness itself takes"
 WITHOUT_TLS = "it has no TLS"
 STATES = {(True, True): "both", (True, False): "recorded", (False, True): "built", (False, False): "neither"}
 CAPTION = (
-    "What one more {role} session costs, in bytes: {suite}, the library's defaults (`tools/cost.py STACK` says more). "
-    "Recorded: in data/. Built: on this machine; `tools/build.py STACK` builds one. `--details` shows the suites that "
+    "What one more {role} session costs, in bytes: {suite}, the library's defaults (more: `tls-memtest cost STACK`). "
+    "Recorded: in data/. Built: on this machine (`tls-memtest build STACK`). `--details` shows the suites that "
     "each stack can do, `--sources` where each comes from."
 )
 

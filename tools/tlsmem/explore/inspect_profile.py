@@ -1,4 +1,4 @@
-"""A heap profile, or two, as inspect_heaptrack.py is asked: tables, a tree of callers, and files."""
+"""A heap profile, or two, as tls-memtest heap read is asked: tables, a tree of callers, and files."""
 
 import argparse
 import signal

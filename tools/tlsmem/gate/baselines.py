@@ -14,7 +14,7 @@ from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_recording, name_recordings
 from tlsmem.stats import comparability
 
-WAY = "`tools/gate.py {} --new-baseline {}` makes one"
+WAY = "`tools/tls-memtest gate {} --new-baseline {}` makes one"
 
 
 def load_recording(folder: Path, where: str, way: str = "") -> Recording:

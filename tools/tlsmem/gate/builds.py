@@ -66,7 +66,7 @@ def build_needed(stacks: Iterable[str]) -> None:
     wanted = {name: name for name in stacks if name in definitions.registered_trees or not is_built(name)}
     if wanted:
         with contextlib.redirect_stdout(sys.stderr):
-            two_builds.build(wanted, {})
+            two_builds.build(wanted)
 
 
 def name_in_baseline(budget: Budget, file: Path, stacks: Iterable[str]) -> Budget:

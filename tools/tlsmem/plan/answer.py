@@ -1,4 +1,4 @@
-"""The answers of plan.py: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
+"""The answers of `plan`: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
 
 import argparse
 import math

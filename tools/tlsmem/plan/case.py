@@ -78,7 +78,7 @@ class Case(NamedTuple):
     def cost_command(self) -> str:
         """The command that shows what a session of this stack in this suite costs."""
         suite = "" if self.model.suite == PLAN_SUITE else f" --suite {self.model.suite}"
-        return f"tools/cost.py {self.model.stack}{suite}"
+        return f"tools/tls-memtest cost {self.model.stack}{suite}"
 
     @property
     def role(self) -> str:

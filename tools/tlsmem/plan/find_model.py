@@ -77,7 +77,7 @@ def describe_recorded(stack: str, suite: str, among: Sequence[Path]) -> str:
     if not states:
         return ""
     where = recordings.display_name(states[0].recording)
-    command = f"tools/cost.py {stack} --suite {suite} --recording {shlex.quote(where)}"
+    command = f"tools/tls-memtest cost {stack} --suite {suite} --recording {shlex.quote(where)}"
     return f". Recorded with glibc malloc: {states[0].describe()}: {command}"
 
 

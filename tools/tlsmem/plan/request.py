@@ -36,7 +36,7 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     there = [one for one in usual if find_server(given.server).can_run(one)]
     if not there:
         known = ", ".join(find_server(given.server).libraries)
-        raise ImpossibleRequest(f"--as {given.server} needs a --stack: one of {known} (tools/list_stacks.py)")
+        raise ImpossibleRequest(f"--as {given.server} needs a --stack: one of {known} (tools/tls-memtest stacks)")
     return there
 
 

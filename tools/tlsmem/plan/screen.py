@@ -1,5 +1,6 @@
-"""What plan.py prints: the answer in the first line, what it consists of, and what to know about it, in 80 columns."""
+"""What `plan` prints: the answer in the first line, what it consists of, and what to know about it, in 80 columns."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from tlsmem.tables.table import Table
 
 COLUMNS = 80
 LABEL_CELLS, FIGURE_CELLS = 23, 11
+COMMAND = re.compile(r"\b(?:tools/tls-memtest|make) [a-z][^;()]*[;)]?")
 
 
 class Line(NamedTuple):
@@ -55,10 +57,20 @@ def describe_answer(answer: Answer) -> Text:
 
 def wrap_screen(screen: Text, console: rich.console.Console) -> list[Text]:
     """Return the lines at the console's width, without blanks at their ends."""
-    lines = [part for line in screen.split("\n", allow_blank=True) for part in line.wrap(console, console.width)]
+    lines = [part for line in screen.split("\n", allow_blank=True) for part in wrap_line(line, console)]
     for line in lines:
         line.rstrip()
     return lines
+
+
+def wrap_line(line: Text, console: rich.console.Console) -> list[Text]:
+    """Wrap a line. A command is never broken: in a line that is too long, it has a line of its own."""
+    command = COMMAND.search(line.plain)
+    if line.cell_len <= console.width or not command:
+        return [*line.wrap(console, console.width)]
+    before, own, after = line.divide(command.span())
+    rest = after.wrap(console, console.width) if after.plain.strip() else ()
+    return [*before.wrap(console, console.width), Text("  ").append_text(own), *rest]
 
 
 def plain_screen(answer: Answer) -> str:
@@ -73,4 +85,4 @@ def print_screen(answer: Answer) -> None:
         width = min(COLUMNS, rich.console.Console().width) if stdout.is_terminal() else COLUMNS
         console = rich.console.Console(width=width, highlight=False)
         for line in wrap_screen(describe_answer(answer), console)[:-1]:
-            console.print(line)
+            console.print(line, soft_wrap=True)

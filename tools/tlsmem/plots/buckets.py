@@ -1,22 +1,19 @@
 """The picture of what a session's bytes are for: by bucket, at five moments."""
 
 import argparse
-import signal
 from collections.abc import Sequence
+from pathlib import Path
 
-import matplotlib
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tlsmem.base import stdout
-from tlsmem.base.errors import raise_user_errors
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_moments import BucketMoment, choose_moment, find_moments
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
-from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
+from tlsmem.plots.picture import PAGE_INCHES, save
 from tlsmem.plots.rows import ROW_INCHES, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
@@ -107,12 +104,7 @@ def describe_run(profile: Profile) -> str:
     return suite_title(run.suite)
 
 
-def run(given: argparse.Namespace) -> None:
-    """Draw what was asked for. Raises UserError."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    with raise_user_errors(given.output):
-        profiles = list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))
-        with matplotlib.rc_context(STYLE):
-            written = save(figure(profiles, given.role), given.output)
-        with stdout.exit_on_write_error():
-            print(*written, sep="\n")
+def draw_from_arguments(given: argparse.Namespace) -> Sequence[Path]:
+    """Draw what was asked for; return the files. Raises ValueError with a sentence."""
+    profiles = list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))
+    return save(figure(profiles, given.role), given.output)

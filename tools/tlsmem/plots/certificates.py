@@ -90,7 +90,9 @@ def figure(costs: Sequence[CertificateCost], left_out: str = "") -> Figure:
     """Draw the picture; `left_out` begins its caption. Raises ValueError where nothing was measured."""
     shown = select_costs(costs)
     if not shown:
-        raise ValueError("no certificate was measured (tools/measure.py chains, tools/measure.py contexts)")
+        raise ValueError(
+            "no certificate was measured (tools/tls-memtest measure chains, tools/tls-memtest measure contexts)"
+        )
     places = [place for place in PLACES if any(one.place == place for one in shown)]
     high = AROUND + ROW_INCHES * (len(shown) + HEADING * len(places))
     made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")

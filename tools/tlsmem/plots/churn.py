@@ -127,7 +127,7 @@ def draw(made: Figure, panels: Sequence[Axes], found: Sequence[Churn], left_out:
     lines = select_lines(found)
     stacks = list(dict.fromkeys(one.stack for one in lines))
     if not stacks:
-        raise ValueError("no server's process was measured over waves (tools/measure.py churn-lifetimes)")
+        raise ValueError("no server's process was measured over waves (tools/tls-memtest measure churn-lifetimes)")
     top = 1.15 * highest_rss(lines)
     for axes, stack in zip(panels, stacks, strict=False):
         draw_panel(axes, [one for one in lines if one.stack == stack], top)

@@ -94,7 +94,9 @@ def draw(made: Figure, axes: Axes, rows: Iterable[ChainRow], left_out: str = "")
     was measured with clients' certificates and without."""
     costs = find_costs(rows)
     if not costs:
-        raise ValueError("no server was measured with client certificates and without (tools/measure.py chains)")
+        raise ValueError(
+            "no server was measured with client certificates and without (tools/tls-memtest measure chains)"
+        )
     draw_bars(axes, costs)
     legend = list_added("server authenticated alone", "client's certificate, until the session is closed")
     subtitle = (

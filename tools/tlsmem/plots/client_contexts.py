@@ -71,7 +71,7 @@ def draw(made: Figure, axes: Axes, found: Sequence[Contexts], left_out: str = ""
     has such contexts."""
     rows = find_bundles(found)
     if not rows:
-        raise ValueError("no client context was measured with 1 and 150 CAs (tools/measure.py contexts)")
+        raise ValueError("no client context was measured with 1 and 150 CAs (tools/tls-memtest measure contexts)")
     draw_bars(axes, rows)
     legend = list_added("with 1 CA", f"{BUNDLE - 1} CAs more")
     subtitle = (

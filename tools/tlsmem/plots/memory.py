@@ -89,7 +89,7 @@ def draw(selection: Selection, output: Path, sessions: int | None = None) -> lis
     alone = selection.where(lambda setting: setting.peer is None)
     selection = alone if alone.records else selection  # mixed pairs where there is nothing else; else a table has them
     if not any(record.status == "measured" for record in selection.records):
-        raise ValueError("nothing to draw: no run succeeded; tools/tabulate.py shows why")
+        raise ValueError("nothing to draw: no run succeeded; tools/tls-memtest show tables shows why")
     if sessions and sessions not in selection.sessions():
         there = ", ".join(map(str, selection.sessions()))
         raise ValueError(f"no RSS runs with N = {sessions}; the recording has N = {there}")

@@ -61,7 +61,7 @@ def draw(made: Figure, panels: Sequence[Axes], rows: Sequence[CostRow], left_out
     with both certificates."""
     bars = {role: find_bars(rows, role) for role in ROLES}
     if not all(bars.values()):
-        raise ValueError("no stack was measured with ML-DSA-65 and RSA-2048 (tools/measure.py post-quantum)")
+        raise ValueError("no stack was measured with ML-DSA-65 and RSA-2048 (tools/tls-memtest measure post-quantum)")
     edge = 1.35 * max(one.rsa + max(one.added, 0) for some in bars.values() for one in some)
     for axes, role in zip(panels, ROLES, strict=True):
         draw_bars(axes, bars[role], role, edge)

@@ -35,7 +35,8 @@ def draw_pictures(given: argparse.Namespace, draw: Callable[[argparse.Namespace]
         with stdout.exit_on_write_error():
             print(*written, sep="\n")
     except ValueError as error:
-        raise UserError(table_command.name_once(given.recording, error)) from None
+        sentence = table_command.name_once(given.recording, error) if hasattr(given, "recording") else str(error)
+        raise UserError(sentence) from None
     except OSError as error:
         raise UserError(f"{error.filename or given.output}: {error.strerror}") from None
     return 1 if recording_files.skipped_lines else 0

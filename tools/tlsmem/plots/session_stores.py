@@ -88,7 +88,7 @@ def draw(made: Figure, axes: Axes, stores: Sequence[SessionStore], left_out: str
     keeps sessions."""
     rows = find_rows(stores)
     if not rows:
-        raise ValueError("no server kept its sessions over waves (tools/measure.py resumption-stores)")
+        raise ValueError("no server kept its sessions over waves (tools/tls-memtest measure resumption-stores)")
     for at, row in enumerate(rows):
         base = row.alone.live_bytes[-1] / MIB
         draw_added(axes, at, base, row.most_bytes / MIB - base, library_colour(row.alone.stack))

@@ -92,7 +92,7 @@ def draw(made: Figure, axes: Axes, stalls: Sequence[Stall], left_out: str = "") 
     reached such a point."""
     rows = find_worst(stalls)
     if not rows:
-        raise ValueError("no server was measured at a point announced-hello (tools/measure.py stall)")
+        raise ValueError("no server was measured at a point announced-hello (tools/tls-memtest measure stall)")
     draw_bars(axes, rows)
     legend = list_added("connected, nothing sent", "pinned beyond that")
     subtitle = "Live heap of a server session whose peer sent one record that announces the largest ClientHello taken."

@@ -1,6 +1,6 @@
 """The answer before the tables: what one session of a chosen stack costs, what it is for, and every library beside it.
 
-All figures come from `tlsmem.cost.find_costs`, so that they equal what tools/cost.py prints."""
+All figures come from `tlsmem.cost.find_costs`, so that they equal what tools/tls-memtest cost prints."""
 
 import itertools
 import shlex
@@ -65,7 +65,9 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
         scripts=scripts,
         styles=styles,
         pictures=configuration_pictures(compared, read),
-        tables=configuration_tables(compared, " ".join(["tools/report.py", *words, "--format markdown"])),
+        tables=configuration_tables(
+            compared, " ".join(["tools/tls-memtest", "show", "report", *words, "--format markdown"])
+        ),
     )
 
 
@@ -125,7 +127,7 @@ def cost_rows(costs: StackCosts, among: Sequence[Path], named: Sequence[str]) ->
         about["live"] = describe_cost(costs, LIVE_IN_USE)
         about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}
         figures = {key: state_figures(costs, role, key, among) for key in STATES}
-        words = ["tools/cost.py", costs.stack, "--suite", costs.suite, "--role", role, *named]
+        words = ["tools/tls-memtest", "cost", costs.stack, "--suite", costs.suite, "--role", role, *named]
         explained = any(one["parts"] for one in figures.values())
         yield about | figures | {"made_by": shlex.join([*words, *["--explain"] * explained])}
 
@@ -160,7 +162,7 @@ def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Pat
 
 
 def figure(costs: StackCosts, role: Role, cost: Cost, configuration: Configuration) -> dict:
-    """Return one cost as tools/cost.py prints it, and in bytes; why there is none."""
+    """Return one cost as tools/tls-memtest cost prints it, and in bytes; why there is none."""
     size = costs.figure(role, cost, configuration)
     if isinstance(size, Missing):
         return {"text": format_bytes(size), "why": size.reason}
@@ -177,7 +179,7 @@ def machine_lines(read: Sequence[Recording]) -> Markup:
 def caveat_sentences(read: Sequence[Recording], rows: Sequence[dict]) -> list[str]:
     """Return what a reader must know before using a figure."""
     if not rows:
-        command = "tools/measure.py deployed-config"
+        command = "tools/tls-memtest measure deployed-config"
         return [
             f"No recording here has sessions in use; `{command}` records them. The tables below have what is recorded.",
             *inventory_section.warnings(read),

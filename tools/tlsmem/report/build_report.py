@@ -122,12 +122,13 @@ def find_directory(output: Path, named: Iterable[str]) -> page.Directory:
     """Return where the directory form of this page is, beside it, and the command that writes it."""
     folder = output.with_suffix("")
     return page.Directory(
-        folder.name, shlex.join(["tools/report.py", *named, "--format", DIRECTORY, "-o", str(folder)])
+        folder.name,
+        shlex.join(["tools/tls-memtest", "show", "report", *named, "--format", DIRECTORY, "-o", str(folder)]),
     )
 
 
 def find_committed() -> list[Path] | None:
-    """Return the recordings that tools/cost.py reads by default; None where nothing is committed."""
+    """Return the recordings that tools/tls-memtest cost reads by default; None where nothing is committed."""
     try:
         return plan_recordings.find_recordings(None)
     except ValueError:

@@ -39,7 +39,7 @@ def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
     """Yield those of each recording, with the commands that make them again."""
     for name, make in MAKERS.items():
         for one in recordings:
-            command = f"tools/tabulate.py {recording_arguments(one)} --table {name}"
+            command = f"tools/tls-memtest show tables {recording_arguments(one)} --table {name}"
             table = make(one.contents.memory, one.contents.others)
             shown = ShownTable(table, command)
             if table.rows:  # of Go there are totals, and no call sites

@@ -45,7 +45,7 @@ def tables(recordings: Sequence[tuple[Recording, Selection]]) -> Iterator[ShownT
     for maker in (chain_table, key_table, client_table):
         made = [(one, table) for one, selection in recordings if (table := maker(selection)).rows]
         for one, table in made:
-            shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(one)} --table {table.name}")
+            shown = ShownTable(table, f"tools/tls-memtest show tables {recording_arguments(one)} --table {table.name}")
             yield shown.name_recording(one.name) if len(made) > 1 else shown
 
 

@@ -43,7 +43,9 @@ def find_measured(runs: Sequence[Record]) -> list[Churn]:
 
 def show_table(recording: Recording, runs: Sequence[Record], several: bool) -> ShownTable:
     """Return the table of one recording."""
-    shown = ShownTable(churn_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table churn")
+    shown = ShownTable(
+        churn_table(runs), f"tools/tls-memtest show tables {recording_arguments(recording)} --table churn"
+    )
     return shown.name_recording(recording.name) if several else shown
 
 

@@ -37,7 +37,9 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 def show_table(recording: Recording, several: bool) -> ShownTable:
     """Return the table of one recording."""
     runs = [run for run in recording.records if run.scenario == SCENARIO]
-    shown = ShownTable(contexts_table(runs), f"tools/tabulate.py {recording_arguments(recording)} --table contexts")
+    shown = ShownTable(
+        contexts_table(runs), f"tools/tls-memtest show tables {recording_arguments(recording)} --table contexts"
+    )
     return shown.name_recording(recording.name) if several else shown
 
 

@@ -40,7 +40,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     lines = [line for recording in recordings for line in cost_rows(recording)]
     if not lines:
         return None
-    apart = f"tools/report.py {recording_arguments(*(line.recording for line in lines))}"
+    apart = f"tools/tls-memtest show report {recording_arguments(*(line.recording for line in lines))}"
     shown = [
         ShownTable(table(name, lines), f"{apart} --format markdown --table cost-{name}", "cost", label)
         for name, (label, _) in METERS.items()

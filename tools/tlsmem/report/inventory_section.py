@@ -7,7 +7,6 @@ from functools import cache
 from markupsafe import Markup
 
 from tlsmem.config import definitions, matrix
-from tlsmem.config.option_model import CHECKS
 from tlsmem.config.run import Run
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable, mark_code
@@ -19,6 +18,7 @@ from tlsmem.stats.selection import run_from_record
 from tlsmem.tables.settings import allocator_as_used, dates, distinct_cell, options
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 
+CHECKS = ("check", "check-stacks")  # campaigns of make check, of which no figures come
 STATES = ("measured", "unsupported", "failed")
 
 
@@ -30,7 +30,7 @@ def section(recordings: Sequence[Recording]) -> Section:
         suites(recordings),
         holes(recordings),
     ]
-    command = f"tools/report.py {recording_arguments(*recordings)} --format markdown --table"
+    command = f"tools/tls-memtest show report {recording_arguments(*recordings)} --format markdown --table"
     shown = tuple(ShownTable(table, f"{command} {table.name}") for table in made if table.rows)
     html = Markup("<p>{}.</p>\n").format(describe_runs(recordings)) + remarks(describe_left_out(recordings))
     return Section("measured", "What was measured", html, tables=shown)
@@ -88,7 +88,7 @@ def recording_table(recordings: Sequence[Recording]) -> Table:
         "recordings",
         "Recordings",
         "Number of runs by result. Campaigns: those of memtest/campaigns.toml of which the recording has more than "
-        "half the runs; `tools/measure.py CAMPAIGN` repeats one.",
+        "half the runs; `tools/tls-memtest measure CAMPAIGN` repeats one.",
         headings | {state: state for state in STATES},
         ("stacks", "suites", *STATES),
     )

@@ -28,7 +28,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         if not records:
             continue
         among = list(dict.fromkeys([ROOT / one.path, *find_recordings(None)]))
-        command = f"tools/live.py {recording_arguments(one)}"
+        command = f"tools/tls-memtest measure live {recording_arguments(one)}"
         tables = [*live.build(records), live_rss.rss_table(records), prediction_table(records, among)]
         shown = tuple(ShownTable(table, command) for table in tables if table.rows)
         found = list(pictures(one, records, predict(records, among).rows))

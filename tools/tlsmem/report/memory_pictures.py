@@ -42,7 +42,7 @@ def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
 def stacks_in_use(recording: Recording, selection: Selection) -> Iterator[Picture]:
     """Servers of each suite that was measured with the library's defaults, by what a session in use holds."""
     measured = {one.suite for one in selection.records if one.status == "measured"}
-    command = f"tools/plot_stacks.py {recording_arguments(recording)} -o in-use --suite"
+    command = f"tools/tls-memtest show stacks {recording_arguments(recording)} -o in-use --suite"
     says = "With the library's own options and tickets, and with its ways to hold less. The table has the figures."
     for suite in dict.fromkeys(setting.suite for setting in base_settings(selection)):
         if name_variant(suite, *CONFIGURATIONS["default"]) not in measured:
@@ -57,7 +57,7 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     suites = popular(alone)
     if not suites:
         return
-    by_role = f"tools/plot_stacks.py {recording_arguments(recording)} -o stacks --roles split --suite"
+    by_role = f"tools/tls-memtest show stacks {recording_arguments(recording)} -o stacks --roles split --suite"
     for suite in suites:
         some = alone.where(lambda one, suite=suite: one.suite == suite)
         title = f"What a server session keeps in {suite}"
@@ -66,7 +66,7 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     some, libraries = alone.where(lambda one: one.suite in suites), most_released(alone)
     if not libraries:
         return
-    command = f"tools/plot_releases.py {recording_arguments(recording)} -o releases --roles split "
+    command = f"tools/tls-memtest show releases {recording_arguments(recording)} -o releases --roles split "
     says = "Memory of an established session, and its peak, of each library from release to release, client and server."
     chosen = [word for name in libraries for word in ("--library", name)]
     chosen += [word for suite in suites for word in ("--suite", suite)]
@@ -99,7 +99,7 @@ def most_released(selection: Selection) -> list[str]:
 
 def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:
     """Of a campaign where it is there, else of the plainest settings."""
-    command = f"tools/plot_mem.py {recording_arguments(recording)} -o memory"
+    command = f"tools/tls-memtest show mem {recording_arguments(recording)} -o memory"
     kept = plain(selection)
     for name in FEW:
         found = select_campaign(recording.records, name)

@@ -31,7 +31,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
     """Yield the table of each recording."""
     for one in recordings:
-        command = f"tools/tabulate.py {recording_arguments(one)} --table c1m"
+        command = f"tools/tls-memtest show tables {recording_arguments(one)} --table c1m"
         shown = ShownTable(million_table(select_kept(one.records)), command)
         yield shown.name_recording(one.name) if len(recordings) > 1 else shown
 

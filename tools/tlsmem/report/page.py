@@ -30,7 +30,7 @@ class Directory(NamedTuple):
     command: str  # that writes it
 
 
-BESIDE = Directory("report", "tools/report.py --format directory")
+BESIDE = Directory("report", "tools/tls-memtest show report --format directory")
 
 
 def pack_json(data: object) -> Markup:

@@ -76,7 +76,7 @@ def pictures(recordings: Sequence[Recording], found: Sequence[PhaseEntry]) -> tu
         return ()
     recording, suite = recordings[shown[0].recording], shown[0].at.suite
     profiles = [sites_reader.profile_from_record(run) for run in runs]
-    command = ["tools/plot_buckets.py", recording.path, "-o", "phases", "--suite", suite]
+    command = ["tools/tls-memtest", "show", "parts", recording.path, "-o", "phases", "--suite", suite]
     command += [word for one in shown for word in ("--stack", one.at.stack)]
     says = f"What a session of {' and of '.join(one.at.stack for one in shown)} holds by phase, in buckets, in {suite}."
     drawn = partial(buckets.figure, profiles)

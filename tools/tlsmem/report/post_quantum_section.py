@@ -27,7 +27,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
             continue
         made = [certificate_table(selection), exchange_table(selection)]
         tables = [
-            ShownTable(table, f"tools/tabulate.py {recording_arguments(one)} --table {table.name}")
+            ShownTable(table, f"tools/tls-memtest show tables {recording_arguments(one)} --table {table.name}")
             for table in made
             if table.rows
         ]

@@ -45,7 +45,9 @@ def recording_arguments(*recordings: Recording) -> str:
 
 def picture_command(name: str, *recordings: Recording) -> str:
     """Return the command that draws this picture of a report again, from the recordings that it is made of."""
-    return f"tools/report.py {recording_arguments(*recordings)} --format files --picture {name} -o pictures"
+    return (
+        f"tools/tls-memtest show report {recording_arguments(*recordings)} --format files --picture {name} -o pictures"
+    )
 
 
 def select_with_runs(recordings: Iterable[Recording], runs: Iterable[Record]) -> list[Recording]:

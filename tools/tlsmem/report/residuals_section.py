@@ -173,7 +173,9 @@ def chart_groups(recording: Recording, several: bool) -> Iterator[dict]:
             if any(line["fits"] for line in lines):
                 name = describe_process(setting, process)
                 where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
-                command = f"tools/plot_mem.py {recording_arguments(recording)} -o memory --roles {setting.roles}"
+                command = (
+                    f"tools/tls-memtest show mem {recording_arguments(recording)} -o memory --roles {setting.roles}"
+                )
                 beside = {
                     "command": f"{command} --suite {shlex.quote(setting.suite)}",
                     "opens": opens([line["stack"] for line in lines if line["fits"]]),

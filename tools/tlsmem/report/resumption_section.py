@@ -40,7 +40,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 
 def describe_command(recording: Recording, name: str) -> str:
     """Return the command that prints a table of a recording."""
-    return f"tools/tabulate.py {recording_arguments(recording)} --table {name}"
+    return f"tools/tls-memtest show tables {recording_arguments(recording)} --table {name}"
 
 
 def make_tables(recording: Recording) -> Iterator[Table]:

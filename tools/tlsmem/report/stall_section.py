@@ -39,7 +39,9 @@ def show_tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
     runs = [run for run in recording.records if run.scenario == SCENARIO]
     for table in stall_table(runs), hello_table(runs):
         if table.rows:
-            shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
+            shown = ShownTable(
+                table, f"tools/tls-memtest show tables {recording_arguments(recording)} --table {table.name}"
+            )
             yield shown.name_recording(recording.name) if several else shown
 
 
@@ -49,7 +51,7 @@ def show_register(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
     table, recording = max(tables, key=lambda pair: len(pair[0].rows))
     if table.rows:
         table.without = []
-        yield ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table {table.name}")
+        yield ShownTable(table, f"tools/tls-memtest show tables {recording_arguments(recording)} --table {table.name}")
 
 
 def hello_pictures(recordings: Sequence[Recording], hellos: Sequence[LargeHello]) -> list[Picture]:

@@ -43,7 +43,7 @@ def tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
             continue
         made = catalogue.MAKERS[name](timed)
         if made.rows:
-            command = f"tools/tabulate.py {recording_arguments(recording)} --table {name}"
+            command = f"tools/tls-memtest show tables {recording_arguments(recording)} --table {name}"
             yield ShownTable(name_recording(with_marks(made, timed), recording, several), command)
 
 
@@ -72,7 +72,7 @@ def timed_picture(name: str, recording: Recording, suites: str, several: bool) -
     kind, _, suite = name.partition("-")
     beside = f", {recording.name}" if several else ""
     title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{beside}"
-    command = f"tools/plot_timing.py {recording_arguments(recording)} {suites} --out pictures"
+    command = f"tools/tls-memtest show timing {recording_arguments(recording)} {suites} --out pictures"
     says = f"{title}. The figures are in the tables below."
     unique = f"{name}-{recording.name}" if several else name
     return Picture(unique, title, says, command, None, f"{TITLES[kind]}{beside}", suite)

@@ -145,7 +145,7 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
     shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
     below = f"{describe_machine(recording.records[0])}. Recorded {dates(recording.records)}."
     says = f"From requested bytes to resident memory, step by step: {row_suite(first)}, {first['setting']}."
-    command = f"tools/report.py {recording_arguments(recording)} --format files -o report"
+    command = f"tools/tls-memtest show report {recording_arguments(recording)} --format files -o report"
     name = f"waterfall-{recording.name}" if several else "waterfall"
     drawn = partial(figure, shown, [*STAGES.values()], BETWEEN, below)
     return Picture(name, TITLE, says, command, drawn)
@@ -172,7 +172,9 @@ def recording_table(recording: Recording) -> Table | None:
 
 def shown_table(recording: Recording, table: Table, several: bool) -> ShownTable:
     """Of each recording one: slopes of two machines are never in one table."""
-    shown = ShownTable(table, f"tools/tabulate.py {recording_arguments(recording)} --table waterfall", "waterfall")
+    shown = ShownTable(
+        table, f"tools/tls-memtest show tables {recording_arguments(recording)} --table waterfall", "waterfall"
+    )
     return shown.name_recording(recording.name) if several else shown
 
 

@@ -18,9 +18,8 @@ from tlsmem.schema.machine import allowed_cpus
 
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 InstructionCounter = Callable[[Outcome, Sequence[str], Mapping[str, str], float], Awaitable[Outcome]]
-held_locks: list[
-    int
-] = []  # descriptors of the harnesses' directory; the kernel lets go of them, however the runner ends
+# Descriptors of the harnesses' directory; the kernel lets go of them, however the runner ends.
+held_locks: list[int] = []
 
 
 def cores_first() -> list[int]:
@@ -42,6 +41,8 @@ def claim_machine(timed: bool, wait: bool = False) -> None:
     """Holds the harnesses until the runner ends, of a timed campaign against all others.
 
     While another runs that does not go with this one it raises UserError, or with `wait` says so and waits."""
+    while held_locks:  # of an earlier campaign of this process
+        os.close(held_locks.pop())
     held_locks.append(os.open(ROOT / "build/harness", os.O_RDONLY | os.O_DIRECTORY))
     how = fcntl.LOCK_EX if timed else fcntl.LOCK_SH
     try:

@@ -13,13 +13,13 @@ from pathlib import Path
 PAGES_FOLDER = Path("/dev/shm")
 NAME = re.compile(r"heapmeter\.([0-9]+)(?:-[0-9]+)?(?:\.[0-9]+)?")
 PAGE_MAGIC, PAGE_BYTES, PARENT_AT, LIST_AT = 0x3152544D50414548, 4096, 3376, 3512  # as in docs/reference/records.md
-LISTS = "heapmeter-programs-*"  # of commands that heap.py follows
+LISTS = "heapmeter-programs-*"  # of commands that tls-memtest heap follows
 
 
 def remove_stale_pages(folder: Path = PAGES_FOLDER) -> None:
     """Removes them; a page is a dead process's when it says so itself, and so does its name.
 
-    As long as its parent lives it is the parent's to read and to remove. What heap.py started is heap.py's as long as
+    As long as its parent lives it is the parent's to read and to remove. What `heap run` started is its own as long as
     its list of programs is there."""
     lists = {path.stat().st_ino for path in folder.glob(LISTS)}
     for page in folder.glob("heapmeter.*"):

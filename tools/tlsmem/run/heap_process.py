@@ -111,7 +111,8 @@ class MeteredCommand:
         """What else a reader of the summary must know."""
         if left := sorted(self.tree.current.keys() - self.unseen):
             numbers = " ".join(map(str, left))
-            yield f"still running, and under the meter: {numbers} (tools/heap.py {left[0]} goes on watching)"
+            goes_on = f"tools/tls-memtest heap attach {left[0]} goes on watching"
+            yield f"still running, and under the meter: {numbers} ({goes_on})"
         yield from loaded_otherwise(self.tree)
         yield from deep_forks(self.tree)
 
@@ -271,9 +272,8 @@ def why_not_attachable(pid: int) -> str:
         return f"cannot be measured by the heap meter, which does not see its allocator ({own})"
     if reason:
         return f"cannot run under the heap meter: {reason}"
-    return (
-        "was not started under the heap meter, and cannot be attached to later; start it with: tools/heap.py -- COMMAND"
-    )
+    way_out = "start it with: tools/tls-memtest heap run -- COMMAND"
+    return f"was not started under the heap meter, and cannot be attached to later; {way_out}"
 
 
 def attach_tree(pid: int) -> heap_tree.ProcessTree:

@@ -1,7 +1,7 @@
 """A process and its descendants as the heap meter's pages show them: who belongs, who runs, who has ended.
 
 One process is several programs when it execs: each has a page of its own, which takes the place of the one before.
-Under a command of heap.py that one is set aside under another name, so that none is missed, however short it was."""
+Under `heap run` that one is set aside under another name, so that none is missed, however short it was."""
 
 import contextlib
 import os

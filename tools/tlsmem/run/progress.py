@@ -1,52 +1,69 @@
 """Shows a campaign's runs while they are made, on stderr: a bar on a terminal, else a line for each finished run."""
 
 import asyncio
+import math
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tlsmem.build.estimate import describe_left
 from tlsmem.config.run import Run
 from tlsmem.run.validate import Outcome
 from tlsmem.schema.harness_output import ThreadLine
 
 START = 100  # what starting a harness takes, in sessions
-ENOUGH, ENOUGH_S = 0.02, 30.0  # of all work, or seconds of finished runs, to tell how long the rest takes
+FEW = 3  # runs that must have ended before their pace says how long the others take
 SILENCE_S = 60.0  # a run that takes longer says so
-MARGIN = 0.1  # a run takes at least so much longer than it has taken
 MIB = 1024 * 1024
 MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 
 
-class RunBoard:
-    """The runs in flight, what is done, and the time left; `with RunBoard(runs, jobs) as board`."""
+def describe_time(elapsed_s: float, ended: int, done: float, total: float) -> str:
+    """Return `2:10 so far, about 4:30 left`: the rest goes on at the pace of what is `done` of `total`, by work.
 
-    def __init__(self, runs: list[Run], jobs: int, earlier: Iterable[tuple[Run, float]] = ()) -> None:
-        self.total, self.weight, self.jobs = len(runs), sum(work(run) for run in runs), jobs
+    Without the time left before FEW runs have ended, and when nothing is left."""
+    so_far = f"{format_time(elapsed_s)} so far"
+    if ended < FEW or done >= total:
+        return so_far
+    left_s = elapsed_s * (total - done) / done
+    if left_s < 10:
+        return f"{so_far}, a few seconds left"
+    step = 10 if left_s < 600 else 60  # no more digits than a pace is good for
+    return f"{so_far}, about {format_time(round(left_s / step) * step)} left"
+
+
+def format_time(seconds: float) -> str:
+    """Return minutes and seconds, and hours where there are any."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+class RunBoard:
+    """The runs in flight and what is done; `with RunBoard(runs, jobs) as board`."""
+
+    def __init__(self, runs: list[Run], jobs: int) -> None:
+        self.total, self.weight = len(runs), sum(work(run) for run in runs)
         self.begun: dict[int, tuple[Run, float]] = {}  # by slot: what runs there, and since when
-        self.unfinished = dict.fromkeys(runs)
-        self.paces: dict[tuple[str, ...], tuple[float, int]] = {}  # of each kind of run: seconds that it took, and work
-        for run, took_s in earlier:
-            self.add_pace(run, took_s)
-        self.knows_paces = bool(self.paces)
-        self.count, self.done = 0, 0
+        self.begin, self.count, self.done = time.monotonic(), 0, 0
         self.console = Console(stderr=True, highlight=False)
         self.progress = Progress(
             SpinnerColumn(finished_text=" "),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
+            TextColumn("{task.fields[count]}", markup=False),
             TimeElapsedColumn(),
-            Left(self),
+            TimeRemainingColumn(),
             console=self.console,
             disable=not self.console.is_terminal,
+            get_time=time.monotonic,
+            speed_estimate_period=math.inf,  # a single run may take minutes
         )
         self.width = max(len(str(run)) for run in runs)  # so that nothing moves
-        self.whole = self.progress.add_task("all runs".ljust(self.width), total=self.weight)
-        self.slots = [self.progress.add_task("", total=None, visible=False) for _ in range(jobs)]
+        self.whole = self.progress.add_task("all runs".ljust(self.width), total=self.weight, count=f"0/{self.total}")
+        self.slots = [self.progress.add_task("", total=None, visible=False, count="") for _ in range(jobs)]
 
     def __enter__(self) -> "RunBoard":
         self.progress.start()
@@ -62,75 +79,31 @@ class RunBoard:
     def finish(self, slot: int, run: Run, outcome: Outcome) -> None:
         took_s = time.monotonic() - self.begun.pop(slot)[1]
         self.count, self.done = self.count + 1, self.done + work(run)
-        self.unfinished.pop(run, None)
-        self.add_pace(run, took_s)
         self.progress.update(self.slots[slot], visible=False)
-        self.progress.update(self.whole, completed=self.done)
+        self.progress.update(self.whole, completed=self.done, count=f"{self.count}/{self.total}")
         if not self.console.is_terminal:
             said = describe_outcome(outcome, took_s)
-            left = f" ({describe_left(self.remaining_s())})" if self.unfinished else ""
-            print(f"{self.count:>4}/{self.total} {run}: {said}{left}", file=sys.stderr, flush=True)
+            print(f"{self.count:>4}/{self.total} {run}: {said} ({self.describe_time()})", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {describe_outcome(outcome)}", markup=False, soft_wrap=True)
 
-    def add_pace(self, run: Run, took_s: float) -> None:
-        """Let a run that has ended tell how long others of its kind take."""
-        seconds, done = self.paces.get(kind(run), (0.0, 0))
-        self.paces[kind(run)] = seconds + took_s, done + work(run)
-
     async def tell_each_minute(self) -> None:
-        """Say what is under way and how much time is left, until it is cancelled; a terminal has the bar instead."""
+        """Say what is under way, until it is cancelled; a terminal has the bar instead."""
         while not self.console.is_terminal:
             await asyncio.sleep(SILENCE_S)
             for run, begin in self.begun.values():
                 lasts_s = time.monotonic() - begin
                 if lasts_s >= SILENCE_S:
-                    lasts = f"{lasts_s // 60:.0f}:{lasts_s % 60:02.0f}"
-                    print(f"memtest: {run}: {lasts}, {describe_left(self.remaining_s())}", file=sys.stderr, flush=True)
+                    whole = f"{self.count}/{self.total} runs, {self.describe_time()}"
+                    print(f"memtest: {run}: for {format_time(lasts_s)}; {whole}", file=sys.stderr, flush=True)
 
-    def left(self) -> str:
-        """Runs done and time left."""
-        return f"{self.count}/{self.total}, {describe_left(self.remaining_s())}"
-
-    def remaining_s(self) -> float | None:
-        """By how long runs of each kind took; a kind of which none has ended is taken for an average one.
-
-        None while too little has ended to tell."""
-        seconds, done = (sum(column) for column in zip(*self.paces.values(), strict=True)) if self.paces else (0.0, 0)
-        if not self.knows_paces and done < ENOUGH * self.weight and seconds < ENOUGH_S:
-            return None
-        now, average = time.monotonic(), (seconds, done)
-
-        def expected_s(run: Run) -> float:
-            spent_s, finished = self.paces.get(kind(run), average)
-            return work(run) * spent_s / finished
-
-        def remaining_run_s(run: Run, elapsed_s: float) -> float:
-            return max(expected_s(run) - elapsed_s, MARGIN * elapsed_s)
-
-        under_way = {run: remaining_run_s(run, now - begin) for run, begin in self.begun.values()}
-        waiting_s = sum(expected_s(run) for run in self.unfinished if run not in under_way)
-        return max([(waiting_s + sum(under_way.values())) / self.jobs, *under_way.values()])
-
-
-class Left(ProgressColumn):
-    """Beside the bar of all runs."""
-
-    def __init__(self, board: RunBoard) -> None:
-        super().__init__()
-        self.board = board
-
-    def render(self, task: Task) -> str:
-        return self.board.left() if task.id == self.board.whole else ""
+    def describe_time(self) -> str:
+        """Return the time so far, and the time left once that can be told."""
+        return describe_time(time.monotonic() - self.begin, self.count, self.done, self.weight)
 
 
 def work(run: Run) -> int:
     return run.sessions + START
-
-
-def kind(run: Run) -> tuple[str, ...]:
-    """Runs that differ in their sessions alone."""
-    return run.stack, run.peer or "", run.suite, run.meter, run.scenario, run.allocator, run.roles
 
 
 def describe_outcome(outcome: Outcome, total_s: float | None = None) -> str:

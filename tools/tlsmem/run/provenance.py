@@ -149,14 +149,14 @@ def describe_missing(stack: str) -> str:
     """Of a stack without a harness: why, and the way out."""
     if reason := unavailable_reason(stack):
         return f"{stack} is not to be had: {reason}"
-    return f"{stack} is not built: make it with `tools/build.py {stack}`"
+    return f"{stack} is not built: make it with `tools/tls-memtest build {stack}`"
 
 
 @cache
 def read_manifest(stack: str) -> Manifest:
     """Raises UserError when there is no harness, or another one than its manifest describes."""
     binary, described = HARNESSES / stack, HARNESSES / f"{stack}.json"
-    way_out = f"make it with `tools/build.py {stack}`"
+    way_out = f"make it with `tools/tls-memtest build {stack}`"
     try:
         found = Manifest.model_validate_json(described.read_bytes())
         matches = found.binary_sha256 == sha256(binary)

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,15 +67,11 @@ class Runner:
             self.warned.add(said[0])
             print(f"memtest: {run}: {said[0]} (kept in the record's notes)", file=sys.stderr)
 
-    async def record_all(
-        self, runs: list[Run], cpus: list[int], recording: Path, earlier: Iterable[tuple[Run, float]] = ()
-    ) -> int:
-        """How many runs failed; every run is recorded, failed ones too.
-
-        `earlier` runs, each with its seconds, tell how long runs of their kinds take."""
+    async def record_all(self, runs: list[Run], cpus: list[int], recording: Path) -> int:
+        """How many runs failed; every run is recorded, failed ones too."""
         failures = 0
         await self.look_again(runs)
-        with RunBoard(runs, len(cpus), earlier) as board:
+        with RunBoard(runs, len(cpus)) as board:
 
             async def work(slot: int, cpu: int, run: Run) -> None:
                 nonlocal failures

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.printable import printable_text
-from tlsmem.build.estimate import describe_left
 from tlsmem.config.run import Run
-from tlsmem.run import remote_run
+from tlsmem.run import progress, remote_run
 from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.run.remote_run import RefusedRun
 from tlsmem.schema import append_records, read_records
@@ -47,16 +46,15 @@ def record_all(
         futures[executor_of(builds).submit(remote_run.measure, run, builds, cell, limit_s)] = run, cell
     for number, future in enumerate(as_completed(futures), start=1):
         run, cell = futures.pop(future)
-        left_s = (time.monotonic() - began) / number * (len(runs) - number)
-        left = f" ({describe_left(left_s)})" if number < len(runs) else ""
+        spent = progress.describe_time(time.monotonic() - began, number, number, len(runs))
         try:
             record = read_answer(future, cell)
         except RefusedRun as refusal:
             missing += 1
-            say(f"{number:>4}/{len(runs)} {run}: not made: {refusal}{left}")
+            say(f"{number:>4}/{len(runs)} {run}: not made: {refusal} ({spent})")
             continue
         failed += store(recording, record, recorded)
-        say(f"{number:>4}/{len(runs)} {run}: {describe_record(record)}{left}")
+        say(f"{number:>4}/{len(runs)} {run}: {describe_record(record)} ({spent})")
     return SpreadResult(failed, missing)
 
 

@@ -1,8 +1,9 @@
 """What stacks can do here: whether they are built, and which suites their harnesses do, by their own word."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from tlsmem.base.errors import UserError
@@ -76,14 +77,14 @@ def find_abilities(stacks: Iterable[str], suites: Iterable[str]) -> dict[tuple[s
     return run_to_completion(ask_all(list(dict.fromkeys(pairs))), "stopped")
 
 
-def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient: bool = False) -> list[str]:
+def select_stacks(names: Sequence[str], prefix: Path | None, metered: bool = False, lenient: bool = False) -> list[str]:
     """What STACKS names, all of it built; raises UserError when one is not.
 
     `metered`: all their allocations must be seen. Of `all` stacks, and when lenient, those that will not do are left
     out, and stderr says why."""
     found, lenient = (
-        toml_tables.expand_stacks(text, prefix),
-        lenient or toml_tables.split_names(text) == [toml_tables.ALL_STACKS],
+        toml_tables.expand_stacks(names, prefix),
+        lenient or list(names) == [toml_tables.ALL_STACKS],
     )
     chosen = []
     for stack in found:

@@ -1,6 +1,8 @@
 """Every built stack in every suite once: two sessions, or two handshakes where they are resumed; and one transfer. What
 each does is told line by line and counted. A stack that refuses another suite than stacks.toml expects has failed."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from tlsmem.base import stdout
@@ -22,12 +24,12 @@ DROPPED = ["tls12-rsa-aes256-mutual", "tls13-rsa-aes256-mutual"]  # that are ask
 VARIED = ["tls12-rsa-aes256", "tls13-rsa-aes256"]  # suites that are asked for with low memory and the library's tickets
 
 
-def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> int:
+def verify(runner: Runner, cpus: list[int], named: Sequence[str], prefix: Path | None) -> int:
     """Exit status. Of these stacks those that are built are run; of the others it shows why they are not."""
     asked = toml_tables.expand_stacks(named, prefix)
     stacks = [stack for stack in asked if is_built(stack)]
     if not stacks:
-        raise UserError("none of these stacks is built; `tools/build.py` builds them")
+        raise UserError("none of these stacks is built; `tools/tls-memtest build` builds them")
     with stdout.exit_on_write_error():
         for stack in asked:
             if stack not in stacks:

@@ -88,6 +88,8 @@ def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
         raise UserError(f"{directory}: cannot record here: {error.strerror}") from None
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UserError(f"{directory}: cannot record here: not writable")
+    while held_locks:  # of an earlier campaign of this process
+        os.close(held_locks.pop())
     try:
         held_locks.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
         fcntl.flock(held_locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind

@@ -1,7 +1,7 @@
 """The files of a recording and their lines, alike whether they lie there plain or sealed.
 
-While a recording grows, a stack's runs are in STACK.jsonl. `tools/records.py seal` packs each file into STACK.jsonl.zst
-and writes manifest.json beside them. For records call records.py; for lines, `list_files` and `read_lines` here."""
+While a recording grows, a stack's runs are in STACK.jsonl. `data seal` packs each file into STACK.jsonl.zst
+and writes manifest.json beside them. For records call read_records; for lines, `list_files` and `read_lines` here."""
 
 import io
 import json

@@ -87,7 +87,7 @@ def is_complete(scenario: Scenario, names: Iterable[PartName]) -> bool:
 
 
 class TimedRun(Protocol):
-    """The fields of a record that a timed run has; records.py, which imports this module, defines the record."""
+    """The fields of a record that a timed run has; tls-memtest data, which imports this module, defines the record."""
 
     @property
     def scenario(self) -> Scenario: ...

@@ -18,7 +18,7 @@ def find_newest(among: Sequence[Path]) -> list[Churn]:
         lines = picture.select_lines(find_churn(run for run in runs if run.scenario == SCENARIO))
         if len({one.allocator for one in lines}) > 1:
             return picture.compare_alike(lines)
-    raise ValueError("no recording has waves of several allocators (tools/measure.py churn-lifetimes)")
+    raise ValueError("no recording has waves of several allocators (tools/tls-memtest measure churn-lifetimes)")
 
 
 def draw(among: Sequence[Path]) -> Figure:

@@ -18,7 +18,7 @@ def load_newest(among: Sequence[Path]) -> list[ChainRow]:
     selections = (select(runs) for runs in loaded if any(run.scenario == "memory" for run in runs))
     if found := newest_of_each_stack(selections):
         return found
-    raise ValueError("no recording has servers with client certificates and without (tools/measure.py chains)")
+    raise ValueError("no recording has servers with client certificates and without (tools/tls-memtest measure chains)")
 
 
 def draw(among: Sequence[Path]) -> Figure:

@@ -18,7 +18,7 @@ def load_newest(among: Sequence[Path]) -> list[Contexts]:
     loaded = (recordings.load_runs(recording) for recording in among)
     found = find_contexts(newest_of_each_stack(loaded))
     if not found:
-        raise ValueError("no recording has runs of the scenario contexts (tools/measure.py contexts)")
+        raise ValueError("no recording has runs of the scenario contexts (tools/tls-memtest measure contexts)")
     return found
 
 

@@ -21,7 +21,7 @@ def find_newest(among: Sequence[Path]) -> list[CostRow]:
         rows = find_certificate_rows(select([run for run in loaded if run.scenario == "memory"]))
         if rows:
             return rows
-    raise ValueError("no recording has runs with ML-DSA certificates (tools/measure.py post-quantum)")
+    raise ValueError("no recording has runs with ML-DSA certificates (tools/tls-memtest measure post-quantum)")
 
 
 def draw(among: Sequence[Path]) -> Figure:

@@ -80,7 +80,7 @@ def find_memory(among: Sequence[Path]) -> list[Kept]:
         chosen = {groups[build if build in groups else name][-1] for build, name in newest.values()}
         if len(chosen) > 1:
             return sorted((kept for kept in released if kept.stack in chosen), key=lambda kept: kept.more)
-    raise ValueError(f"no recording has servers in {CLASSIC} and {POST_QUANTUM} (tools/measure.py stacks)")
+    raise ValueError(f"no recording has servers in {CLASSIC} and {POST_QUANTUM} (tools/tls-memtest measure stacks)")
 
 
 def is_usual(work: Work) -> bool:
@@ -104,7 +104,9 @@ def find_rates(among: Sequence[Path]) -> list[Rates]:
         newest = {library_key(rates.stack): rates for rates in found}
         if newest:
             return sorted(newest.values(), key=lambda rates: rates.ratios["client"].value)
-    raise ValueError(f"no recording has handshakes in {CLASSIC} and {POST_QUANTUM} (tools/measure.py handshake)")
+    raise ValueError(
+        f"no recording has handshakes in {CLASSIC} and {POST_QUANTUM} (tools/tls-memtest measure handshake)"
+    )
 
 
 def stack_rates(stack: str, recording: Path) -> Rates | None:

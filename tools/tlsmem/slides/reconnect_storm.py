@@ -1,15 +1,16 @@
 """Slide 5: memory of a server to which a hundred thousand clients come back within ten seconds."""
 
+import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
-from tlsmem.config.option_parser import make_parser
 from tlsmem.config.releases import group_by_library, is_stable
 from tlsmem.plan import answer, recordings
 from tlsmem.plan.request import ImpossibleRequest, requested_case
@@ -21,6 +22,21 @@ from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.comparability import machine_identity
 
 CLIENTS, WITHIN_S = 100_000, 10
+STORM: dict[str, Any] = {  # `plan storm --clients 100000`, with its defaults
+    **dict.fromkeys(("kernel_bytes", "record_bytes", "server", "cores", "handshake_rate", "limit", "timeout")),
+    "clients": CLIENTS,
+    "within": float(WITHIN_S),
+    "arrivals": "uniform",
+    "seed": 1,
+    "rtt": 0.05,
+    "client_time": 0.005,
+    "retry": 1.0,
+    "attempts": 10,
+    "suite": SUITE,
+    "allocator": "system",
+    "role": "server",
+    "state": "in-use",
+}
 LIBRARIES = ("openssl", "rustls+aws-lc", "boringssl")
 NOT_TIMED = "handshakes not timed in the same recording"
 GIB, POINTS = 2**30, 400
@@ -28,10 +44,8 @@ AFTER = 1.12  # of the time until all are back: what is seen
 
 
 def simulate_storm(stack: str, among: Sequence[Path]) -> StormResult:
-    """Return the storm of plan.py, with its defaults."""
-    words = ["--clients", str(CLIENTS), "--within", f"{WITHIN_S}s", "--suite", SUITE, "--stack", stack]
-    words += [word for path in among for word in ("--recording", str(path))]
-    given = make_parser("plan storm", None).parse_args(words)
+    """Return the storm of tls-memtest plan, with its defaults."""
+    given = argparse.Namespace(**STORM, stack=[stack], recording=list(among))
     return answer.run_storm(given, requested_case(given, stack), given.clients)
 
 

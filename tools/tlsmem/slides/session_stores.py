@@ -19,7 +19,7 @@ def find_newest(among: Sequence[Path]) -> list[SessionStore]:
         stores = find_stores(run for run in runs if run.scenario == SCENARIO)
         if session_stores.find_rows(stores):
             return stores
-    raise ValueError("no recording has servers that keep their sessions (tools/measure.py resumption-stores)")
+    raise ValueError("no recording has servers that keep their sessions (tools/tls-memtest measure resumption-stores)")
 
 
 def draw(among: Sequence[Path]) -> Figure:

@@ -16,7 +16,7 @@ def load_newest(among: Sequence[Path]) -> list[Stall]:
     loaded = (recordings.load_runs(recording) for recording in among)
     stalls = find_stalls(newest_of_each_stack(loaded))
     if not stalls:
-        raise ValueError("no recording has runs of the scenario stall (tools/measure.py stall)")
+        raise ValueError("no recording has runs of the scenario stall (tools/tls-memtest measure stall)")
     return stalls
 
 

@@ -17,7 +17,9 @@ from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
 
-UNREQUESTED = Missing("no heap runs at two N of glibc malloc among these; to record both: tools/measure.py allocators")
+UNREQUESTED = Missing(
+    "no heap runs at two N of glibc malloc among these; to record both: tools/tls-memtest measure allocators"
+)
 NO_VM_DATA = Missing("the records have no VmData")
 UNWALKED = Missing("smaps_rollup could not be read")
 COARSE = Missing(allocator_statistics.COARSE_NOTE)

@@ -104,7 +104,7 @@ def measured_at(row: tuple[str, Advisory]) -> str | Missing:
     advisory = row[1]
     if advisory.place is None:
         return Missing(f"not measured: {advisory.reason}")
-    command = f", `tools/measure.py {campaign}`" if (campaign := campaign_of(advisory)) else ""
+    command = f", `tools/tls-memtest measure {campaign}`" if (campaign := campaign_of(advisory)) else ""
     return f"{advisory.point}, {advisory.suite}{command}"
 
 

@@ -5,10 +5,13 @@ import signal
 
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.base.errors import raise_user_errors
+from tlsmem.config.choices import MARKDOWN
 from tlsmem.profile.buckets import reasons
 from tlsmem.schema import recording_files
-from tlsmem.tables import bucket_sources
+from tlsmem.tables import bucket_sources, render
+from tlsmem.tables.table import Column, Table, text_cell
 
+TITLE = "Why sessions differ"
 NOTHING = (
     "nothing to compare: it needs sites runs of two families of stacks in one suite (make mem), or profiles of them "
     "(make profile)"
@@ -30,15 +33,18 @@ def explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 def write_sentences(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Raises ValueError or OSError with a sentence."""
-    found = list(bucket_sources.load_profiles(given.recording, given.stack, given.suite))
+    found = list(bucket_sources.load_profiles(given.source, given.stack, given.suite))
     for profile in found:
         if profile.run is None:
             raise ValueError(f"{profile.file}: no record is beside it; give a profile that `make profile` made")
-    text = markdown(reasons.explain_pairs(found))
-    if not text:
-        raise ValueError(f"{' '.join(map(str, given.recording))}: {NOTHING}")
+    sentences = reasons.explain_pairs(found)
+    if not sentences:
+        raise ValueError(f"{' '.join(map(str, given.source))}: {NOTHING}")
     if given.into:
-        markdown_embedding.replace_block(given.into, given, parser, text)
-    else:
+        markdown_embedding.replace_block(given.into, given, parser, markdown(sentences))
+    elif given.format in (None, MARKDOWN):
         with stdout.exit_on_write_error():
-            print(text, end="")
+            print(markdown(sentences), end="")
+    else:
+        rows = [[text_cell(one)] for one in sentences]
+        render.print_all([Table("why", TITLE, "", [Column("sentence", "", left=True)], rows)], given.format)

@@ -63,7 +63,7 @@ def what_they_can(stacks: list[str]) -> Table:
     suites = [name for name, suite in definitions.suites().items() if name != "none" and is_for_all(suite.certs)]
     found = stack_abilities.find_abilities(there, suites)
     caption = (
-        "Built: on this machine. The other columns are empty until tools/build.py STACK builds a stack. Each suite of "
+        "Built: on this machine. The other columns are empty until `tls-memtest build STACK`. Each suite of "
         "memtest/suites.toml has a column, with blanks instead of dashes: the result of one handshake. A stack without "
         "TLS does only the suite none."
     )

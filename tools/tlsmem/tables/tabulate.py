@@ -49,9 +49,9 @@ def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
 
 
 def command_for_all_rows(argv: Sequence[str]) -> str:
-    """Return the command of these arguments without --rows and --into."""
-    line = re.sub(r" --(?:rows|into)(?: |=)(?:'[^']*'|\S+)", "", f" {shlex.join(argv)}")
-    return f"tools/tabulate.py{line}"
+    """Return the command of these words, without --rows and without where its answer goes."""
+    line = re.sub(r" (?:--rows|--into|--output|-o)(?: |=)(?:'[^']*'|\S+)", "", f" {shlex.join(argv)}")
+    return f"tools/tls-memtest{line}"
 
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

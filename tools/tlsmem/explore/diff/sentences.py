@@ -26,7 +26,7 @@ PLACES = {
 }
 NO_CHANGE = "No call site differs."
 BY_PURPOSE = (
-    "; to compare what the bytes of two stacks are for, use `--buckets` with each profile, or tools/explain_buckets.py"
+    "; to compare what the bytes of two stacks are for, use `--buckets` with each profile, or tools/tls-memtest why"
 )
 
 

@@ -142,7 +142,7 @@ def sizes(timed: TimedSelection) -> Figure:
     return made
 
 
-NOTHING = "no timed run was measured, so there is nothing to draw; tabulate.py shows why"
+NOTHING = "no timed run was measured, so there is nothing to draw; tls-memtest show tables shows why"
 
 
 def draw(records: Sequence[Record], directory: Path) -> list[Path]:

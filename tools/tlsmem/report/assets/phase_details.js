@@ -3,7 +3,7 @@ const SITES = 40; // rows of the table of call sites; the rest is one more
 
 function inspected(entry, moment, role, more) {
   const of = role === "pair" ? "" : ` --role ${role}`;
-  return `tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite ${quoted(entry.suite)} --phase ${quoted(moment)}${of} ${more}`;
+  return `tools/tls-memtest heap read ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite ${quoted(entry.suite)} --phase ${quoted(moment)}${of} ${more}`;
 }
 
 // Reasons of a bucket: those of the rules that took its bytes, with what each took where it is not all.
@@ -138,7 +138,7 @@ function details(host, entry, state, other, close) {
   const drawn = !unflamed && found.some((one) => one.bytes);
   if (unflamed) host.append(html("p", {}, unflamed));
   else if (drawn) host.append(flameTools(phase, other, count, redraw, state.role, single), line, figureHost);
-  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. To write a page with all of them: tools/report.py --format files; the command below shows these."));
+  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. To write a page with all of them: tools/tls-memtest show report --format files; the command below shows these."));
   const width = `The width of a function is what it and all that it called hold at ${single ? "this peak" : "the end of the phase"}, in one session whose every call stack was kept.`;
   host.append(html("p", { class: "phases-reading" }, `${width} ${peaksSaid(entry, state.role)}`));
   host.append(bucketTable(entry, state.role, state.at, found, single));

@@ -54,8 +54,8 @@ function asTable(entry, key) {
 
 // With call stacks a picture of buckets, without them memory by phase alone.
 function drawnBy(entry) {
-  const tool = entry.pair_of ? "plot_buckets.py" : "plot_mem.py";
-  return `tools/${tool} ${known.recordings[entry.recording].path} -o phases --suite ${quoted(entry.suite)} --stack ${quoted(entry.stack)}`;
+  const picture = entry.pair_of ? "parts" : "mem";
+  return `tools/tls-memtest show ${picture} ${known.recordings[entry.recording].path} -o phases --suite ${quoted(entry.suite)} --stack ${quoted(entry.stack)}`;
 }
 
 function panel(number, most) {

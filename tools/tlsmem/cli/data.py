@@ -1,0 +1,113 @@
+"""tls-memtest data: check, seal and query recordings."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlsmem.base import stdout
+from tlsmem.base.errors import UserError
+from tlsmem.base.repository import is_sealed
+from tlsmem.cli.command import Command, CommandParser, each
+from tlsmem.cli.options import REQUIRED
+
+
+def print_schema(given: argparse.Namespace, asked: CommandParser) -> None:
+    from tlsmem.schema.records import Record
+
+    with stdout.exit_on_write_error():
+        print(json.dumps(Record.model_json_schema(), indent=2))
+
+
+def seal(given: argparse.Namespace, asked: CommandParser) -> None:
+    from tlsmem.schema import seal_recording
+    from tlsmem.schema.recording_files import require_recording
+
+    recording: Path = given.recording
+    try:
+        made = seal_recording.seal(require_recording(recording))
+    except ValueError as error:
+        raise UserError(f"{error}; nothing was sealed") from None
+    except OSError as error:
+        raise UserError(f"{error.filename or recording}: {error.strerror}; the recording is unchanged") from None
+    with stdout.exit_on_write_error():
+        for directory, manifest in made.items():
+            plain = sum(file.plain_bytes for file in manifest.files.values())
+            packed = sum((directory / name).stat().st_size for name in manifest.files)
+            counts = f"{manifest.records:,} records, {len(manifest.files)} files"
+            print(f"{directory}: sealed: {counts}, {plain:,} B packed into {packed:,} B")
+
+
+def verify(given: argparse.Namespace, asked: CommandParser) -> int:
+    with stdout.exit_on_write_error():
+        intact = [is_intact(name) for name in given.recordings]
+        return 0 if all(intact) else 1
+
+
+def is_intact(name: Path) -> bool:
+    """Return whether nothing is wrong with a recording, which is said."""
+    from tlsmem.schema import seal_recording
+    from tlsmem.schema.recording_files import require_recording
+
+    try:
+        recording = require_recording(name)
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        return False
+    failures = list(seal_recording.verify(recording))
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    if not failures:
+        print(f"{name}: {describe_seal(seal_recording.list_directories(recording))} nothing is wrong with it")
+    return not failures
+
+
+def describe_seal(directories: Sequence[Path]) -> str:
+    """Return the beginning of a sentence that says which of a recording's directories are sealed."""
+    plain = [directory for directory in directories if not is_sealed(directory)]
+    if len(plain) == len(directories):
+        return "not sealed;"
+    return f"sealed, except for the runs in {plain[0]};" if plain else "sealed, and"
+
+
+def run_queries(given: argparse.Namespace, asked: CommandParser) -> None:
+    from tlsmem.tables import documented_queries
+
+    documented_queries.run(given.into)
+
+
+COMMANDS = (
+    Command(
+        "data seal",
+        "pack a complete recording, which takes no more runs then",
+        each("recording sealed"),
+        seal,
+        examples="  tools/tls-memtest data seal data/local/2026-11-23-my-cpu",
+    ),
+    Command(
+        "data verify",
+        "check recordings: each line, and sealed files against their manifest",
+        each("recordings verified"),
+        verify,
+        examples="  tools/tls-memtest data verify data/20*",
+    ),
+    Command(
+        "data schema",
+        "the JSON schema of a record; docs/reference/records.md has the format",
+        {},
+        print_schema,
+        examples="  tools/tls-memtest data schema > docs/reference/record.schema.json",
+    ),
+    Command(
+        "data sql",
+        "run the DuckDB queries of a Markdown page over data/, and write each result below its query",
+        {"page of queries": REQUIRED},
+        run_queries,
+        """Run the DuckDB queries of a Markdown page over data/, and write each result below its query.
+
+A query is a block of sql, and its result is the table below it. A block without a table makes views for later
+queries; its result is not shown. Paths in queries are relative to the root of the repository.""",
+        "  tools/tls-memtest data sql --into docs/reference/records.md",
+    ),
+)

@@ -1,0 +1,51 @@
+"""Which command of tls-memtest is meant: its words are parsed and checked, and it runs.
+
+Standard library only, up to the command's own `run`."""
+
+import argparse
+import contextlib
+from collections.abc import Sequence
+
+from tlsmem.base import stdout, venv
+from tlsmem.cli import help, registry
+from tlsmem.cli.command import CLUSTER, CORE, NONE, Command, CommandParser
+from tlsmem.cli.output import page_on_terminal, text_file, write_to_file
+
+HELP = ("-h", "--help")
+
+
+def run_words(words: Sequence[str]) -> int | None:
+    """Run the command that these words name, and return its status. Raises UserError."""
+    if not words or words[0] in HELP:
+        return print_page(help.front_page())
+    if words[1:2] and words[1] in HELP and words[0] in registry.GROUPS:
+        return print_page(help.page_of(words[:1]))
+    command, rest = registry.find_command(words)
+
+    def step() -> int | None:
+        parser = command.parser()
+        parser.known_elsewhere = registry.describe_owners
+        given = command.parse(rest, parser)
+        if command.check:
+            command.check(given, parser)
+        if command.packages != NONE:
+            cluster = command.packages == CLUSTER or bool(getattr(given, "cluster", None))
+            venv.activate(core=command.packages == CORE, cluster=cluster)
+        return answer(command, given, parser)
+
+    return command.around(step, rest) if command.around else step()
+
+
+def answer(command: Command, given: argparse.Namespace, parser: CommandParser) -> int | None:
+    """Run a command; what it prints goes where it was asked to go."""
+    assert command.run
+    file = text_file(given, command.draws) if hasattr(given, "output") and command.is_answer else None
+    is_short = not command.is_answer or given.format or getattr(given, "into", None)
+    with write_to_file(file) if file else contextlib.nullcontext() if is_short else page_on_terminal():
+        return command.run(given, parser)
+
+
+def print_page(text: str) -> int:
+    with stdout.exit_on_write_error():
+        print(text)
+    return 0
