@@ -119,7 +119,7 @@ def refuse(sentence: str) -> NoReturn:
 def run(given: argparse.Namespace) -> int:
     """Return the exit status."""
     recording = recording_directory(given)
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     server = find_server(given)
     runs = live_runs(given, server)
     check_descriptors(runs, server)

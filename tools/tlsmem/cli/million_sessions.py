@@ -121,7 +121,7 @@ def run(given: argparse.Namespace) -> int:
     campaign = definitions.campaigns()[CAMPAIGN]
     assert isinstance(campaign, Campaign)
     recording = recording_directory(given)
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     stacks = choose_stacks(given, campaign)
     exclusive.claim_machine(False)
     append_records.prepare(recording)

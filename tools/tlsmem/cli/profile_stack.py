@@ -93,7 +93,7 @@ def run(given: argparse.Namespace) -> None:
     """Raises UserError when the profile cannot be taken."""
     trees.resolve_named(given)
     recording = given.out or default_recording()
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     try:
         asked = subject(given)
         place = profile_store.profile_place(recording, asked)
