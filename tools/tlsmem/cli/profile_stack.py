@@ -79,7 +79,7 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
     extra = place.file(".xtree.zip")
     name = shlex.quote(paths.shorten(file))
     inspect = f"tools/tls-memtest heap read {name}"
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(f"profile: {paths.shorten(file)}")
         if extra.exists():
             print(f"for KCachegrind, by phase: {paths.shorten(extra)}")
