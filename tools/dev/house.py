@@ -27,7 +27,13 @@ READ = ("Makefile", "tools", "memtest/tests")  # of a revision; data/ has hundre
 DOOR = "tools/tlsmem/cli/main.py"  # the only module that may exit
 SHORT = 60  # lines
 
-OPTIONS = re.compile(r"tools/tlsmem/(config/(option\w*|arguments_of_\w+)|cli/(options|commands))\.py")
+# Files that declare options, and those that parse, check and document them; the first names are those up to 0.1.
+DECLARATIONS = re.compile(
+    r"tools/tlsmem/(config/(arguments_of_\w+|option_arguments|option_variables)|cli/(options|commands))\.py"
+)
+OPTIONS = re.compile(
+    r"tools/tlsmem/(config/(option\w*|argument\w*)|cli/(options|commands|command|kinds|checks|registry|help))\.py"
+)
 
 # What stands for a topic in a path, between `/`, `_` and `.`: its word, and other words that files have for it today.
 TOPICS = {
@@ -55,9 +61,10 @@ ROWS = {
     "one_importer": "modules that exactly one other module imports, anywhere in it; tests and scripts do not count",
     "files_that_exit": "modules but cli/main.py that call sys.exit, or make or raise a SystemExit or a subclass",
     "exits": "calls and raises in them",
-    "option_lines": "lines of config/option*.py, config/arguments_of_*.py, cli/options.py and cli/commands.py",
+    "declaration_lines": "lines of the files that declare options: cli/options.py",
+    "option_lines": "and of those that parse, check and document them: command, kinds, checks, registry, help",
     "makefile_lines": "lines of the Makefile",
-    "scripts": "Python programs in tools/ itself",
+    "scripts": "Python programs in tools/ itself, without links",
     "test_lines": "lines of Python in tools/tests and memtest/tests",
     **{f"topic_{topic}": f"modules with {words} in their path" for topic, words in TOPICS.items()},
 }
@@ -83,7 +90,11 @@ def read_folder(root: Path) -> dict[str, str]:
         *root.glob("tools/*"),
         *(file for top in (PACKAGE, *TESTS) for file in root.glob(f"{top}**/*.py")),
     ]
-    return {str(file.relative_to(root)): file.read_text(errors="replace") for file in found if file.is_file()}
+    return {
+        str(file.relative_to(root)): file.read_text(errors="replace")
+        for file in found
+        if file.is_file() and not file.is_symlink()
+    }
 
 
 def read_revision(root: Path, revision: str) -> dict[str, str]:
@@ -148,6 +159,7 @@ def count(files: dict[str, str]) -> Counts:
         "one_importer": len(lists["one-importer"]),
         "files_that_exit": len(exits),
         "exits": sum(exits.values()),
+        "declaration_lines": sum(lines[name] for name in modules if DECLARATIONS.fullmatch(name)),
         "option_lines": sum(lines[name] for name in modules if OPTIONS.fullmatch(name)),
         "makefile_lines": lines.get("Makefile", 0),
         "scripts": sum(is_script(name, text) for name, text in files.items()),
