@@ -46,6 +46,6 @@ def answer(command: Command, given: argparse.Namespace, parser: CommandParser) -
 
 
 def print_page(text: str) -> int:
-    with stdout.raise_write_errors():
+    with stdout.exit_on_write_error():
         print(text)
     return 0
