@@ -51,7 +51,7 @@ def is_held(budget: Path, number: int) -> bool:
     done = gate(budget)
     lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
     verdict = [line[len(mark) :] for line in lines for mark in ("### ", "- ", "gate: ") if line.startswith(mark)]
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(f"round {number}: exit {done.returncode}; {'; '.join(verdict)}", flush=True)
     return done.returncode == 0
 

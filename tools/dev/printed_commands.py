@@ -188,7 +188,7 @@ def stops(script: str, parsed: list[argparse.Namespace]) -> Iterator[contextlib.
     yield mock.patch.object(argparse.ArgumentParser, "parse_args", parse_args)
     yield mock.patch.object(dispatch, "answer", answer)
     yield mock.patch.object(venv, "activate")
-    yield mock.patch.object(repository, "check_recording_or_exit")  # another tree may record there
+    yield mock.patch.object(repository, "check_recording")  # another tree may record there
     yield mock.patch.object(subprocess.Popen, "__init__", stop)
     yield mock.patch.object(markdown_embedding, "replace_block", stop)
 
@@ -269,7 +269,7 @@ def check_options(command: Command, words: Sequence[str]) -> None:
     parser = command.parser()
     given = command.parse(words, parser)
     if command.check:
-        with mock.patch.object(repository, "check_recording_or_exit"):
+        with mock.patch.object(repository, "check_recording"):
             command.check(given, parser)
 
 

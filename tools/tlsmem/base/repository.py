@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tlsmem.base.errors import UserError
+from tlsmem.base.errors import Usage
 from tlsmem.base.paths import ROOT
 
 DATA, LOCAL = "data", "data/local"  # recordings of the repository, and the user's own, which git ignores
@@ -43,34 +43,26 @@ def is_no_directory(place: Path) -> bool:
 
 
 def check_recording(recording: Path, named: bool = True, option: str = "OUT") -> None:
-    """Raise ValueError with one sentence when runs must not be added to this directory, which the option names.
+    """Raise Usage with one sentence when runs must not be added to this directory, which the option names.
 
     Recordings of the repository take runs only when the user named them, and only from a clean tree."""
     elsewhere = f"{option}={LOCAL}/NAME records elsewhere"
     if file := next((one for one in (recording, *recording.parents) if is_no_directory(one)), None):
-        raise ValueError(f"{option}={recording}: {file} is a file, and a recording is a directory; {elsewhere}")
+        raise Usage(f"{option}={recording}: {file} is a file, and a recording is a directory; {elsewhere}")
     place, data, local = map(os.path.realpath, (recording, ROOT / DATA, ROOT / LOCAL))
     if place in (data, local):
-        raise ValueError(f"{recording} is where recordings are, not one of them; {elsewhere}")
+        raise Usage(f"{recording} is where recordings are, not one of them; {elsewhere}")
     if is_sealed(recording):
-        raise ValueError(f"{recording} is sealed, so it takes no more runs; {elsewhere}")
+        raise Usage(f"{recording} is sealed, so it takes no more runs; {elsewhere}")
     outside = place.startswith(f"{local}/") or not place.startswith(f"{data}/")
     if outside and not is_committed(place):
         return
     if not named:
-        raise ValueError(f"{recording} is committed, so only {option}= by this name adds runs to it; {elsewhere}")
+        raise Usage(f"{recording} is committed, so only {option}= by this name adds runs to it; {elsewhere}")
     try:
         changed = changed_files()
     except (FileNotFoundError, subprocess.CalledProcessError):
-        raise ValueError(f"{recording} takes runs from a git clone only, and this is none; {elsewhere}") from None
+        raise Usage(f"{recording} takes runs from a git clone only, and this is none; {elsewhere}") from None
     if changed:
         files = changed[0] + (f" and {len(changed) - 1} more" if changed[1:] else "")
-        raise ValueError(f"{recording} takes runs from a clean tree only: commit or stash {files}; {elsewhere}")
-
-
-def check_recording_or_exit(recording: Path, named: bool = True, option: str = "OUT") -> None:
-    """Call check_recording for a command: raise UserError with exit status 2 where it raises ValueError."""
-    try:
-        check_recording(recording, named, option)
-    except ValueError as error:
-        raise UserError(str(error), status=2) from None
+        raise Usage(f"{recording} takes runs from a clean tree only: commit or stash {files}; {elsewhere}")

@@ -35,7 +35,7 @@ is_paged = False  # stdout leads to a pager, which shows it on the terminal
 
 
 @contextmanager
-def exit_on_write_error() -> Iterator[None]:
+def raise_write_errors() -> Iterator[None]:
     """Flush stdout when the block ends, and raise UserError when stdout cannot be written.
 
     Errors that name a file concern another file, so they pass through."""
@@ -56,7 +56,7 @@ def is_terminal() -> bool:
 
 
 def require_open() -> TextIO:
-    """Return stdout; raise UserError when whoever started the script closed it."""
+    """Return stdout; raise UserError when whoever started the command closed it."""
     if sys.stdout is None:
         raise UserError("stdout: it is closed; redirect it to a file, or to /dev/null")
     return sys.stdout

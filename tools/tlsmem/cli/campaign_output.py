@@ -37,7 +37,7 @@ def show_campaign(plan: Plan, title: str) -> bool:
         print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
         return False
     pictures = [f"pictures: {', '.join(map(shorten, output.pictures))}"] if output.pictures else []
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(f"\nrecording: {plan.name}", *pictures, *output.lines, sep="\n")
     for finding in output.findings:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)

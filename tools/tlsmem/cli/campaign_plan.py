@@ -68,7 +68,7 @@ def show(given: argparse.Namespace) -> None:
     tell_unmetered(given, campaign)
     provenance = Provenance(definitions.suites(), definitions.allocators())
     plan = Plan(campaign, recording(given), provenance, given.fresh, anywhere=bool(given.cluster))
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         plan.show()
 
 

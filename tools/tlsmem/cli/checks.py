@@ -72,7 +72,7 @@ def check_runs(given: argparse.Namespace) -> None:
     if not hasattr(given, "git"):
         check_no_trees(given)
     if (out := getattr(given, "out", None)) is not None and not getattr(given, "list", False):
-        repository.check_recording_or_exit(out)
+        repository.check_recording(out)
 
 
 def check_multiplier(given: argparse.Namespace) -> None:

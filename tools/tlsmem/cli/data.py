@@ -16,7 +16,7 @@ from tlsmem.cli.options import REQUIRED
 def print_schema(given: argparse.Namespace, asked: CommandParser) -> None:
     from tlsmem.schema.records import Record
 
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(json.dumps(Record.model_json_schema(), indent=2))
 
 
@@ -31,7 +31,7 @@ def seal(given: argparse.Namespace, asked: CommandParser) -> None:
         raise UserError(f"{error}; nothing was sealed") from None
     except OSError as error:
         raise UserError(f"{error.filename or recording}: {error.strerror}; the recording is unchanged") from None
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         for directory, manifest in made.items():
             plain = sum(file.plain_bytes for file in manifest.files.values())
             packed = sum((directory / name).stat().st_size for name in manifest.files)
@@ -40,7 +40,7 @@ def seal(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def verify(given: argparse.Namespace, asked: CommandParser) -> int:
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         intact = [is_intact(name) for name in given.recordings]
         return 0 if all(intact) else 1
 

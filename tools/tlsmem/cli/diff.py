@@ -88,7 +88,7 @@ def check_releases(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.into:
         raise UserError("--into is for a page that shows a RECORDING: name one", USAGE)
     if given.out:
-        repository.check_recording_or_exit(given.out)
+        repository.check_recording(given.out)
     with checks.refuse():
         given.stacks = releases.select_stacks(
             given.library, toml_tables.read_tables("stacks"), toml_tables.split_names(given.versions or "")

@@ -46,6 +46,6 @@ def answer(command: Command, given: argparse.Namespace, parser: CommandParser) -
 
 
 def print_page(text: str) -> int:
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(text)
     return 0

@@ -12,7 +12,7 @@ from tlsmem.cli.options import Words
 def check(given: argparse.Namespace, asked: CommandParser) -> None:
     checks.check_definitions()
     if target := given.out or given.new_baseline:
-        repository.check_recording_or_exit(target, option="--out" if given.out else "--new-baseline")
+        repository.check_recording(target, option="--out" if given.out else "--new-baseline")
 
 
 def run(given: argparse.Namespace, asked: CommandParser) -> int | None:

@@ -131,7 +131,7 @@ def show(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.reference:
         deliver(reference_text(), given, asked)
         return
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(page_of(given.topic))
 
 
@@ -141,7 +141,7 @@ def deliver(text: str, given: argparse.Namespace, asked: CommandParser) -> None:
         with raise_user_errors(given.into):
             markdown_embedding.replace_block(given.into, given, asked, text)
         return
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(text)
 
 
@@ -185,12 +185,12 @@ compdef _tls_memtest tls-memtest""",
 
 
 def print_completion(given: argparse.Namespace, asked: CommandParser) -> None:
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(SCRIPTS[given.shell])
 
 
 def print_words(given: argparse.Namespace, asked: CommandParser) -> None:
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(*following_words(given.command), sep="\n")
 
 

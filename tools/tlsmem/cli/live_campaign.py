@@ -119,7 +119,7 @@ def refuse(sentence: str) -> NoReturn:
 def run(given: argparse.Namespace) -> int:
     """Return the exit status."""
     recording = recording_directory(given)
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     server = find_server(given)
     runs = live_runs(given, server)
     check_descriptors(runs, server)
@@ -128,7 +128,7 @@ def run(given: argparse.Namespace) -> int:
     to_go = [one for one in runs if given.fresh or provenance.declared(one)["key"] not in known]
     summary = f"{len(runs)} runs, {len(runs) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
     if given.list:
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             for one in runs:
                 print(f"{'to go' if one in to_go else 'measured':<9} {one}")
             print(summary)
@@ -208,7 +208,7 @@ def show(
         if not records:
             raise UserError(f"{shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         tables = [*live.build(records), live_rss.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without], form)
         if form in (None, choices.TABLE, choices.MARKDOWN):

@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     cpus = exclusive.cores_first()[:1] if campaign.is_timed else slots_cpus(given.jobs)
     campaign_plan.tell_unmetered(given, campaign)
     recording = campaign_plan.recording(given)
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     campaign = keep_built_stacks(campaign)
     prepare(recording, campaign)
     title = campaign_conclusion.title(given.campaign, campaign, definitions.campaigns()[given.campaign])

@@ -121,7 +121,7 @@ def run(given: argparse.Namespace) -> int:
     campaign = definitions.campaigns()[CAMPAIGN]
     assert isinstance(campaign, Campaign)
     recording = recording_directory(given)
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     stacks = choose_stacks(given, campaign)
     exclusive.claim_machine(False)
     append_records.prepare(recording)
@@ -162,7 +162,7 @@ def show(runs: SessionRuns, stacks: Sequence[str], name: str) -> None:
     from tlsmem.tables import million, render
 
     records = [one for stack in stacks for one in runs.find_records(stack)]
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         if records and (table := million.million_table(select(records))).rows:
             render.print_all([table])
         print(f"\nrecording: {name}")

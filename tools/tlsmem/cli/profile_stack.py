@@ -79,7 +79,7 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
     extra = place.file(".xtree.zip")
     name = shlex.quote(paths.shorten(file))
     inspect = f"tools/tls-memtest heap read {name}"
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(f"profile: {paths.shorten(file)}")
         if extra.exists():
             print(f"for KCachegrind, by phase: {paths.shorten(extra)}")
@@ -93,7 +93,7 @@ def run(given: argparse.Namespace) -> None:
     """Raises UserError when the profile cannot be taken."""
     trees.resolve_named(given)
     recording = given.out or default_recording()
-    repository.check_recording_or_exit(recording, named=bool(given.out))
+    repository.check_recording(recording, named=bool(given.out))
     try:
         asked = subject(given)
         place = profile_store.profile_place(recording, asked)

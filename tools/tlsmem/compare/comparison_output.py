@@ -46,7 +46,7 @@ def print_comparison(
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for."""
     form = form or (choices.TABLE if stdout.is_terminal() else choices.MARKDOWN)
     explained = explained or CallSiteExplainer(comparison)
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         console = rich.console.Console()
         if form == choices.TABLE:
             pull_request.print_terminal(comparison, explained, console)

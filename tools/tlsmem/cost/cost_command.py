@@ -55,7 +55,7 @@ def draw(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[P
     from tlsmem.cost import cost_picture  # slow to import, and needed for pictures only
 
     written = cost_picture.save_picture(stacks, named, role, among, output)
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(*written, sep="\n")
 
 
@@ -68,7 +68,7 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
     if given.into:
         markdown_embedding.replace_block(given.into, given, parser, page)
     else:
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             print(page)
 
 
@@ -83,5 +83,5 @@ def check_suite(suite: str) -> None:
 
 def show(screen: Text) -> None:
     """Print in colour on a terminal. Lines are made for 80 columns; a longer path or command stays whole."""
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         rich.console.Console(highlight=False).print(screen, end="", soft_wrap=True)

@@ -14,7 +14,7 @@ STDOUT = "-"
 def write_text(text: str, file: str) -> None:
     """On stdout where `file` is `-`. OSError, which names the file, when it cannot be written."""
     if file == STDOUT:
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             sys.stdout.write(text)
         return
     from tlsmem.profile.profile_metadata import Replacement

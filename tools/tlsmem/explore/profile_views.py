@@ -88,7 +88,7 @@ def draw(root: callers_tree.CallerNode, heading: str, rows: int) -> None:
     """On a terminal in its width; else as wide as it is."""
     console = rich.console.Console(width=None if stdout.is_terminal() else WIDE, highlight=False)
     width = console.width
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         with console.capture() as drawn:
             console.print(callers_tree.draw_tree(root, heading, rows, width))
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
@@ -101,7 +101,7 @@ def tell(sentences: Sequence[str], form: str) -> None:
     """In words, below the tables: in Markdown a list, after a line that ends the table; on a terminal in its width."""
     if not sentences:
         return
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         if form == choices.MARKDOWN:
             print("", *map(item, sentences), sep="\n")
         else:

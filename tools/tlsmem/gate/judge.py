@@ -43,7 +43,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     ci_outputs.check_outputs([given.junit, given.summary], given.budget)
     found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git)
     if given.list:
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             print(*measure_budgets.needed_runs(found, asked.sessions, asked.repeats), sep="\n")
         return HELD
     if given.new_baseline:
@@ -83,7 +83,7 @@ def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget])
     measured = measure(asked, budgets, given.new_baseline, new=True)
     if failures(measured):
         return FAILED
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         place = os.path.relpath(given.new_baseline, given.budget.parent)
         made = f"{paths.shorten(given.new_baseline)}: {len(measured.records)} runs"
         print(f'{made}; in {given.budget}: baseline = "{place}"')
@@ -127,7 +127,7 @@ def print_verdict(rulings: Sequence[Ruling], explained: Explained, form: str | N
 
     CSV and JSON are for programs, so there the sentences are on stderr."""
     form = form or (choices.TABLE if stdout.is_terminal() else choices.MARKDOWN)
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         if form == choices.MARKDOWN:
             print(ci_outputs.format_summary(rulings, explained), end="")
         elif form == choices.TABLE:

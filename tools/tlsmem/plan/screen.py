@@ -81,7 +81,7 @@ def plain_screen(answer: Answer) -> str:
 
 def print_screen(answer: Answer) -> None:
     """Print at 80 columns, the answer in bold on a terminal."""
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         width = min(COLUMNS, rich.console.Console().width) if stdout.is_terminal() else COLUMNS
         console = rich.console.Console(width=width, highlight=False)
         for line in wrap_screen(describe_answer(answer), console)[:-1]:

@@ -32,7 +32,7 @@ def draw_pictures(given: argparse.Namespace, draw: Callable[[argparse.Namespace]
     try:
         with matplotlib.rc_context(STYLE):
             written = draw(given)
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             print(*written, sep="\n")
     except ValueError as error:
         sentence = table_command.name_once(given.recording, error) if hasattr(given, "recording") else str(error)

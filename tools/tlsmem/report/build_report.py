@@ -100,11 +100,11 @@ def run(given: argparse.Namespace) -> None:
     committed = map(recordings.path_from_root, find_committed() or ())  # predictions are of these, whatever is named
     source = recordings.digest(dict.fromkeys([*loaded, *committed]))
     if given.format == DIRECTORY:
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
     elif given.format == FILES:
         made = [one._replace(pictures=tuple(one.pictures)) for one in made]  # the page takes them, and then the files
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             if given.picture:
                 print(*files.write_pictures(made, output, given.picture), sep="\n")
                 return

@@ -107,7 +107,7 @@ class Runner:
             outcome = compare(run, await self.run(run, cpu))
             verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
             verdicts[verdict] += 1
-            with stdout.exit_on_write_error():
+            with stdout.raise_write_errors():
                 print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
 
         await run_in_slots(runs, cpus, work)

@@ -30,7 +30,7 @@ def verify(runner: Runner, cpus: list[int], named: Sequence[str], prefix: Path |
     stacks = [stack for stack in asked if is_built(stack)]
     if not stacks:
         raise UserError("none of these stacks is built; `tools/tls-memtest build` builds them")
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         for stack in asked:
             if stack not in stacks:
                 print(
@@ -44,7 +44,7 @@ def verify(runner: Runner, cpus: list[int], named: Sequence[str], prefix: Path |
 
     verdicts = run_to_completion(runner.verify_all(everything(stacks), cpus, compare), "stopped")
     counts = ", ".join(f"{verdicts[said]} {said}" for said in ("ok", "unsupported", "FAILED"))
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         print(f"{len(stacks)} of {len(asked)} stacks are built; runs: {counts}")
     return 1 if verdicts["FAILED"] else 0
 

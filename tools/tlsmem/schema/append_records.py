@@ -80,7 +80,7 @@ def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
 
     Raises UserError when it cannot be written, or another campaign records into it: both would make every run.
     With `wait` that waits, given the descriptor to lock, until the other has ended."""
-    repository.check_recording_or_exit(directory)
+    repository.check_recording(directory)
     refuse_sealed(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)

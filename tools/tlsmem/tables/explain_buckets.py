@@ -43,7 +43,7 @@ def write_sentences(given: argparse.Namespace, parser: argparse.ArgumentParser) 
     if given.into:
         markdown_embedding.replace_block(given.into, given, parser, markdown(sentences))
     elif given.format in (None, MARKDOWN):
-        with stdout.exit_on_write_error():
+        with stdout.raise_write_errors():
             print(markdown(sentences), end="")
     else:
         rows = [[text_cell(one)] for one in sentences]

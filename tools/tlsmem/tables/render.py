@@ -228,5 +228,5 @@ def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> N
 
 def print_all(tables: Iterable[Table], form: str | None = None) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a sentence."""
-    with stdout.exit_on_write_error():
+    with stdout.raise_write_errors():
         show(tables, form or (TABLE if stdout.is_terminal() else MARKDOWN), rich.console.Console())
