@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -136,7 +137,7 @@ def test_a_value_of_a_command_gets_the_nearest(snapshot):
         ("measure mem", ["STACKS=null@c,null@rust null@c"], "stacks", ["null@c", "null@rust"]),
         ("heap record", ["FRESH=1"], "fresh", True),
         ("heap record", ["FRESH=0"], "fresh", False),
-        ("show report", ["RECORDINGS=a b"], "recordings", "a b"),
+        ("show report", ["RECORDINGS=a b"], "recordings", [Path("a"), Path("b")]),
     ],
 )
 def test_a_word_becomes_its_value_at_the_door(command, words, name, value):

@@ -45,16 +45,6 @@ NEEDS = {
 }
 
 
-def check_stacks(given: argparse.Namespace, asked: CommandParser) -> None:
-    try:
-        campaigns = toml_tables.read_tables("campaigns")
-    except toml_tables.Unreadable:
-        return  # the check of the definitions says it
-    if given.campaign and given.campaign not in campaigns:
-        near = suggest_nearest(given.campaign, campaigns)
-        asked.error(f"no campaign {given.campaign} in memtest/campaigns.toml{near}")
-
-
 def build_named(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.build import build_stacks
 
@@ -169,7 +159,6 @@ that registries no longer offer a pinned source.""",
   tools/tls-memtest build --campaign mem                    the stacks of a table of memtest/campaigns.toml
   tools/tls-memtest build openssl@path --prefix /opt/openssl
   tools/tls-memtest build openssl@path:. rustls+ring@git:main --git ~/src/rustls     trees, copied below build/trees""",
-        check_stacks,
-        CORE,
+        packages=CORE,
     ),
 )

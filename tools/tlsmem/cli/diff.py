@@ -90,9 +90,7 @@ def check_releases(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.out:
         repository.check_recording(given.out)
     with checks.refuse():
-        given.stacks = releases.select_stacks(
-            given.library, toml_tables.read_tables("stacks"), toml_tables.split_names(given.versions or "")
-        )
+        given.stacks = releases.select_stacks(given.library, toml_tables.read_tables("stacks"), given.versions)
 
 
 def diff_releases(given: argparse.Namespace, asked: CommandParser) -> int | None:

@@ -1,7 +1,7 @@
 """Every option of every command, once: its flag, its meaning and its kind of value. Standard library only.
 
-commands.py says which command takes which option, and with what default. From both come the parsers, what `make`
-accepts and checks before anything is built, `--help`, completion in a shell, and docs/reference/options.md."""
+The module of each verb says which command takes which option, and with what default. From both come the parsers, what
+`make` accepts and checks before anything is built, `--help`, completion in a shell, and docs/reference/options.md."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from tlsmem.cli.kinds import (
 )
 from tlsmem.config import amounts, choices
 from tlsmem.config.table_names import TABLES
-from tlsmem.config.toml_tables import read_tables
+from tlsmem.config.toml_tables import read_tables, split_names
 from tlsmem.schema.roles import ITSELF, OWNERS, PROCESSES, ROLES
 
 TEXT = Kind()
@@ -94,7 +94,14 @@ def parse_new_directory(text: str) -> Path:
     return Path(text)
 
 
+def parse_paths(text: str) -> list[Path]:
+    return [*map(Path, split_names(text))]
+
+
 PATH = Parsed(Path, "a path")
+PATHS = Parsed(parse_paths, "paths, separated by spaces or commas")
+CAMPAIGN = Names("campaign", single="a build takes the stacks of one campaign")
+VERSIONS = Parsed(split_names, "versions, separated by spaces or commas")
 NEW_DIRECTORY = Parsed(parse_new_directory, "a directory")
 WHOLE = Parsed(int, "a whole number")
 SIZE = Parsed(amounts.parse_size, "a size: `16GiB`")
@@ -151,12 +158,13 @@ OPTIONS: dict[str, Option] = {
         example="LIB=openssl",
     ),
     "versions": Option(
-        "--versions", "only these releases of the library", metavar="NAMES", example="VERSIONS=3.0.22,3.5.5"
+        "--versions", "only these releases of the library", VERSIONS, "NAMES", example="VERSIONS=3.0.22,3.5.5"
     ),
     "recordings": Option(
         "--recordings",
         "recordings to show: directories below data/",
-        metavar="NAMES",
+        PATHS,
+        "NAMES",
         example="RECORDINGS=data/local/2026-01-31-some-cpu",
     ),
     "stack profiled": Option(
@@ -340,7 +348,12 @@ OPTIONS: dict[str, Option] = {
         example="BENCH_MULTIPLIER=0.1",
     ),
     "campaign": Option("campaign", "a table of memtest/campaigns.toml, or a group of them", nargs="?"),
-    "campaign stacks": Option("--campaign", "the stacks of this table of memtest/campaigns.toml", metavar="NAME"),
+    "campaign stacks": Option(
+        "--campaign",
+        "build the stacks of this table of memtest/campaigns.toml",
+        CAMPAIGN,
+        "NAME",
+    ),
     "cluster": Option(
         "--cluster",
         "make the runs on the machines of a Dask cluster, whose scheduler has this address: docs/how-to/cluster.md",

@@ -9,7 +9,7 @@ from pathlib import Path
 from tlsmem.cli.command import IN_WORDS, Command, CommandParser, Takes, each
 from tlsmem.cli.options import REQUIRED, Words
 from tlsmem.cli.output import FORMATS
-from tlsmem.config import choices, toml_tables
+from tlsmem.config import choices
 
 INTO = "--into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."
 ON_TERMINAL = Words("table on a terminal, else markdown")
@@ -28,7 +28,7 @@ def show_report(given: argparse.Namespace, asked: CommandParser) -> int | None:
     from tlsmem.report import build_report
 
     given.format = given.format or (FORMATS.get(given.output.suffix) if given.output else None) or choices.HTML
-    given.recording += map(Path, toml_tables.split_names(given.recordings or ""))
+    given.recording += given.recordings or []
     return build_report.write_report(given)
 
 

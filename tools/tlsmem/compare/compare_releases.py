@@ -7,7 +7,7 @@ from tlsmem.base import termination
 from tlsmem.base.errors import raise_user_errors
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import record_releases, release_plot, release_tables, release_walk, two_builds
-from tlsmem.config import releases, toml_tables
+from tlsmem.config import releases
 from tlsmem.config.choices import BOTH, RELEASE_SUITES
 from tlsmem.schema import recording_files
 from tlsmem.schema.roles import ROLES
@@ -28,9 +28,8 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
     """Raises ValueError with a sentence."""
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    versions, suites = toml_tables.split_names(given.versions or ""), given.suites or []
-    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
-    show_walks(given, parser, release_walk.select_runs(runs, stacks, suites), stacks)
+    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), given.versions)
+    show_walks(given, parser, release_walk.select_runs(runs, stacks, given.suites), stacks)
     return 1 if recording_files.skipped_lines else 0
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.compare import release_panel, release_walk
 from tlsmem.compare.release_walk import Release, ReleaseWalk
-from tlsmem.config import definitions, releases, toml_tables
+from tlsmem.config import definitions, releases
 from tlsmem.config.choices import BOTH
 from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.suite_title import suite_title
@@ -109,8 +109,7 @@ def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[
 def draw_given(given: argparse.Namespace) -> list[Path]:
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    versions, suites = toml_tables.split_names(given.versions or ""), given.suites or []
-    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
+    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), given.versions)
     roles = ROLES if given.role == BOTH else (given.role,)
-    walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, suites), stacks, roles)
+    walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, given.suites), stacks, roles)
     return save_figure(walks, given.stage, given.output)

@@ -2,7 +2,6 @@
 
 import argparse
 import signal
-from pathlib import Path
 
 from tlsmem.base import markdown_embedding, phase_names
 from tlsmem.base.errors import Usage, UserError
@@ -29,7 +28,7 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     else:
         page = profile_views.show(profiles[0], given)
     if given.into:
-        markdown_embedding.replace_block(Path(given.into), asked, parser, page)
+        markdown_embedding.replace_block(given.into, asked, parser, page)
     return int(any(profile.torn for profile in profiles))
 
 
