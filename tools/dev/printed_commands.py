@@ -39,7 +39,7 @@ RULE = re.compile(r"^([\w./%$()-]+(?: [\w./%$()-]+)*):(?!=)", re.MULTILINE)
 LIST = re.compile(r"^[A-Z_]+ := ([a-z][\w -]+)$", re.MULTILINE)  # variables of the Makefile that have targets
 COMMITTED = re.compile(r"data/20|docs/.*\.(?:md|toml)$")  # files and recordings that commands read
 MENTION = re.compile(
-    r"\b(?:is missing:|are required:|expected one argument|give (?:a PROFILE|-- and a COMMAND))"
+    r"\b(?:is missing:|are required:|expected one argument|needs a value|give (?:a PROFILE|-- and a COMMAND))"
 )  # what prose leaves out
 # What stands for something of the reader's, and something that is here.
 EXAMPLES = {

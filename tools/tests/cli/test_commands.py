@@ -145,6 +145,11 @@ def test_a_wrong_argument_is_told_before_any_package_is_needed(words, said):
         ("show", "show: name what: tables, "),
         ("plan --connections 5", "plan: name what: memory, "),
         ("zzzz", "there is no command zzzz; there are: cost, why, "),
+        ("--versoin", "--versoin comes after a command; there are: cost, why, "),
+        ("-- cost", "-- comes after a command; there are: cost, why, "),
+        ("./tools/cost.py", "tools/cost.py is now `tools/tls-memtest cost`"),
+        ("help plan memory x", "`help plan memory` takes no further word; leave x out"),
+        ("help make mem x", "`help make mem` takes no further word; leave x out"),
     ],
 )
 def test_a_command_that_is_not_there_gets_the_nearest(words, said):
@@ -166,6 +171,42 @@ def test_an_option_of_another_command_names_its_owner(words, said):
         run_words(words.split())
     sentence = str(stop.value)
     assert stop.value.status == 2 and said in sentence and ("did you mean" in sentence) is ("did you mean" in said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["cost", "--role"], "tls-memtest cost: --role needs a value"),
+        (["cost", "--mtls=1"], "tls-memtest cost: --mtls takes no value; leave '1' out"),
+        (["cost", "--suite", ""], "--suite is empty; give it a value, or leave it out"),
+        (["cost", "-o", ""], "--output: the path is empty; give one, or leave the option out"),
+        (["gate", " "], "BUDGET.toml: the path is empty; give one, or leave the option out"),
+        (["cost", "N=10"], "tls-memtest cost does not take N=10; `tls-memtest cost --help` lists what it takes"),
+        (["measure", "mem", "n=10"], "n=10: options of make are in capitals: N="),
+        (["heap", "run", "true", "x"], "tls-memtest heap run: put -- before the command: -- true x"),
+        (["heap", "attach", "x"], "PID: 'x' is not a whole number"),
+        (["measure", "mem", "--", "x"], "tls-memtest measure mem: unrecognized arguments: -- x; `tls-memtest measure"),
+        (["gate", "x", "--list", "--out", "y"], "tls-memtest gate: --out and --list exclude each other"),
+        (["diff", "recordings", "x", "--by", "stack"], "tls-memtest diff recordings: --by needs 3 values"),
+        (["help", "completion"], "tls-memtest help completion: shell is missing: bash, zsh or fish"),
+        (["diff", "builds", "--a=null@c"], "tls-memtest diff builds: --b is missing: the new build, "),
+        (["diff", "builds", "A=null@c"], "B is missing: the new build, in the same form as A; for instance B=openssl@"),
+        (["build", "--check", "compare", "A=null@c"], "B is missing: the new build, in the same form as A; for "),
+        (["build", "--check", "compare-versions"], "LIB is missing: "),
+        (["build", "--check", "live"], "SERVER is missing: the server to measure; for instance SERVER=nginx; or "),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_was_typed_with_the_way_out(words, said):
+    with pytest.raises(UserError) as stop:
+        run_words(words)
+    assert stop.value.status == 2 and str(stop.value).startswith(said) and "\n" not in str(stop.value)
+
+
+def test_of_a_very_long_word_the_sentence_has_its_ends(run_alone):
+    done = run_alone("tls-memtest", "cost", "--role", "x" * 100_000)
+    assert done.returncode == 2 and len(done.stderr) < 5000
+    assert done.stderr.startswith("memtest: --role=xxx")
+    assert done.stderr.endswith("xxx must be client or server\n")
 
 
 def test_a_command_that_is_not_there_is_a_sentence_and_status_2_as_a_process(run_alone):

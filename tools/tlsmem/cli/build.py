@@ -61,6 +61,7 @@ def parse_for_make(given: argparse.Namespace) -> tuple[Command, argparse.Namespa
         raise UserError(f"make has no target {given.target} with options{suggest_nearest(given.target, known)}", 2)
     command = known[given.target]
     parser = command.parser()
+    parser.for_make = True
     options = command.parse(given.options, parser)
     if command.check:
         command.check(options, parser)

@@ -20,6 +20,15 @@ PROGRAM = "tls-memtest"
 NONE, CORE, ALL, CLUSTER = "none", "core", "all", "cluster"  # which Python packages a command needs
 SUITE_WORDS = ("mtls", "pq", "pq_cert", "ecdsa", "tls12")  # options that choose a suite
 VARIABLE = re.compile(r"([A-Z][A-Z_]*)=(.*)", re.DOTALL)  # an option as make has it
+ANY_CASE = re.compile(r"([A-Za-z_]+)=.*", re.DOTALL)
+
+MISSING = "the following arguments are required: "  # as argparse begins, whose other sentences name no way out
+IN_OTHER_WORDS = {
+    r"argument (?:-\w/)?(\S+): expected (?:one|at least one) argument": r"\1 needs a value",
+    r"argument (?:-\w/)?(\S+): expected (\d+) arguments": r"\1 needs \2 values",
+    r"argument (?:-\w/)?(\S+): ignored explicit argument (.*)": r"\1 takes no value; leave \2 out",
+    r"argument (?:-\w/)?(\S+): not allowed with argument (?:-\w/)?(\S+)": r"\1 and \2 exclude each other",
+}
 
 IN_WORDS = ("mtls", "pq", "pq cert", "ecdsa", "tls12")  # their keys in options.py
 Takes = dict[str, Any]  # options by their keys in options.py, each with its Default
@@ -42,6 +51,13 @@ class CommandParser(argparse.ArgumentParser):
         self.known_elsewhere: Callable[[str], str] = lambda flag: ""  # which commands have an option that is not here
         self.complete: Callable[[argparse.Namespace], None] = lambda given: None  # what options together mean
         self.called: dict[str, str] = {}  # flags that were given as make has them, by these names
+        self.options: dict[str, Option] = {}  # by the names that sentences of argparse have
+        self.splits_command = False
+        self.for_make = False  # the words were typed after `make`
+
+    @property
+    def is_of_make(self) -> bool:
+        return self.for_make or bool(self.called)
 
     def name_options(self, option: Option, others: Iterable[Option]) -> tuple[str, list[str]]:
         """Return an option's name, and those of others, as flags or as make has them: as the option was given."""
@@ -59,13 +75,20 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a UserError with the sentence alone: the usage of a command with thirty options would hide it."""
+        if missing := message.removeprefix(MISSING) if message.startswith(MISSING) else "":
+            found = [self.options[name].describe_missing(self.is_of_make) for name in missing.split(", ")]
+            raise UserError("; ".join(found) if self.is_of_make else f"{self.prog}: {'; '.join(found)}", 2)
+        for pattern, words in IN_OTHER_WORDS.items():
+            message = re.sub(pattern, words, message)
         raise UserError(f"{self.prog}: {message}", 2)
 
     def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
         known = [flag for flag in self._option_string_actions if flag.startswith("--")]
-        first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
+        if self.splits_command and not words[0].startswith("-"):
+            self.error(f"put -- before the command: -- {' '.join(words)}")
+        first = next((word.partition("=")[0] for word in words if word.startswith("-") and word != "--"), "")
         near = self.known_elsewhere(first) or suggest_nearest(first, known) if first else ""
-        self.error(f"unrecognized arguments: {' '.join(words)}{near}")
+        self.error(f"unrecognized arguments: {' '.join(words)}{near or f'; `{self.prog} --help` lists what it takes'}")
 
 
 @dataclass(frozen=True)
@@ -116,11 +139,13 @@ class Command:
         if "mtls" in self.takes:
             made.complete = partial(choose_suite, several="only suite" in self.takes)
         if self.splits_command:
+            made.splits_command = True
             made.usage = f"{made.prog} [options] -- COMMAND [ARGUMENT ...]"
         if self.campaigns:
             made.set_defaults(campaigns=self.campaigns)
         groups: dict[str, Any] = {}
         for key, default in self.takes.items():
+            made.options[name_in_argparse(OPTIONS[key])] = OPTIONS[key]
             add_option(container_of(OPTIONS[key], made, groups), OPTIONS[key], default, made.called)
         return made
 
@@ -146,6 +171,13 @@ class Command:
                 yield from flag_words(option, *found.groups())
             elif found and self.target:
                 raise UserError(self.refuse_variable(found[1]), 2)
+            elif "target options" in self.takes:
+                yield word
+            elif found and any(found[1] in variables_of(one) for one in OPTIONS.values()):
+                more = f"`{PROGRAM} {self.words} --help` lists what it takes"
+                raise UserError(f"{PROGRAM} {self.words} does not take {word}; {more}", 2)
+            elif (other := ANY_CASE.fullmatch(word)) and self.option_of_variable(other[1].upper()):
+                raise UserError(f"{word}: options of make are in capitals: {other[1].upper()}=", 2)
             else:
                 yield word
 
@@ -234,6 +266,10 @@ def default_value(default: Default) -> str | None:
     return default_text(default) if default is not None and is_set else None
 
 
+def name_in_argparse(option: Option) -> str:
+    return str(metavar_of(option) or option.flag) if option.is_positional else "/".join(option.flags)
+
+
 def metavar_of(option: Option) -> str | tuple[str, ...] | None:
     if option.metavar is not None:
         return option.metavar
@@ -247,7 +283,7 @@ def parser_of(option: Option, called: Mapping[str, str]) -> Callable[[str], obje
 
     def parse(word: str) -> object:
         try:
-            return option.kind.parse(called.get(option.flag, option.flag), word)
+            return option.kind.parse(called.get(option.flag, option.shown), word)
         except ValueError as error:
             raise UserError(str(error), 2) from None
 

@@ -155,12 +155,16 @@ def page_of(topic: Sequence[str]) -> str:
             return make_page()
         if topic[1] not in targets:
             raise UserError(f"make has no target {topic[1]} with options; there are: {', '.join(targets)}", 2)
+        if topic[2:]:
+            raise UserError(f"`help make {topic[1]}` takes no further word; leave {' '.join(topic[2:])} out", 2)
         return target_page(targets[topic[1]])
     if topic[0] in GROUPS and len(topic) == 1 and all(one.words != topic[0] for one in group_commands(topic[0])):
         return group_page(topic[0])
     command, rest = find_command(topic)
-    if rest:
+    if rest and command.words == topic[0] and len(group_commands(topic[0])) > 1:
         raise UserError(describe_group(topic[0], topic[1:]), 2)
+    if rest:
+        raise UserError(f"`help {command.words}` takes no further word; leave {' '.join(rest)} out", 2)
     return command.parser().format_help().rstrip()
 
 

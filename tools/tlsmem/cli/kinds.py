@@ -34,6 +34,8 @@ class Kind:
 
     def parse(self, option: str, text: str) -> Any:
         """Return the value of a word. Raises ValueError with a sentence where the word is none."""
+        if not text.strip():
+            raise ValueError(f"{option} is empty; give it a value, or leave it out")
         return text
 
     def describe(self) -> str:

@@ -8,12 +8,20 @@ from typing import NoReturn
 from tlsmem.base.errors import UserError
 from tlsmem.base.termination import Terminated
 
+USAGE = 2  # exit status
+LONGEST = 4000  # characters
+
 
 def main(*before: str) -> NoReturn:
     """Run the command that the words of the command line name, after the words `before`.
 
     Importing the commands may raise a UserError too, for instance under an old Python."""
     run(lambda: import_module("tlsmem.cli.dispatch").run_words([*before, *sys.argv[1:]]))
+
+
+def shorten(sentence: str) -> str:
+    """Return a sentence whose quote of a very long word has no middle: its end is the way out."""
+    return sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST // 4]} ... {sentence[-LONGEST // 2 :]}"
 
 
 def run(command: Callable[[], int | None]) -> NoReturn:
@@ -24,7 +32,7 @@ def run(command: Callable[[], int | None]) -> NoReturn:
         status = command()
     except UserError as error:
         if sentence := str(error):
-            print(f"memtest: {sentence}", file=sys.stderr)
+            print(f"memtest: {shorten(sentence) if error.status == USAGE else sentence}", file=sys.stderr)
         status = error.status
     except Terminated as ended:
         status = ended.status

@@ -160,10 +160,8 @@ def check_live(given: argparse.Namespace, asked: CommandParser) -> None:
                 asked.error(f"{option} is of new runs, and RECORDING prints what is recorded; --server selects from it")
         return
     if not given.server:
-        missing = OPTIONS["server live"]
-        raise UserError(
-            f"--server (SERVER) is missing: {missing.help}; for instance --server nginx; or name a RECORDING to show", 2
-        )
+        missing = OPTIONS["server live"].describe_missing(asked.is_of_make)
+        raise UserError(f"{missing}; or name a RECORDING to show", 2)
     checks.check_runs(given)
 
 

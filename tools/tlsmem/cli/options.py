@@ -82,13 +82,35 @@ class Option:
         return self.dest or self.flag.lstrip("-").replace("-", "_")
 
     @property
+    def shown(self) -> str:
+        """As a sentence has it: an argument as `--help` has it."""
+        return self.metavar if self.is_positional and isinstance(self.metavar, str) else self.flag
+
+    def describe_missing(self, for_make: bool) -> str:
+        """Return a sentence about a required option that was not given: for make, or as a flag."""
+        name, _, value = self.example.partition("=")
+        if value and not for_make:
+            name, value = self.flag, value
+        given = f"{name}={value}" if value else self.example
+        if isinstance(self.kind, Choice) and not given:
+            return f"{self.shown} is missing: {self.kind.describe().replace('`', '')}"
+        return f"{name if value else self.shown} is missing: {self.help}{f'; for instance {given}' if given else ''}"
+
+    @property
     def variable(self) -> str:
         """As make takes it: `N` of `--n`."""
         return self.flag.lstrip("-").replace("-", "_").upper()
 
 
+def parse_path(text: str) -> Path:
+    if not text.strip():
+        raise amounts.ArgumentTypeError("the path is empty; give one, or leave the option out")
+    return Path(text)
+
+
 def parse_new_directory(text: str) -> Path:
     """A directory that is there, or can be made."""
+    parse_path(text)
     if file := next((one for one in (Path(text), *Path(text).parents) if is_no_directory(one)), None):
         raise amounts.ArgumentTypeError(f"{file} is a file; {kinds.NAME_DIRECTORY}")
     return Path(text)
@@ -98,7 +120,7 @@ def parse_paths(text: str) -> list[Path]:
     return [*map(Path, split_names(text))]
 
 
-PATH = Parsed(Path, "a path")
+PATH = Parsed(parse_path, "a path")
 PATHS = Parsed(parse_paths, "paths, separated by spaces or commas")
 CAMPAIGN = Names("campaign", single="a build takes the stacks of one campaign")
 VERSIONS = Parsed(split_names, "versions, separated by spaces or commas")

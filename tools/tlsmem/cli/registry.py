@@ -83,14 +83,17 @@ def find_command(words: Sequence[str]) -> tuple[Command, Sequence[str]]:
 
 def refuse_word(word: str) -> NoReturn:
     """Raise UserError with the nearest command, or with what an old script's name is now."""
-    name = word.removeprefix("tools/").removesuffix(".py")
+    name = word.rpartition("/")[2].removesuffix(".py")
     if name in OLD_SCRIPTS:
         raise UserError(describe_old_script(name), 2)
+    if word.startswith("-"):
+        raise UserError(f"{word} comes after a command; there are: {', '.join(GROUPS)}", 2)
     everywhere = {command.words.split()[-1]: command.words for command in all_commands() if command.words}
+    everywhere = {last: words for last, words in everywhere.items() if not last.startswith("-")}
     if name in everywhere:
         raise UserError(f"there is no command {word}; did you mean {everywhere[name]}?", 2)
     near = suggest_nearest(word, [*GROUPS, *everywhere]) or f"; there are: {', '.join(GROUPS)}"
-    raise UserError(f"there is no command {word or '(none)'}{near}", 2)
+    raise UserError(f"there is no command {word.strip() or '(empty)'}{near}", 2)
 
 
 def describe_old_script(name: str) -> str:
@@ -104,7 +107,7 @@ def describe_group(group: str, second: Sequence[str]) -> str:
     if not second or second[0].startswith("-"):
         return f"{group}: name what: {', '.join(there)}; `{PROGRAM} {group} --help` says more"
     near = suggest_nearest(second[0], there) or f"; there are: {', '.join(there)}"
-    return f"there is no command {group} {second[0]}{near}"
+    return f"there is no command {group} {second[0] or '(empty)'}{near}"
 
 
 def describe_owners(flag: str) -> str:
