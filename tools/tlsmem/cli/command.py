@@ -14,6 +14,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.cli.kinds import Choice, Flag
 from tlsmem.cli.options import OPTIONS, REQUIRED, CampaignDefault, Default, Option, Words, default_text
 from tlsmem.config.scenarios import describe_key
+from tlsmem.config.suite_variants import SuiteInWords
 from tlsmem.config.toml_tables import read_tables
 
 PROGRAM = "tls-memtest"
@@ -209,7 +210,7 @@ def choose_suite(given: argparse.Namespace, several: bool) -> None:
     if name not in known or (given.pq_cert and given.ecdsa):
         near = suggest_nearest(name, known)
         raise UserError(f"{' '.join(said)}: memtest/suites.toml has no such suite{near}", 2)
-    setattr(given, option, [name] if option == "suites" or several else name)
+    setattr(given, option, [SuiteInWords(name)] if several else [name] if option == "suites" else name)
 
 
 def variables_of(option: Option) -> tuple[str, ...]:

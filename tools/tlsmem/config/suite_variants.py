@@ -3,6 +3,7 @@
 A variant is a suite like any other, made when it is asked for. Standard library only."""
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
 LIBRARY = "library"  # of tickets: as many as the library issues unless it is told otherwise
@@ -33,6 +34,22 @@ def split_variant(name: str) -> tuple[str, dict[str, int | str]]:
     if tickets := found["tickets"]:
         settings["tickets"] = tickets if tickets == LIBRARY else int(tickets)
     return found["base"], settings
+
+
+class SuiteInWords(str):
+    """A suite that was asked for in words, `--pq`: where a recording has variants of it alone, those are meant."""
+
+
+def expand_words(names: Sequence[str] | None, present: Iterable[str]) -> list[str] | None:
+    """Return the names; a suite in words that is not present stands for its variants that are."""
+    if names is None:
+        return None
+    there = list(dict.fromkeys(present))
+    found = []
+    for name in names:
+        variants = [one for one in there if split_variant(one)[0] == name]
+        found += variants if isinstance(name, SuiteInWords) and name not in there and variants else [name]
+    return found
 
 
 class Suites(dict[str, Any]):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tlsmem.config.suite_variants import expand_words
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema import read_records
@@ -27,7 +28,9 @@ def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = N
 
 def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
     """Yield the largest sites run of each stack. Raises ValueError where there is none."""
-    found = list(buckets.profiles_from_selection(select(read_records.load(path), stacks, suites)))
+    records = read_records.load(path)
+    suites = expand_words(suites, (one.suite for one in records if one.scenario == "memory"))
+    found = list(buckets.profiles_from_selection(select(records, stacks, suites)))
     if not found:
         raise ValueError(f"{path}: the recording has no sites run; `make mem` records some")
     yield from found

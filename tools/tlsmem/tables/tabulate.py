@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tlsmem.config.suite_variants import expand_words
 from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select_campaign
 from tlsmem.tables import recording_contents, table_command
@@ -61,7 +62,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         raise ValueError("the recording is empty")
     if arguments.campaign:
         loaded = select_campaign(loaded, arguments.campaign)
-    asked = {"stacks": arguments.stack, "suites": arguments.suite, "allocators": arguments.allocator}
+    suites = expand_words(arguments.suite, (one.suite for one in loaded))
+    asked = {"stacks": arguments.stack, "suites": suites, "allocators": arguments.allocator}
     asked |= {"windows": arguments.window, "roles": arguments.roles, "peers": arguments.peer}
     found = recording_contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
     if not found.records:
