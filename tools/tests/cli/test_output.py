@@ -105,6 +105,42 @@ def test_of_an_answer_that_fails_there_is_no_file_and_an_older_one_stays(recordi
     assert kept.read_text() == "before\n" and [*tmp_path.iterdir()] == [kept]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("there.csv", "there.csv is a directory; name a file"),
+        ("fifo.csv", "fifo.csv is no regular file; name a file"),
+        (".csv", ".csv: there is nothing before .csv; name a file"),
+    ],
+)
+def test_what_is_no_file_is_left_alone(recording, tmp_path, monkeypatch, capsys, name, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.csv").mkdir()
+    os.mkfifo(tmp_path / "fifo.csv")
+    assert show(recording, "-o", name) == 2
+    assert capsys.readouterr() == ("", f"memtest: -o {said}\n")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fifo.csv", "there.csv"]
+
+
+def test_a_picture_is_not_drawn_beside_a_directory_or_a_device():
+    for place, what in {"/tmp": "a directory", "/dev/full": "no regular file"}.items():
+        with pytest.raises(UserError) as stop:
+            run_words(["cost", "-o", place])
+        assert str(stop.value) == f"-o {place} is {what}; name a file" and stop.value.status == 2
+
+
+def test_a_recording_of_variants_alone_has_the_suite_that_is_asked_for_in_words(tmp_path, capsys):
+    variants = [f"{SUITE}-pq+{end}" for end in ("tickets-library", "low-memory")]
+    path = synthetic.write(tmp_path / "variants", synthetic.campaign([STACK], [SUITE, *variants]))
+    assert show(path, "--pq", "--format=csv") == 0
+    assert {row["suite"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {*variants}
+    assert show(path, "--suite", f"{SUITE}-pq") == 1  # a name is one suite
+    path = synthetic.write(tmp_path / "both", synthetic.campaign([STACK], [f"{SUITE}-pq", *variants]))
+    capsys.readouterr()
+    assert show(path, "--pq", "--format=csv") == 0
+    assert {row["suite"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))} <= {f"{SUITE}-pq", ""}
+
+
 def test_a_link_stays_a_link(recording, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "a.csv").symlink_to("there/b.csv")
@@ -189,6 +225,20 @@ def test_who_leaves_a_pager_has_seen_enough(recording, tmp_path):
     words = [*commands.command_line("show tables"), str(recording)]
     said, _ = on_terminal(words, PAGER=pager(tmp_path, "head -n 1"))
     assert "Traceback" not in said and "memtest: " not in said and said.count("\n") == 1
+
+
+def test_a_pager_that_cannot_be_read_is_a_sentence(recording):
+    words = [*commands.command_line("show tables"), str(recording)]
+    said, status = on_terminal(words, PAGER="'less")
+    assert (said.strip(), status) == ("memtest: PAGER='less: No closing quotation; correct it, or unset it", 1)
+
+
+def test_a_pager_keeps_the_terminal_after_an_interrupt(recording, tmp_path):
+    """less goes on after Ctrl-C: the shell must not have the terminal before it is left."""
+    words = [*commands.command_line("show tables"), str(recording), "--table=heap"]
+    program = pager(tmp_path, "trap '' INT; cat > /dev/null; kill -INT 0; sleep 1; echo left")
+    said, status = on_terminal(words, PAGER=program)
+    assert (said.strip(), status) == ("left", 0)
 
 
 def test_without_a_terminal_or_with_a_format_there_is_no_pager(recording, tmp_path):

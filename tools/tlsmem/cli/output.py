@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,10 @@ def text_file(given: argparse.Namespace, draws: bool) -> Path | None:
     """Return the file that the answer goes to as text; its format is then in `given`. None where there is none, or
     where it is a picture, which the command draws itself. Raises UserError."""
     file: Path | None = given.output
+    if file is not None and file.exists() and not file.is_file():
+        raise UserError(f"-o {file} is {'a directory' if file.is_dir() else 'no regular file'}; name a file", 2)
+    if file is not None and file.name in FORMATS:
+        raise UserError(f"-o {file}: there is nothing before {file.name}; name a file", 2)
     if file is None or (draws and file.suffix in PICTURES):
         return None
     if file.suffix not in FORMATS:
@@ -62,7 +67,10 @@ def write_to_file(file: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def page_on_terminal() -> Iterator[None]:
     """Let a pager show what is written to a terminal; nothing else changes: tables have its width, and colours."""
-    words = shlex.split(os.environ.get("PAGER") or PAGER)
+    try:
+        words = shlex.split(os.environ.get("PAGER") or PAGER)
+    except ValueError as error:
+        raise UserError(f"PAGER={os.environ['PAGER']}: {error}; correct it, or unset it") from None
     if not (stdout.is_terminal() and sys.stdin and sys.stdin.isatty() and words and shutil.which(words[0])):
         yield
         return
@@ -86,4 +94,6 @@ def page_on_terminal() -> Iterator[None]:
         stdout.is_paged = False
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
+        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # less goes on after Ctrl-C, and has the terminal
         pager.wait()
+        signal.signal(signal.SIGINT, interrupt)
