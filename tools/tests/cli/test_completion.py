@@ -78,12 +78,27 @@ def test_a_shell_takes_its_script_without_an_error(shell, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
 @pytest.mark.parametrize("program", ["tls-memtest", "tools/tls-memtest"])
-@pytest.mark.parametrize(("words", "found"), [("cost --ro", ["--role"]), ("cost --state", []), ("plan m", ["memory"])])
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("cost --ro", ["--role"]),
+        ("cost --state", []),
+        ("plan m", ["memory"]),
+        ("cost openssl @ 3.5.5", ["3.5.5"]),  # readline splits a name at @, and a value at =
+        (
+            "cost openssl @",
+            [one.removeprefix("openssl@") for one in read_tables("stacks") if one.startswith("openssl@")],
+        ),
+        ("cost --role = se", ["server"]),
+    ],
+)
 def test_bash_is_offered_them(program, words, found):
-    """As it calls the function: with the words of the line, and the number of the last."""
-    line = " ".join([program, *words.split()])
-    line = f"COMP_WORDS=({line})\nCOMP_CWORD={len(words.split())}"
-    asked = f'{SCRIPTS["bash"]}\n{line}\n_tls_memtest\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
+    """As it calls the function: with the line, the words that it made of it, and the number of the last."""
+    line = f"{program} {words}".replace(" @ ", "@").replace(" @", "@").replace(" = ", "=")
+    parts = (
+        f"COMP_WORDS=({program} {words})\nCOMP_CWORD={len(words.split())}\nCOMP_LINE='{line}'\nCOMP_POINT={len(line)}"
+    )
+    asked = f'{SCRIPTS["bash"]}\n{parts}\n_tls_memtest\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
     path = f"{ROOT / 'tools'}:{os.environ['PATH']}" if "/" not in program else os.environ["PATH"]
     command, there = [*SOURCED["bash"], asked], os.environ | {"PATH": path}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=there)

@@ -372,3 +372,8 @@ def test_files_have_both_peaks_with_explain(tmp_path, capsys, monkeypatch, momen
 
 def test_files_have_no_peaks_without_explain(recording, capsys, monkeypatch):
     assert "peak" not in printed(capsys, monkeypatch, recording, OPENSSL, "--format", "csv").splitlines()[0]
+
+
+def test_a_server_is_no_library_but_can_be_planned_for(recording, capsys, monkeypatch):
+    said = refused(capsys, monkeypatch, recording, "nginx")
+    assert "nginx; it is a server: tools/tls-memtest plan memory --connections 10000 --as nginx" in said

@@ -18,7 +18,9 @@ INDENT = 20
 EXAMPLES = f"""examples:
   tools/{PROGRAM} cost openssl                       what one session costs
   tools/{PROGRAM} plan memory --connections 100000   what many need
+  tools/{PROGRAM} plan memory --connections 100000 --as nginx    the same for a server
   tools/{PROGRAM} heap run -- nginx -g 'daemon off;' the heap of your own program
+  tools/{PROGRAM} show tables data/2026-11-26-amd-epyc-p355e-advisories --table advisories    memory CVEs
   tools/{PROGRAM} measure mem --n 1000               measure here
 
 `tools/{PROGRAM} COMMAND --help` shows the options of a command. docs/questions.md: which command answers what."""
@@ -173,8 +175,14 @@ def page_of(topic: Sequence[str]) -> str:
 ASK = "help --words --"
 SCRIPTS = {
     "bash": f"""_tls_memtest() {{
+    local line="${{COMP_LINE:0:COMP_POINT}}" words cut
+    read -ra words <<< "$line" # COMP_WORDS is split at @, = and :, which stand in names
+    [[ "$line" == *" " ]] && words+=("")
+    cut="${{words[-1]%"${{COMP_WORDS[COMP_CWORD]}}"}}"
+    [[ "$line" == *[@=:] ]] && cut="${{words[-1]}}"
     local IFS=$'\\n'
-    COMPREPLY=($("${{COMP_WORDS[0]}}" {ASK} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null))
+    COMPREPLY=($("${{words[0]}}" {ASK} "${{words[@]:1}}" 2>/dev/null))
+    COMPREPLY=("${{COMPREPLY[@]#"$cut"}}")
 }}
 complete -o default -F _tls_memtest tls-memtest tools/tls-memtest""",
     "zsh": f"""#compdef tls-memtest
@@ -201,6 +209,9 @@ def print_words(given: argparse.Namespace, asked: CommandParser) -> None:
 def following_words(words: Sequence[str]) -> list[str]:
     """Return what may stand in the place of the last of these words: commands, options, or values of one."""
     before, begun = list(words[:-1]), words[-1] if words else ""
+    if begun.startswith("--") and "=" in begun:
+        flag, _, value = begun.partition("=")
+        return [f"{flag}={one}" for one in following_words([*before, flag, value])]
     found = dict.fromkeys(next_parts(before))
     try:
         command, after = find_command(before)
@@ -230,6 +241,8 @@ def values_of(option: Option) -> list[str]:
     """Return the values of an option that has names."""
     if isinstance(option.kind, Choice):
         return list(option.kind.values)
+    if option is OPTIONS["topic"]:
+        return [*GROUPS, "make"]
     kind = {"stacks": "stacks", "stack": "stacks", "suite": "suites", "suites": "suites", "campaign": "campaigns"}
     table = f"{option.kind.table}s" if isinstance(option.kind, Names) else kind.get(option.name, "")
     try:

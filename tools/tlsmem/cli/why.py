@@ -22,8 +22,9 @@ COMMANDS = (
 The output is Markdown. Figures come from the sites runs of a recording, or from profiles; reasons come from
 memtest/buckets.toml.""",
         """\
-  tools/tls-memtest why data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256
-  tools/tls-memtest why data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+ring@0.23.46
+  tools/tls-memtest why data/2026-11-22-amd-epyc --suite tls13-rsa-aes256
+  tools/tls-memtest why data/2026-11-22-amd-epyc --suite tls13-rsa-aes256 --stack openssl@3.5.5 \\
+      --stack rustls+ring@0.23.46
   tools/tls-memtest why openssl.heaptrack.zst rustls.heaptrack.zst        of what make profile keeps""",
     ),
 )

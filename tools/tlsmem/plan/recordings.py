@@ -120,6 +120,8 @@ def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) ->
     is_release = (library in releases or library in newest) and version(name)
     near = suggest_nearest(name, known if is_release else near_libraries or known)
     near = near or f"; there are: {', '.join(newest)}"
+    if name in read_tables("servers"):
+        near = f"; it is a server: tools/tls-memtest plan memory --connections 10000 --as {name}"
     kind = "no recording has the stack" if is_release else "unknown library or stack:"
     raise ValueError(f"{kind} {name or repr(name)}{near}")
 
