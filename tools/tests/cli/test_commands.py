@@ -178,7 +178,11 @@ def test_an_option_of_another_command_names_its_owner(words, said):
     [
         (["cost", "--role"], "tls-memtest cost: --role needs a value"),
         (["cost", "--mtls=1"], "tls-memtest cost: --mtls takes no value; leave '1' out"),
-        (["cost", "--suite", ""], "--suite is empty; give it a value, or leave it out"),
+        (["show", "tables", "x", "--suite", ""], "--suite is empty; give it a value, or leave it out"),
+        (["cost", "--suite", "tls14"], "--suite: memtest/suites.toml has no suite tls14"),
+        (["plan", "memory", "--connections=1", "--suite=tls14"], "--suite: memtest/suites.toml has no suite tls14"),
+        (["stacks", "--details", "--sources"], "tls-memtest stacks: --sources and --details exclude each other"),
+        (["help", "--reference", "--into", "/no.md"], "--into /no.md: there is no such file; name a page of Markdown"),
         (["cost", "-o", ""], "--output: the path is empty; give one, or leave the option out"),
         (["gate", " "], "BUDGET.toml: the path is empty; give one, or leave the option out"),
         (["cost", "N=10"], "tls-memtest cost does not take N=10; `tls-memtest cost --help` lists what it takes"),

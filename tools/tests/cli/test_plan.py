@@ -105,7 +105,7 @@ def test_it_runs_as_a_process_and_says_sentences():
         "tls13-rsa-aes",
     ]
     done = subprocess.run(words, capture_output=True, text=True, cwd="/")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
         "memtest: --suite: memtest/suites.toml has no suite tls13-rsa-aes; did you mean tls13-rsa-aes"
     )

@@ -34,7 +34,7 @@ COMMANDS = (
     Command(
         "cost",
         "what one TLS session costs in memory, from the committed recordings",
-        {"stacks asked": None, "suite": USUAL_SUITE, "role": Words("both")}
+        {"stacks asked": None, "suite costed": USUAL_SUITE, "role": Words("both")}
         | each("explain", "recorded", "page", "output picture", "format", "into", *IN_WORDS)
         | {"recording read": NEWEST},
         run,

@@ -5,8 +5,10 @@ Standard library only, up to the command's own `run`."""
 import argparse
 import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from tlsmem.base import stdout, venv
+from tlsmem.base.errors import UserError
 from tlsmem.cli import help, registry
 from tlsmem.cli.command import CLUSTER, CORE, NONE, Command, CommandParser
 from tlsmem.cli.output import page_on_terminal, text_file, write_to_file
@@ -39,10 +41,18 @@ def run_words(words: Sequence[str]) -> int | None:
 def answer(command: Command, given: argparse.Namespace, parser: CommandParser) -> int | None:
     """Run a command; what it prints goes where it was asked to go."""
     assert command.run
+    check_page(getattr(given, "into", None))
     file = text_file(given, command.draws) if hasattr(given, "output") and command.is_answer else None
     is_short = not command.is_answer or given.format or getattr(given, "into", None)
     with write_to_file(file) if file else contextlib.nullcontext() if is_short else page_on_terminal():
         return command.run(given, parser)
+
+
+def check_page(page: Path | None) -> None:
+    """Before anything is computed. Raises UserError."""
+    if page and not page.is_file():
+        marks = "<!-- begin: COMMAND --> and <!-- end -->"
+        raise UserError(f"--into {page}: there is no such file; name a page of Markdown that has {marks}", 2)
 
 
 def print_page(text: str) -> int:

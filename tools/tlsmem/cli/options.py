@@ -476,6 +476,12 @@ OPTIONS: dict[str, Option] = {
     "stack planned": Option("--stack", "a stack, or a library for its newest release; may be repeated", repeat=True),
     "only suite": Option("--suite", "only this suite; may be repeated", repeat=True),
     "suite": Option("--suite", "the suite of the sessions (memtest/suites.toml)", metavar="SUITE"),
+    "suite costed": Option(
+        "--suite",
+        "the suite of the sessions (memtest/suites.toml)",
+        Names("suite", single="the figures are of one suite"),
+        "SUITE",
+    ),
     "only allocator": Option("--allocator", "only this allocator; may be repeated", repeat=True),
     "allocator planned": Option("--allocator", "system (glibc malloc), jemalloc, mimalloc or tcmalloc"),
     "only window": Option(
@@ -520,8 +526,12 @@ OPTIONS: dict[str, Option] = {
         repeat=True,
     ),
     # Stacks
-    "details stacks": Option("--details", "show which suites each built stack can do, and its licence", Flag()),
-    "sources stacks": Option("--sources", "show what each stack is, where it comes from and how it is built", Flag()),
+    "details stacks": Option(
+        "--details", "show which suites each built stack can do, and its licence", Flag(), exclusive="list"
+    ),
+    "sources stacks": Option(
+        "--sources", "show what each stack is, where it comes from and how it is built", Flag(), exclusive="list"
+    ),
     # Costs
     "stacks asked": Option("stacks", "a library, or a stack of memtest/stacks.toml", metavar="STACK", nargs="*"),
     "explain": Option(

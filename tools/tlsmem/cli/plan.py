@@ -27,7 +27,7 @@ The first line is the answer, from recorded RSS: memory = process + N·(E + own 
 SHARED: Takes = {
     "into": None,
     "stack planned": Words("openssl@3.5.5 and rustls+aws-lc@0.23.46; haproxy: three that it can use"),
-    "suite": USUAL_SUITE,
+    "suite costed": USUAL_SUITE,
     "allocator planned": "system",
     "sides": "server",
     "recording read": Words("the newest in data/ that has the stack; data/local only when named"),

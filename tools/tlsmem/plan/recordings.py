@@ -53,7 +53,7 @@ def find_live_recordings() -> list[Path]:
 def find_named(name: Path) -> Path:
     """Return the recording of this name. Raises ValueError with a sentence when there is none."""
     found = require_recording(name)
-    if not list_files(found):
+    if not is_recording(found) or not list_files(found):
         raise ValueError(f"{found}: no recording here (no .jsonl file); recordings are directories under data/")
     return found
 
