@@ -8,7 +8,8 @@ from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.build import system_packages
 from tlsmem.cli import checks
-from tlsmem.cli.command import CORE, NONE, Command, CommandParser, each
+from tlsmem.cli.command import CORE, NONE, TREES, Command, CommandParser, each
+from tlsmem.cli.options import Words
 from tlsmem.config import toml_tables
 
 UNAVAILABLE = 77  # what is missing is not to be had
@@ -147,7 +148,7 @@ the target does not take the option, the value is invalid, or a file of memtest/
     Command(
         "build",
         "build the harnesses of stacks, each from its pinned source",
-        each("build stacks", "campaign stacks", "prefix", "git", "like"),
+        {"build stacks": Words("all, or those of --campaign"), "campaign stacks": None} | TREES,
         build_named,
         """\
 Build the harnesses of stacks: build/harness/STACK with its manifest STACK.json. Unchanged harnesses are kept.

@@ -33,6 +33,11 @@ IN_OTHER_WORDS = {
 
 IN_WORDS = ("mtls", "pq", "pq cert", "ecdsa", "tls12")  # their keys in options.py
 Takes = dict[str, Any]  # options by their keys in options.py, each with its Default
+TREES: Takes = {  # what builds of a library's own tree take
+    "prefix": Words("none"),
+    "git": Words("the clone of a directory given as path:, else the current one"),
+    "like": Words("the newest release that is not newer than the tree"),
+}
 
 
 def each(*keys: str, default: Default = None) -> Takes:

@@ -11,7 +11,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.printable import printable_text
 from tlsmem.cli import checks
-from tlsmem.cli.command import IN_WORDS, Command, CommandParser, campaign_default, each
+from tlsmem.cli.command import IN_WORDS, TREES, Command, CommandParser, campaign_default, each
 from tlsmem.cli.options import REQUIRED, Words
 from tlsmem.cli.show import ALL_RELEASES, INTO, ON_TERMINAL, RELEASE_SUITES
 from tlsmem.config import releases, toml_tables
@@ -107,8 +107,8 @@ BUILDS = Command(
     "what a patch changes: two builds of a library, measured and compared",
     {"a": REQUIRED, "b": REQUIRED, "n": campaign_default("n", "compare", is_set=True)}
     | {"suites": campaign_default("suites", "compare")}
-    | {"prefix": Words("none"), "git": Words("none"), "like": Words("none"), "sides": "both"}
-    | {"rss": Words("none: live heap alone"), "out": Words("build/compare"), "format": ON_TERMINAL}
+    | TREES
+    | {"sides": "both", "rss": Words("none: live heap alone"), "out": Words("build/compare"), "format": ON_TERMINAL}
     | each("bisect", "at least", "site", "worse only", "output text", *IN_WORDS),
     diff_builds,
     """Build a library twice, measure both, and say what changed: a commit against another, or against a directory.

@@ -4,7 +4,7 @@ import argparse
 from itertools import product
 
 from tlsmem.cli import checks
-from tlsmem.cli.command import CORE, Command, CommandParser, each
+from tlsmem.cli.command import CORE, TREES, Command, CommandParser, each
 from tlsmem.cli.options import Words
 from tlsmem.cli.show import INTO, ON_TERMINAL
 from tlsmem.config import choices
@@ -109,8 +109,10 @@ def record(given: argparse.Namespace, asked: CommandParser) -> None:
 RECORD = Command(
     "heap record",
     "profile a session: which call stacks hold its bytes at the end of every phase",
-    {"n": "1000", "stack profiled": "openssl@3.5.5", "prefix": Words("none"), "suite profiled": choices.PLAN_SUITE}
-    | {"tool": "heaptrack", "jobs": Words("2"), "git": Words("none"), "like": Words("none"), "fresh": None}
+    {"n": "1000", "stack profiled": "openssl@3.5.5", "suite profiled": choices.PLAN_SUITE}
+    | {"tool": "heaptrack", "jobs": Words("2")}
+    | TREES
+    | {"fresh": None}
     | {"out": Words("data/local/DATE-CPU-pPATH"), "timeout": Words("by the size of the run"), "format": ON_TERMINAL},
     record,
     """Profile one run of a stack: which call stacks hold the bytes, at the end of every phase.

@@ -9,7 +9,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.cli import checks
 from tlsmem.cli.command import CLUSTER as CLUSTER_PACKAGES
-from tlsmem.cli.command import IN_WORDS, Command, CommandParser, Takes, campaign_default, each
+from tlsmem.cli.command import IN_WORDS, TREES, Command, CommandParser, Takes, campaign_default, each
 from tlsmem.cli.options import OPTIONS, Option, Words
 from tlsmem.cli.show import ON_TERMINAL
 from tlsmem.config import toml_tables
@@ -17,7 +17,6 @@ from tlsmem.config.choices import LIVE_SERVERS
 
 DATED = Words("data/local/DATE-CPU-pPATH")
 BY_SIZE = Words("by the size of the run")
-TREES: Takes = {"prefix": Words("none"), "git": Words("none"), "like": Words("none")}
 RECORDS: Takes = {"fresh": None, "out": DATED, "timeout": BY_SIZE, "list": None}
 MEMORY: Takes = {
     "n": campaign_default("n"),
@@ -237,7 +236,7 @@ OF_TIME = (
         "--bench-multiplier 0.1        a tenth of the rounds: for a try, no figure",
     ),
 )
-CAMPAIGN_KEYS = dict.fromkeys((*MEMORY, *(key for one in OF_TIME for key in one.takes), *TREES, *RECORDS, *CLUSTER))
+CAMPAIGN_KEYS = dict.fromkeys((*MEMORY, *(key for one in OF_TIME for key in one.takes), *RECORDS, *CLUSTER)) | TREES
 ANY = Command(
     "measure",
     "any campaign of memtest/campaigns.toml",

@@ -334,13 +334,13 @@ OPTIONS: dict[str, Option] = {
     "jobs": Option("--jobs", "number of concurrent runs, each on its own CPU", Number(), example="JOBS=1"),
     "git": Option(
         "--git",
-        "the clone that has the revisions; default: that of a compared directory, or the current one",
+        "the clone that has the revisions of LIBRARY@git:REVISION",
         Directory("a clone of the library's repository"),
         example="GIT=~/src/openssl",
     ),
     "like": Option(
         "--like",
-        "the stack whose build steps are used for the trees; default: the newest release that is not newer than theirs",
+        "the stack whose build steps build the tree",
         Names("stack", single="a build has one table of steps"),
         example="LIKE=openssl@3.5.5",
     ),
@@ -412,7 +412,7 @@ OPTIONS: dict[str, Option] = {
         "N",
     ),
     # What is built
-    "build stacks": Option("stacks", "stacks of memtest/stacks.toml; default: all", kinds.STACKS, "STACK", nargs="*"),
+    "build stacks": Option("stacks", "stacks to build, and trees of libraries", kinds.STACKS, "STACK", nargs="*"),
     "target": Option("target", "a make target with options", metavar="TARGET"),
     "target options": Option("options", "options as given to make", metavar="OPTION=VALUE", nargs="*"),
     "purpose": Option(
