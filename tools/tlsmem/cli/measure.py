@@ -132,7 +132,7 @@ def campaign_command(
     words: str, summary: str, campaigns: tuple[str, ...], takes: Takes, target: str, *examples: str
 ) -> Command:
     """A command that measures campaigns of its own."""
-    about = f"{summary[0].upper()}{summary[1:]}. {RESTART}"
+    about = f"{summary[0].upper()}{summary[1:]}.\n\n{RESTART}"
     lines = "\n".join(f"  tools/tls-memtest {words} {one}".rstrip() for one in examples)
     return Command(words, summary, takes, run, about, lines, check, target=target, campaigns=campaigns)
 
@@ -257,7 +257,7 @@ COMMANDS = (
     *OF_TIME,
     campaign_command(
         "measure threads",
-        "both over 1, 2, ... threads that share a server's context",
+        "transfer and handshakes with 1, 2, ... threads that share a server's context",
         ("threads-handshake", "threads-throughput"),
         timed(threads=Words("1, 2, 3, 4, 8, ... up to the number of CPUs")),
         "threads",
@@ -265,7 +265,7 @@ COMMANDS = (
     ),
     campaign_command(
         "measure time",
-        "all three, each run 30 times instead of 5: two to three hours",
+        "throughput, handshake and threads, each run 30 times instead of 5: two to three hours",
         # Threads first: one thread is measured beside several, and not again afterwards.
         ("threads-handshake", "threads-throughput", "throughput", "handshake"),
         timed(repeats="30"),

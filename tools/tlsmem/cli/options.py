@@ -356,7 +356,7 @@ OPTIONS: dict[str, Option] = {
         Flag(),
         example="OUTDATED=1",
     ),
-    "fresh": Option("--fresh", "measure again what is recorded", Flag(), example="FRESH=1"),
+    "fresh": Option("--fresh", "measure recorded runs again", Flag(), example="FRESH=1"),
     "out": Option(
         "--out",
         "directory for the recording and the pictures; one directly in data/ needs a clean tree",
@@ -442,7 +442,7 @@ OPTIONS: dict[str, Option] = {
     "pq": Option("--pq", "the suite with a post-quantum key exchange", Flag(), group=SUITE_GROUP),
     "pq cert": Option("--pq-cert", "the suite with ML-DSA-65 certificates", Flag(), group=SUITE_GROUP),
     "ecdsa": Option("--ecdsa", "the suite with ECDSA certificates instead of RSA", Flag(), group=SUITE_GROUP),
-    "tls12": Option("--tls12", "the suite of TLS 1.2; else 1.3", Flag(), group=SUITE_GROUP),
+    "tls12": Option("--tls12", "the suite of TLS 1.2 instead of 1.3", Flag(), group=SUITE_GROUP),
     # Which runs or figures
     "recording": Option("recording", ONE_RECORDING, PATH),
     "recording or none": Option("recording", ONE_RECORDING, PATH, nargs="?"),
@@ -504,7 +504,12 @@ OPTIONS: dict[str, Option] = {
         Choice(choices.SIDES),
         example="ROLE=server",
     ),
-    "role compared": Option("--role", "whose figures; may be repeated", Choice(choices.HOLDERS), repeat=True),
+    "role compared": Option(
+        "--role",
+        "only figures of this role, or of the pair or process; may be repeated",
+        Choice(choices.HOLDERS),
+        repeat=True,
+    ),
     "role owner": Option("--role", "whose memory", Choice(OWNERS), group=LOOK),
     "stage": Option("--stage", "the stage for which bytes are shown by bucket", Choice(tuple(choices.STAGE_PHASES))),
     "table": Option("--table", "only this table; may be repeated", Choice(TABLES), repeat=True),
@@ -553,7 +558,9 @@ OPTIONS: dict[str, Option] = {
         nargs=3,
     ),
     "force": Option("--force", "compare even if what was declared differs, and name the differences", Flag()),
-    "meter": Option("--meter", "only figures of this; may be repeated", Choice(tuple(choices.METERS)), repeat=True),
+    "meter": Option(
+        "--meter", "only figures of this meter; may be repeated", Choice(tuple(choices.METERS)), repeat=True
+    ),
     "phases": Option(
         "--phase", f"ends of these phases, may be repeated; `{choices.ALL_PHASES}`: of every phase", repeat=True
     ),
@@ -576,7 +583,7 @@ OPTIONS: dict[str, Option] = {
     "new baseline": Option("--new-baseline", "measure into DIR, and judge nothing", PATH, "DIR", exclusive="where"),
     "list gate": Option("--list", "print the runs that would be made", Flag(), exclusive="where"),
     "git gate": Option("--git", "the clone that has the commits of stacks @git:REF", PATH, "DIR"),
-    "junit": Option("--junit", "write JUnit XML too", PATH, "FILE"),
+    "junit": Option("--junit", "also write JUnit XML to this file", PATH, "FILE"),
     "summary": Option("--summary", "append a summary in Markdown to this file too", PATH, "FILE"),
     # Heaps
     "pid": Option("pid", "a process that runs under the meter", WHOLE, "PID"),
@@ -667,7 +674,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "details": Option("--details", "the tables behind the answer as well", Flag()),
     "connections": Option("--connections", "connections of one process", COUNT, "N", example="--connections 100000"),
-    "memory": Option("--memory", "the memory for them", SIZE, "SIZE", example="--memory 16GiB"),
+    "memory": Option("--memory", "the available memory", SIZE, "SIZE", example="--memory 16GiB"),
     "memory haproxy": Option("--memory", "the memory that HAProxy gets with -m", SIZE, "SIZE"),
     "handshaking": Option("--handshaking", "concurrent handshakes: 5% of the connections, or a number", SHARE, "SHARE"),
     "in flight": Option("--in-flight", "connections with a full record in flight: 20%, or a number", SHARE, "SHARE"),
@@ -680,11 +687,11 @@ OPTIONS: dict[str, Option] = {
     "rtt": Option("--rtt", "a round trip between client and server", TIME, "TIME"),
     "client time": Option("--client-time", "the client's own time in a handshake", TIME, "TIME"),
     "stalled rate": Option("--stalled-rate", "peers per second that begin a handshake and stop", RATE, "PER_S"),
-    "timeout stalled": Option("--timeout", "when the server ends a handshake that has stopped", DURATION, "TIME"),
-    "timeout retry": Option("--timeout", "when clients give up and retry", DURATION, "TIME"),
+    "timeout stalled": Option("--timeout", "time after which the server ends a stalled handshake", DURATION, "TIME"),
+    "timeout retry": Option("--timeout", "time after which clients give up and retry", DURATION, "TIME"),
     "clients": Option("--clients", "clients that reconnect; of a fleet: of all hosts together", COUNT, "N"),
-    "within": Option("--within", "the time in which all reconnect", DURATION, "TIME"),
-    "arrivals": Option("--arrivals", "how they spread over that time", Choice(choices.ARRIVALS)),
+    "within": Option("--within", "the time in which all clients reconnect", DURATION, "TIME"),
+    "arrivals": Option("--arrivals", "how the clients' arrivals are spread over --within", Choice(choices.ARRIVALS)),
     "seed": Option("--seed", "the seed of random arrivals", WHOLE, "N"),
     "cores": Option("--cores", "cores that do handshakes", COUNT, "N"),
     "handshake rate": Option("--handshake-rate", "handshakes per second of one core", POSITIVE_RATE, "PER_S"),
@@ -692,7 +699,7 @@ OPTIONS: dict[str, Option] = {
     "retry": Option("--retry", "the pause before a retry, ±50 % at random; it doubles each time", DURATION, "TIME"),
     "attempts": Option("--attempts", "the most attempts of a client", COUNT, "N"),
     "hosts": Option("--hosts", "hosts of the fleet", COUNT, "N"),
-    "fail": Option("--fail", "hosts that fail", COUNT, "N"),
+    "fail": Option("--fail", "number of hosts that fail", COUNT, "N"),
     # Options themselves
     "topic": Option("topic", "a command, or a make target", metavar="COMMAND", nargs="*"),
     "reference": Option("--reference", "every option of every command, as Markdown", Flag()),
