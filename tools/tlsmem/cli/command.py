@@ -19,7 +19,6 @@ from tlsmem.config.toml_tables import read_tables
 
 PROGRAM = "tls-memtest"
 NONE, CORE, ALL, CLUSTER = "none", "core", "all", "cluster"  # which Python packages a command needs
-SUITE_WORDS = ("mtls", "pq", "pq_cert", "ecdsa", "tls12")  # options that choose a suite
 VARIABLE = re.compile(r"([A-Z][A-Z_]*)=(.*)", re.DOTALL)  # an option as make has it
 ANY_CASE = re.compile(r"([A-Za-z_]+)=.*", re.DOTALL)
 
@@ -31,7 +30,7 @@ IN_OTHER_WORDS = {
     r"argument (?:-\w/)?(\S+): not allowed with argument (?:-\w/)?(\S+)": r"\1 and \2 exclude each other",
 }
 
-IN_WORDS = ("mtls", "pq", "pq cert", "ecdsa", "tls12")  # their keys in options.py
+IN_WORDS = ("mtls", "pq", "pq cert", "ecdsa", "tls12")  # options that choose a suite, by their keys in options.py
 Takes = dict[str, Any]  # options by their keys in options.py, each with its Default
 TREES: Takes = {  # what builds of a library's own tree take
     "prefix": Words("none"),
@@ -203,7 +202,7 @@ class Command:
 
 def choose_suite(given: argparse.Namespace, several: bool) -> None:
     """Put the suite that was asked for in words in the place of its name, or of the list of names. Raises UserError."""
-    said = [f"--{name.replace('_', '-')}" for name in SUITE_WORDS if getattr(given, name)]
+    said = [OPTIONS[key].flag for key in IN_WORDS if getattr(given, OPTIONS[key].name)]
     if not said:
         return
     key = "mldsa65" if given.pq_cert else "ecdsa" if given.ecdsa else "rsa"
