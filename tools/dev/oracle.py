@@ -235,8 +235,8 @@ def manifest(directory: Path) -> dict[str, Any]:
 def compare(old: Path, new: Path, limit: int) -> int:
     """ValueError with a sentence."""
     before, after = manifest(old), manifest(new)
-    for name in sorted(before["recordings"].items() ^ after["recordings"].items()):
-        print(f"recorded data differ: {name[0]}")
+    for name in sorted({name for name, _ in before["recordings"].items() ^ after["recordings"].items()}):
+        print(f"recorded data differ: {name}")
     was, now = asked_of_both(before, after), asked_of_both(after, before)
     missing, both = [name for name in was if name not in now], [name for name in was if name in now]
     codes = [name for name in both if was[name]["exit"] != now[name]["exit"]]
