@@ -118,3 +118,13 @@ def test_with_one_the_script_runs_in_it_with_its_arguments_and_directory(clone, 
     (clone / ".venv/ready").touch()
     prefix, where, arguments = run(clone, "a b", "--c", where=tmp_path).stdout.strip().split("|")
     assert prefix == str(clone / ".venv") and where == os.path.realpath(tmp_path) and arguments == "['a b', '--c']"
+
+
+def test_a_python_without_site_does_not_start_again_forever(tmp_path):
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/ready").touch()
+    (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
+    words = f"import pathlib; from tlsmem.base import venv; venv.activate(pathlib.Path({str(tmp_path)!r}))"
+    command = [sys.executable, "-S", "-c", words]
+    done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True, check=False, timeout=20)
+    assert done.returncode == 1 and "python -S finds no package; leave -S out" in done.stderr

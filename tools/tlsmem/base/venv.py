@@ -52,6 +52,8 @@ def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> No
     if not os.access(python, os.X_OK):
         refuse(f"{python.resolve()}: you may not run this Python, which {environment} is made with: {OWN_CLONE}")
     if not is_active(environment):
+        if sys.flags.no_site:  # the environment's Python would not know itself either, and start again forever
+            refuse("python -S finds no package; leave -S out")
         os.execv(python, [str(python), *sys.orig_argv[1:]])
 
 
