@@ -11,6 +11,7 @@ from tests.support import in_process, planted, synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tests.support.pictured import overlaps
+from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost import cost_picture, find_costs
@@ -248,6 +249,11 @@ def test_a_name_like_no_other_is_answered_with_the_libraries_there_are(recording
 def test_a_directory_without_runs_is_named_and_not_the_stack(tmp_path, capsys, monkeypatch):
     answer = refused(capsys, monkeypatch, tmp_path, "openssl@3.5.5")
     assert answer.startswith("memtest: ") and "no recording here (no .jsonl file)" in answer
+
+
+def test_a_file_that_is_no_recording_is_named_and_gives_no_empty_table(capsys, monkeypatch):
+    answer = refused(capsys, monkeypatch, ROOT / "README.md")
+    assert "README.md: no recording here (no .jsonl file)" in answer
 
 
 def test_a_picture_has_the_three_costs_of_each_library_the_least_rss_first(recording):
