@@ -128,7 +128,7 @@ def run(*arguments, **variables):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--packages"], "required: PURPOSE"),
+        (["--packages"], "PURPOSE is missing"),
         (["--packages", "nosuch"], "nosuch must be mem, timed, "),
         (["--check", "mem", "ALLOCATOR=jemaloc"], "ALLOCATOR: memtest/allocators.toml has no allocator jemaloc; did"),
         (["--check", "mem", "STACKS=null@d"], "did you mean null@c"),

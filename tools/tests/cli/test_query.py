@@ -168,7 +168,8 @@ def test_what_cannot_be_asked_is_one_sentence_and_changes_nothing(tmp_path, text
 
 def test_a_page_that_is_not_there_is_one_sentence(tmp_path):
     refused = ran(tmp_path / "none.md")
-    assert (refused.returncode, refused.stderr) == (1, f"memtest: {tmp_path / 'none.md'}: No such file or directory\n")
+    assert refused.returncode == 2 and refused.stderr.startswith(f"memtest: --into {tmp_path / 'none.md'}: there is no")
+    assert refused.stderr.count("\n") == 1
 
 
 def test_an_interrupt_ends_a_query_without_a_traceback_and_changes_nothing(tmp_path):

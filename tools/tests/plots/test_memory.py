@@ -293,7 +293,7 @@ def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
     assert sorted(file.name for file in small.parent.iterdir()) == [name, "recording"]
 
 
-@pytest.mark.parametrize("name", ["", ".", "/"])
+@pytest.mark.parametrize("name", [".", "/"])
 def test_a_picture_needs_a_name(small, name):
     done = plot(small, "-o", name, cwd=small.parent)
     assert done.returncode == 1 and done.stderr.endswith("is not a file name\n") and done.stderr.count("\n") == 1

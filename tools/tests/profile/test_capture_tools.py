@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dhat")
-    subject = profile_stack.subject(Namespace(stack=STACK, suite=SUITE, n="2", tool="dhat", timeout=None))
+    subject = profile_stack.subject(Namespace(stack=STACK, suite=SUITE, n=2, tool="dhat", timeout=None))
     asyncio.run(profiled_run.run_until(subject, folder, allowed_cpus()[0], PHASES))
     return dhat_reader.read_profile(folder / "dhat")
 

@@ -89,11 +89,11 @@ def page_on_terminal() -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):  # whoever leaves the pager has seen enough
             sys.stdout.flush()
+        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # less goes on after Ctrl-C, and has the terminal
         os.dup2(terminal, 1)
         os.close(terminal)
         stdout.is_paged = False
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # less goes on after Ctrl-C, and has the terminal
         pager.wait()
         signal.signal(signal.SIGINT, interrupt)
