@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib import axes, collections, image, lines, patches, spines
+from matplotlib import axes, collections, image, lines, patches, rcParams, spines
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
@@ -19,12 +19,16 @@ from oracle_commands import NUMBER
 
 
 def draw(drawn: Path, script: str, arguments: Sequence[str]) -> None:
-    """Runs the script as it stands; of every figure that it saves what is drawn is kept, once."""
+    """Runs the script as it stands; of every figure that it saves what is drawn is kept, once.
+
+    Not of those for a page, whose texts stay text: an earlier command may have drawn them. Files have them too."""
     saved, kept = Figure.savefig, {}
 
     def savefig(figure: Figure, file: Any, *given: Any, **named: Any) -> None:
         saved(figure, file, *given, **named)
-        is_file = isinstance(file, str | Path)  # else it goes into a page
+        if rcParams["svg.fonttype"] == "none":
+            return
+        is_file = isinstance(file, str | Path)  # else it is written to one afterwards
         name = re.sub(r"\.(png|svg)(\.partial)?$", "", str(file)) if is_file else f"picture {len(kept) + 1}"
         if name not in kept:
             kept[name] = contents(figure)

@@ -7,10 +7,12 @@ import sys
 import zlib
 
 import pytest
+from matplotlib.figure import Figure
 
 import oracle
 import oracle_commands
 import oracle_names
+import oracle_pictures
 from oracle_names import COMMAND, NEW_WORDS, SCRIPTS
 from tlsmem.base.paths import ROOT
 from tlsmem.config.table_names import TABLES
@@ -190,3 +192,24 @@ def test_data_of_a_page_are_read_however_they_are_packed(encode, data):
     page = f'<p>text</p><script type="text/plain" id="packed-x">{packed}</script>'
     values, _ = oracle.split_text(page, "html")
     assert json.loads("".join(values["packed-x"])) == ["@1", ["a", "a"], "tls-memtest cost"]
+
+
+DRAWS = """
+import sys
+from matplotlib import pyplot, rc_context
+pyplot.plot([1, 2], [3, 4.5])
+pyplot.savefig(sys.argv[1])
+with rc_context({"svg.fonttype": "none"}):
+    pyplot.savefig(sys.argv[1] + "-of-a-page.svg")
+"""
+
+
+def test_a_picture_of_a_page_is_not_kept_as_it_may_come_from_a_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr(Figure, "savefig", Figure.savefig)  # it is replaced until the end of the test
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "x").mkdir()
+    (tmp_path / "draws.py").write_text(DRAWS)
+    oracle_pictures.draw(tmp_path / "x.drawn.json", str(tmp_path / "draws.py"), [str(tmp_path / "x/picture.svg")])
+    ((name, drawn),) = json.loads((tmp_path / "x.drawn.json").read_text()).items()
+    assert name == "picture" and "4.5" in json.dumps(drawn["values"])
