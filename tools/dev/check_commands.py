@@ -46,7 +46,7 @@ RUNS = re.compile(
     r"tools/tls-memtest (?:show (?!report)\w+|cost|plan|measure|heap read|show report .*--(?:table|picture)) .*"
 )
 READS = re.compile(
-    r"tools/tls-memtest (?:cost|why|plan \w+|show \w+ data/20|diff (?:recordings|releases) data/20"
+    r"tools/tls-memtest (?:cost|why|plan \w+|show (?!report)\w+ data/20|diff (?:recordings|releases) data/20"
     r"|heap read (?:--diff )?data/20"
     r"|gate \S+ --recording|measure live data/20|data verify|stacks(?! --(?:outdated|details)))(?:(?<=data/20)|\b).*"
 )
