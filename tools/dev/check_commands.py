@@ -50,6 +50,7 @@ READS = re.compile(
     r"|heap read (?:--diff )?data/20"
     r"|gate \S+ --recording|measure live data/20|data verify|stacks(?! --(?:outdated|details)))(?:(?<=data/20)|\b).*"
 )
+CHANGED = "exit status 3"  # of a comparison: no fault
 LOCAL = re.compile(r"data/local|\b[A-Z]{4,}\b|\.\.\.|\$|>|\|")  # what is the reader's own
 MEASURES = re.compile(r"tools/tls-memtest measure (?!live data/)")  # not the tables of live runs
 CHOICES = re.compile(r" --(?:table|picture) \S+")
@@ -202,13 +203,15 @@ def run(commands: Iterable[Printed]) -> Iterator[str]:
     from tests.support.forked_command import save_one_pixel
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for name in ("data", "docs/BUDGET.toml", "docs/figures", "docs/slides"):
+        for name in ("data", "docs/BUDGET.toml", "docs/figures", "docs/slides", "build"):
             Path(name).parent.mkdir(exist_ok=True)
             os.symlink(ROOT / name, name) if (ROOT / name).is_file() or name == "data" else Path(name).mkdir()
         with mock.patch.object(Figure, "savefig", save_one_pixel):
             for one in commands:
                 lists = ["--list"] if MEASURES.match(one.text) else []
                 refusal, out = printed_commands.run_script([*one.words(), *lists])
+                if refusal == CHANGED and one.text.startswith("tools/tls-memtest diff "):
+                    continue
                 if refusal or not (out.strip() or os.listdir()[1:]):
                     yield f"{one.place}: `{one.text}`: {refusal or 'prints nothing'}"
                 pyplot.close("all")
