@@ -2,13 +2,17 @@
 
 import os
 import signal
+import subprocess
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
 
 import pytest
 
 from tlsmem import cli
 from tlsmem.base import termination
 from tlsmem.base.errors import Usage, UserError, raise_user_errors
+from tlsmem.base.paths import ROOT
 from tlsmem.cli import registry
 from tlsmem.cli.main import main, run
 
@@ -90,3 +94,39 @@ def test_errors_of_values_and_files_become_sentences(error, sentence, status):
     with pytest.raises(UserError) as raised, raise_user_errors("here"):
         raise error
     assert (str(raised.value), raised.value.status) == (sentence, status)
+
+
+@pytest.fixture
+def run_installed(tmp_path):
+    """Runs the command as pip installs it, from a package outside the clone: run_installed(directory, word, ...)."""
+    package = tmp_path / "lib/python3/site-packages"
+    package.mkdir(parents=True)
+    (package / "tlsmem").symlink_to(ROOT / "tools/tlsmem")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entry = EntryPoint("tls-memtest", project["scripts"]["tls-memtest"], "console_scripts")
+    assert callable(entry.load())
+    call = f"import sys; sys.path[0] = {str(package)!r}; from {entry.module} import {entry.attr}; {entry.attr}()"
+
+    def run_there(directory, *words):
+        command = [sys.executable, "-c", call, *words]
+        return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+
+    return run_there
+
+
+def test_the_installed_command_is_that_of_the_clone_around_it(run_installed, tmp_path):
+    clone = tmp_path / "clone"
+    (clone / "tools").mkdir(parents=True)
+    (clone / "docs").mkdir()
+    (clone / "tools/tls-memtest").write_text("import sys; print(sys.argv); sys.exit(3)")
+    for directory in (clone, clone / "docs"):
+        done = run_installed(directory, "cost", "a b")
+        assert (done.returncode, done.stderr) == (3, "")
+        assert done.stdout == f"{[str(clone / 'tools/tls-memtest'), 'cost', 'a b']}\n"
+
+
+def test_outside_a_clone_the_installed_command_is_a_sentence_with_the_way_out(run_installed, tmp_path):
+    done = run_installed(tmp_path, "--help")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("memtest: there is no clone of tls-memtest here") and done.stderr.count("\n") == 1
+    assert "change into one" in done.stderr and "pip install --no-deps -e CLONE" in done.stderr

@@ -1,11 +1,14 @@
 """The one way out: errors of a command are printed here, and the process exits here."""
 
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
-from tlsmem.base.errors import UserError
+from tlsmem.base.errors import UserError, raise_user_errors
+from tlsmem.base.paths import ROOT
 from tlsmem.base.termination import Terminated
 
 USAGE = 2  # exit status
@@ -17,6 +20,27 @@ def main(*before: str) -> NoReturn:
 
     Importing the commands may raise a UserError too, for instance under an old Python."""
     run(lambda: import_module("tlsmem.cli.dispatch").run_words([*before, *sys.argv[1:]]))
+
+
+def run_in_clone() -> NoReturn:
+    """Run the command of a clone; this is the `tls-memtest` that pip installs."""
+    run(start_command_of_clone)
+
+
+def start_command_of_clone() -> NoReturn:
+    """Replace this process by tools/tls-memtest of the clone that the package was installed from with `-e`, else of the
+    clone around the current directory. Raises UserError where there is none."""
+    with raise_user_errors("the current directory"):
+        here = Path.cwd()
+        places = (place / "tools/tls-memtest" for place in (ROOT, here, *here.parents))
+        program = next((str(place) for place in places if place.is_file()), None)
+    if not program:
+        raise UserError(
+            "there is no clone of tls-memtest here, which has the harnesses and the recordings: change into one, or "
+            "install the command from it by `pip install --no-deps -e CLONE`",
+            USAGE,
+        )
+    os.execv(sys.executable, [sys.executable, program, *sys.argv[1:]])
 
 
 def shorten(sentence: str) -> str:
