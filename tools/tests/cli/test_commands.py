@@ -150,6 +150,18 @@ def test_a_wrong_argument_is_told_before_any_package_is_needed(words, said):
         ("./tools/cost.py", "tools/cost.py is now `tools/tls-memtest cost`"),
         ("help plan memory x", "`help plan memory` takes no further word; leave x out"),
         ("help make mem x", "`help make mem` takes no further word; leave x out"),
+        (
+            "help build --check mem",
+            "help takes a command, and --check is an option; `tls-memtest build --check --help`",
+        ),
+        (
+            "help cost --pq",
+            "help takes a command, and --pq is an option; `tls-memtest cost --help` shows what there is",
+        ),
+        ("help heap --json=1", "help takes a command, and --json is an option; `tls-memtest heap --help` shows"),
+        ("help make mem -x", "help takes a command, and -x is an option; `tls-memtest help make mem` shows"),
+        ("help biuld --check", "there is no command biuld; did you mean build or builds?"),
+        ("help --refrence", "tls-memtest help: unrecognized arguments: --refrence; did you mean --reference?"),
     ],
 )
 def test_a_command_that_is_not_there_gets_the_nearest(words, said):

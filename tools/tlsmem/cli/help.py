@@ -2,8 +2,9 @@
 
 import argparse
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import takewhile
 
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.base.errors import UserError, raise_user_errors
@@ -15,6 +16,7 @@ from tlsmem.config.toml_tables import read_tables
 
 WIDTH = 118
 INDENT = 20
+OF_HELP = ("topic", "reference", "into")
 EXAMPLES = f"""examples:
   tools/{PROGRAM} cost openssl                       what one session costs
   tools/{PROGRAM} plan memory --connections 100000   what many need
@@ -147,6 +149,27 @@ def deliver(text: str, given: argparse.Namespace, asked: CommandParser) -> None:
         print(text)
 
 
+def refuse_options(step: Callable[[], int | None], words: Sequence[str]) -> int | None:
+    """Run a step. Raises UserError where an option stands after the command whose help is asked for."""
+    words = words[: words.index("--")] if "--" in words else words
+    own = {"-h", "--help", *(flag for key in OF_HELP for flag in OPTIONS[key].flags)}
+    topic = [*takewhile(lambda word: not word.startswith("-"), words)]
+    flags = (word.partition("=")[0] for word in words[len(topic) :] if word.startswith("-"))
+    option = next((flag for flag in flags if flag not in own), "")
+    if not topic or not option:
+        return step()
+    page_of(topic)
+    if topic[0] == "make":
+        way_out = f"`{PROGRAM} help {' '.join(topic)}`"
+    else:
+        way_out = f"`{PROGRAM} {' '.join(topic)}{f' {option}' * is_command([*topic, option])} --help`"
+    raise UserError(f"help takes a command, and {option} is an option; {way_out} shows what there is", 2)
+
+
+def is_command(words: Sequence[str]) -> bool:
+    return any(one.words.split() == words for one in group_commands(words[0]))
+
+
 def page_of(topic: Sequence[str]) -> str:
     """Return the help of a command, of a make target (`make mem`), of make, or of everything."""
     if not topic:
@@ -271,7 +294,7 @@ fish: tls-memtest help completion fish > ~/.config/fish/completions/tls-memtest.
     Command(
         "help",
         "show what a command, or a make target, takes",
-        each("topic", "reference", "into"),
+        each(*OF_HELP),
         show,
         examples="""\
   tools/tls-memtest help plan memory
@@ -279,5 +302,6 @@ fish: tls-memtest help completion fish > ~/.config/fish/completions/tls-memtest.
   tools/tls-memtest help make compare
   tools/tls-memtest help --reference --into docs/reference/options.md       that page again""",
         packages=NONE,
+        around=refuse_options,
     ),
 )
