@@ -371,6 +371,17 @@ def test_usage_is_exit_2_and_a_sentence(run, words, old, new, snapshot):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_suite_in_words_is_each_of_its_variants_that_both_have(run, tmp_path):
+    suite, variant = f"{planted.SUITE}-pq", f"{planted.SUITE}-pq+low-memory"
+    alone = planted.write(tmp_path / "alone", planted.counted(suite=variant), planted.counted(suite=planted.SUITE))
+    more = planted.write(tmp_path / "more", planted.counted(MORE, suite=variant), planted.counted(suite=suite))
+    found = read_tables(run, alone, more, "--pq")
+    assert {row["suite"] for row in found["movers"]} == {variant}
+    assert run(alone, more, "--suite", suite).returncode == 2  # a name is one suite
+    done = run(alone, more, "--mtls")
+    assert done.returncode == 2 and f"no runs of the suite {planted.SUITE}-mutual" in done.stderr
+
+
 def test_what_cannot_be_read_is_exit_1(run, tmp_path, new):
     (tmp_path / "torn.jsonl").write_text("{")
     for file in (tmp_path / "nowhere", tmp_path / "torn.jsonl"):

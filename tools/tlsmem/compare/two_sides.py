@@ -8,6 +8,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.printable import printable_text
 from tlsmem.compare import declared_settings
 from tlsmem.config.choices import NARROWED
+from tlsmem.config.suite_variants import expand_words
 from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, require_recording
 from tlsmem.schema.records import Record
@@ -30,7 +31,8 @@ def load_sides(given: argparse.Namespace) -> tuple[list[Record], list[Record], t
     names = list(zip(*parse_stack_pairs(given).items(), strict=True)) or [(), ()]
     files = [given.recording[at] for at in (0, -1)]
     both = [loaded(file, stacks) for file, stacks in zip(files, names, strict=True)]
-    both = [narrowed(runs, given, stacks) for runs, stacks in zip(both, names, strict=True)]
+    suites = expand_words(given.suite, [one.suite for one in both[0] if one.suite in {new.suite for new in both[1]}])
+    both = [narrowed(runs, given, stacks, suites) for runs, stacks in zip(both, names, strict=True)]
     if given.by:
         aspect, *values = given.by
         both = [select_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
@@ -56,9 +58,11 @@ def parse_stack_pairs(given: argparse.Namespace) -> dict[str, str]:
     return dict(found)
 
 
-def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str]) -> list[Record]:
+def narrowed(
+    runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str], suites: Sequence[str] | None
+) -> list[Record]:
     """Raises Usage with a sentence when a name that was given is of no run."""
-    wanted = {"stacks": list(stacks)} | {plural(name): getattr(given, name) for name in NARROWED}
+    wanted = {"stacks": stacks} | {plural(name): getattr(given, name) for name in NARROWED} | {"suites": suites}
     for aspect, values in wanted.items():
         what, of = ASPECTS[aspect]
         there = dict.fromkeys(map(of, runs))
