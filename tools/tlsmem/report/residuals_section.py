@@ -203,7 +203,7 @@ def stack_fits(selection: Selection, stack: str, setting: Setting, process: Proc
     series = selection.series(stack, setting, process)
     fits: dict[str, Any] = {}
     for name, phase in RSS_PHASES.items():
-        if series.full("rss") and not why_no_such_phase(series, phase):
+        if series.full("rss") and why_no_such_phase(series, phase) is None:
             fits[name] = fit(series, series.full("rss"), rss_quantity(phase))
     return {"stack": series.owner, "fits": fits, "why": "" if fits else series.reason("rss")}
 

@@ -238,7 +238,7 @@ def null_pages(judged: RunGroup) -> Iterator[str]:
     """The null stack's pages, within one over all sessions added; known of glibc in the controlled environment only."""
     setting, runs = judged.setting, judged.series.full("rss")
     lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
-    if not lab or setting.roles not in ("together", "split") or why_no_line(judged.series):
+    if not lab or setting.roles not in ("together", "split") or why_no_line(judged.series) is not None:
         return
     if allocator_statistics.has_runtime(runs):  # whose sessions have a goroutine each
         return
@@ -258,7 +258,7 @@ def blind_books(judged: RunGroup) -> Iterator[str]:
     """An allocator that tells of less than was requested of it."""
     runs = judged.series.full("rss")
     asked = requested_per_pair(judged.selection, judged.series)
-    if isinstance(asked, Missing) or why_no_line(judged.series):
+    if isinstance(asked, Missing) or why_no_line(judged.series) is not None:
         return
     if any(
         allocator_statistics.unknown_reason(allocator_statistics.LIVE_FIELDS, session_cost.phase_of(run, ESTABLISHED))

@@ -12,7 +12,7 @@ from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recordin
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant, split_variant
 from tlsmem.schema.roles import Role
 from tlsmem.stats.live_heap import SessionHeap
-from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present, map_present
 from tlsmem.stats.rss_line import RssLine, fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
@@ -50,13 +50,13 @@ class ConfiguredStack:
         setting = replace(self.setting, suite=name_variant(self.setting.suite, *CONFIGURATIONS[configuration]))
         return self.selection.series(self.stack, setting, setting.processes[self.role])
 
-    def why_none(self, configuration: Configuration) -> Missing | None:
-        """Return why there is no figure in the configuration; None where there is one."""
+    def measured(self, configuration: Configuration) -> Series | Missing:
+        """Return the runs in the configuration; Missing where none was measured."""
         series = self.series(configuration)
         if not series.records:
             return self.describe_unrecorded(configuration)
         measured = any(one.status == "measured" for one in series.records)
-        return None if measured else Missing(series.reason(series.records[0].meter))
+        return series if measured else Missing(series.reason(series.records[0].meter))
 
     def describe_unrecorded(self, configuration: Configuration) -> Missing:
         """Say that there are no runs in the configuration. The command that makes such runs names every stack that has
@@ -71,7 +71,7 @@ class ConfiguredStack:
     @property
     def is_measured(self) -> bool:
         """Whether it was measured in any configuration."""
-        return any(not self.why_none(one) for one in CONFIGURATIONS)
+        return bool(keep_present(self.measured(one) for one in CONFIGURATIONS))
 
     @cached_property
     def heaps(self) -> dict[Configuration, SessionHeap | RuntimeHeap]:
@@ -80,15 +80,16 @@ class ConfiguredStack:
 
     def live(self, configuration: Configuration, phase: str) -> LiveFigure | Missing:
         """Return the live heap of a session at the end of the phase."""
-        return self.why_none(configuration) or self.heaps[configuration].live(phase)
+        return map_present(lambda _: self.heaps[configuration].live(phase), self.measured(configuration))
 
     def allocations(self, configuration: Configuration) -> Quotient | Missing:
         """Return the blocks that a session allocates while it receives a full record and sends one."""
-        return self.why_none(configuration) or self.heaps[configuration].allocations(*FULL_RECORDS)
+        heaps = self.heaps
+        return map_present(lambda _: heaps[configuration].allocations(*FULL_RECORDS), self.measured(configuration))
 
     def rss(self, configuration: Configuration, phase: str) -> RssLine | Missing:
         """Return the slope of RSS over sessions at the end of the phase."""
-        return self.why_none(configuration) or fit_rss(self.series(configuration), phase)
+        return map_present(lambda series: fit_rss(series, phase), self.measured(configuration))
 
 
 def has_setting(setting: Setting) -> bool:

@@ -100,25 +100,25 @@ class SessionHeap(SeriesFigures):
 
     def live(self, phase: str) -> HeapFigure | Missing:
         """Return the cost at the end of the phase."""
-        if self.why_none:
+        if self.why_none is not None:
             return self.why_none
-        if why := why_no_phase_cost(self.pair, self.setting, phase):
+        if (why := why_no_phase_cost(self.pair, self.setting, phase)) is not None:
             return why
         cost = session_cost.live_cost(*self.pair, self.role, phase)
         return HeapFigure(cost.bytes, cost.blocks, self.find_remainder(cost))
 
     def allocations(self, since: str, until: str) -> Quotient | Missing:
         """Return the blocks that a session allocates between the ends of two phases."""
-        if self.why_none:
+        if self.why_none is not None:
             return self.why_none
-        if why := why_no_phase_cost(self.pair, self.setting, until):
+        if (why := why_no_phase_cost(self.pair, self.setting, until)) is not None:
             return why
         return session_cost.allocations(*self.pair, self.role, since, until)
 
     @cached_property
     def peak_cost(self) -> HeapCost | Missing:
         """The cost at the peak of the phase that asks the most per session."""
-        if self.why_none:
+        if self.why_none is not None:
             return self.why_none
         if self.setting.window != "all":
             return NO_COST_WHEN_WINDOWED
@@ -179,7 +179,7 @@ class ProcessTables(SeriesFigures):
 
     def live(self, phase: str) -> ProcessFigure | Missing:
         """Return how much the tables grew from the smaller to the larger run, at the end of the phase."""
-        if why := why_no_phase_cost(self.pair, self.setting, phase):
+        if (why := why_no_phase_cost(self.pair, self.setting, phase)) is not None:
             return why
         pairs = (self.pair, self.sessions_alone.pair)
         return self.difference(*(session_cost.live_cost(*two, self.role, phase) for two in pairs))
@@ -223,7 +223,7 @@ class SplitExcess:
 
     def live(self, phase: str) -> HeapFigure | Missing:
         """Return the extra bytes and blocks per pair at the end of the phase; only where it `exists`."""
-        if why := why_no_phase_cost((), self.setting, phase):
+        if (why := why_no_phase_cost((), self.setting, phase)) is not None:
             return why
         extra = self.extra(phase)
         return HeapFigure(*extra) if extra else missing_phase(phase)

@@ -91,7 +91,7 @@ def find_statistic(series: Series, meaning: dict[str, tuple[str, ...]], allocato
 
 def find_slope(series: Series, measure: PhaseQuantity) -> Amount:
     """Return the slope through the means of the RSS runs."""
-    if why := why_no_line(series):
+    if (why := why_no_line(series)) is not None:
         return why
     slope = slope_per_pair(series.full("rss"), quantity_at_end(measure))
     assert slope is not None

@@ -24,7 +24,7 @@ class RepeatQuantity:
 
     def find_values(self, series: Series) -> Values | Missing:
         """Return the value of each repeat."""
-        if why := why_no_such_phase(series, self.phase):
+        if (why := why_no_such_phase(series, self.phase)) is not None:
             return why
         if values := tuple(self.measure(series)):
             return values

@@ -107,7 +107,7 @@ def walked_bytes(phase: Phase) -> int:
 
 def why_no_breakdown(series: Series) -> Missing | None:
     """Why the RSS runs have none; None when they have one."""
-    if why := why_no_line(series):
+    if (why := why_no_line(series)) is not None:
         return why
     for phase in (session_cost.phase_of(run, ESTABLISHED) for run in series.full("rss")):
         if phase.vm_data_bytes is None:
@@ -139,7 +139,7 @@ def break_down(runs: Sequence[Record]) -> RssBreakdown:
 
 def account_for_rss(selection: Selection, series: Series) -> RssAccount | Missing:
     """Return the account of a process; `selection` has the heap runs that say what was requested."""
-    if why := why_no_breakdown(series):
+    if (why := why_no_breakdown(series)) is not None:
         return why
     requested = requested_per_pair(selection, series)
     return RssAccount(requested, break_down(series.full("rss")))

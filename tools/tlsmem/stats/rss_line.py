@@ -10,7 +10,7 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, bootstrap, session_cost
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.live_heap import NO_PAYLOAD
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, find_missing
 from tlsmem.stats.repeats import group_by_repeat
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Quantity
@@ -70,7 +70,7 @@ def rss_slope(phase: str | None) -> Callable[[Series], float | None]:
         line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity(phase)))
         return 2 * line.slope if line else None
 
-    return lambda series: None if why_no_such_phase(series, phase) else slope(series)
+    return lambda series: slope(series) if why_no_such_phase(series, phase) is None else None
 
 
 def why_no_such_phase(series: Series, phase: str | None) -> Missing | None:
@@ -90,8 +90,8 @@ def why_no_line(series: Series) -> Missing | None:
 
 def fit_rss(series: Series, phase: str | None) -> RssLine | Missing:
     """The line through the medians of repeats, at the end of the phase or at the peak of the run (None)."""
-    why = why_no_such_phase(series, phase) or why_no_line(series)
-    return why or fit_runs(series.full("rss"), rss_quantity(phase))
+    why = find_missing(why_no_such_phase(series, phase), why_no_line(series))
+    return fit_runs(series.full("rss"), rss_quantity(phase)) if why is None else why
 
 
 def fit_runs(runs: list[Record], quantity: Quantity) -> RssLine:

@@ -34,7 +34,7 @@ class RuntimeHeap:
     @cached_property
     def slopes(self) -> dict[str, Fraction] | Missing:
         """Bytes per session, by phase."""
-        if why := why_no_line(self.series):
+        if (why := why_no_line(self.series)) is not None:
             return why
         runs = self.series.full("rss")
         found = {

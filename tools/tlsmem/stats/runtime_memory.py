@@ -22,7 +22,7 @@ def runtime_statistics(phase: Phase) -> dict[str, int]:
 
 def bytes_per_session(series: Series, phase: str, quantity: str) -> Fraction | Missing:
     """Return what one more session of the process adds at the end of the phase, in bytes: the slope over sessions."""
-    if why := why_no_line(series):
+    if (why := why_no_line(series)) is not None:
         return why
     runs = series.full("rss")
     ends = [one for run in runs for one in run.phases if one.phase == phase]

@@ -111,7 +111,7 @@ def nonlinearity_table(selection: Selection) -> Table:
 
 def rows(series: Series) -> Iterator[BendRow]:
     """A row for each nonlinear step; one row that says so of lines that could not be judged."""
-    if why := why_no_bends(series):
+    if (why := why_no_bends(series)) is not None:
         yield BendRow(series, "any", why, why)
         return
     for name, phase in LINES.items():

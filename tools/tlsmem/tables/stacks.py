@@ -15,7 +15,7 @@ from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.live_heap import SessionHeap
 from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.rss_line import RssLine, fit_rss, rss_slope
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
@@ -83,28 +83,33 @@ class StackRow(SeriesFigures):
     @property
     def established_heap(self) -> EstablishedHeap | Missing:
         """With what of it the caller owns."""
-        if isinstance(self.established, Missing):
-            return self.established
-        is_metered = isinstance(self.heap, SessionHeap)
-        return EstablishedHeap(self.established, sum_lent_bytes(self.series, self.role) if is_metered else None)
+        return map_present(lambda figure: EstablishedHeap(figure, self.lent_bytes), self.established)
+
+    @property
+    def lent_bytes(self) -> float | None:
+        """What of it the caller owns; None where that is not known, or nothing."""
+        return sum_lent_bytes(self.series, self.role) if isinstance(self.heap, SessionHeap) else None
 
     @property
     def rss(self) -> EstablishedRss | Missing:
         """With how far it lies apart between machines."""
-        line = self.why_no_process or fit_rss(self.series, "established")
-        if isinstance(line, Missing):
-            return line
-        return EstablishedRss(line, spread_between_machines(self.machines, self.series, rss_slope("established")))
+        line = map_present(lambda series: fit_rss(series, "established"), self.process)
+        return map_present(lambda line: EstablishedRss(line, self.spread), line)
+
+    @property
+    def spread(self) -> MachineSpread | Missing:
+        """How far the slope of RSS lies apart between machines."""
+        return spread_between_machines(self.machines, self.series, rss_slope("established"))
 
     @property
     def c10k(self) -> C10kFigure | Missing:
         """Peak RSS at 10,000 sessions of the role."""
-        return self.why_no_process or find_c10k(self.series)
+        return map_present(find_c10k, self.process)
 
     @property
-    def why_no_process(self) -> Missing | None:
-        """Why there is no process of this role alone; None where there is one."""
-        return Missing(NEEDS_SPLIT_ROLES) if self.setting.roles == "together" else None
+    def process(self) -> Series | Missing:
+        """The runs as a process of this role alone saw them; Missing where one process held both."""
+        return Missing(NEEDS_SPLIT_ROLES) if self.setting.roles == "together" else self.series
 
 
 def sum_lent_bytes(series: Series, role: Role) -> float | None:
