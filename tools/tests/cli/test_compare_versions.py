@@ -290,8 +290,8 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
         ("--library bearssl", 2),
         ("--library openssl --suites tls13-rsa-aes25", 2),
         ("--library openssl --into page.md", 2),
-        ("nowhere --library openssl", 1),
-        ("BEARSSL --library openssl", 1),
+        ("nowhere --library openssl", 2),
+        ("BEARSSL --library openssl", 2),
     ],
 )
 def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(here, arguments, status, snapshot):
@@ -326,7 +326,7 @@ def test_what_lists_all_releases_is_one_sentence_too(here, arguments, status, sa
 
 def test_as_a_command_what_cannot_be_walked_is_the_same_sentence(here):
     refused = ran("nowhere", "--library", "openssl")
-    assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.count("\n") == 1
+    assert (refused.returncode, refused.stdout) == (2, "") and refused.stderr.count("\n") == 1
     assert refused.stderr == here("nowhere", "--library", "openssl").stderr
 
 

@@ -102,7 +102,7 @@ def test_of_an_answer_that_fails_there_is_no_file_and_an_older_one_stays(recordi
     kept = tmp_path / "a.csv"
     kept.write_text("before\n")
     for file in (kept, tmp_path / "b.csv"):
-        assert show(recording, "--suite=tls14", "-o", file) == 1
+        assert show(recording, "--suite=tls14", "-o", file) == 2
     assert capsys.readouterr().out == ""
     assert kept.read_text() == "before\n" and [*tmp_path.iterdir()] == [kept]
 
@@ -136,7 +136,7 @@ def test_a_recording_of_variants_alone_has_the_suite_that_is_asked_for_in_words(
     path = synthetic.write(tmp_path / "variants", synthetic.campaign([STACK], [SUITE, *variants]))
     assert show(path, "--pq", "--format=csv") == 0
     assert {row["suite"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {*variants}
-    assert show(path, "--suite", f"{SUITE}-pq") == 1  # a name is one suite
+    assert show(path, "--suite", f"{SUITE}-pq") == 2  # a name is one suite
     path = synthetic.write(tmp_path / "both", synthetic.campaign([STACK], [f"{SUITE}-pq", *variants]))
     capsys.readouterr()
     assert show(path, "--pq", "--format=csv") == 0
@@ -220,7 +220,7 @@ def test_a_pager_has_the_text_of_the_terminal(recording, tmp_path):
 
 def test_what_went_wrong_is_said_below_a_pager_and_is_the_status(recording):
     said, status = on_terminal([*commands.command_line("show tables"), str(recording), "--suite=tls14"], PAGER="cat")
-    assert status == 1 and "memtest: " in said and "Traceback" not in said
+    assert status == 2 and "memtest: " in said and "Traceback" not in said
 
 
 def test_who_leaves_a_pager_has_seen_enough(recording, tmp_path):

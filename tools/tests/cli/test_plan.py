@@ -354,7 +354,7 @@ def test_what_is_not_recorded_is_a_sentence(tmp_path, snapshot):
     assert (done.returncode, done.stdout) == (1, "")
     again = plan("memory", "--connections", "5", "--stack", "opensl@3.5.5", where=where)
     nowhere = plan("fit", "--memory", "1GiB", where=[tmp_path / "none"])
-    assert (again.returncode, nowhere.returncode) == (1, 1)
+    assert (again.returncode, nowhere.returncode) == (2, 2)
     assert [done.stderr, again.stderr, nowhere.stderr] == snapshot
 
 

@@ -247,21 +247,21 @@ def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "status", "named"),
     [
-        pytest.param(["nowhere", "-o", "m"], "nowhere: ", id="no recording"),
-        pytest.param(["recording", "-o", "m", "--n", "7"], "100, 1000, 5000, 10000", id="no such N"),
-        pytest.param(["recording", "-o", "m.pdf"], "m.pdf", id="no such format"),
-        pytest.param(["recording", "-o", "m", "--suite", "tls14"], ", ".join(SUITES), id="no such suite"),
-        pytest.param(["failures", "-o", "m"], "failures: ", id="nothing measured"),
+        pytest.param(["nowhere", "-o", "m"], 2, "nowhere: ", id="no recording"),
+        pytest.param(["recording", "-o", "m", "--n", "7"], 1, "100, 1000, 5000, 10000", id="no such N"),
+        pytest.param(["recording", "-o", "m.pdf"], 1, "m.pdf", id="no such format"),
+        pytest.param(["recording", "-o", "m", "--suite", "tls14"], 2, ", ".join(SUITES), id="no such suite"),
+        pytest.param(["failures", "-o", "m"], 1, "failures: ", id="nothing measured"),
     ],
 )
-def test_an_error_is_one_sentence(recording, arguments, named, snapshot):
+def test_an_error_is_one_sentence(recording, arguments, status, named, snapshot):
     synthetic.write(recording.parent / "failures", [synthetic.failed(STACKS[0], SUITES[0], 100, "crashed")])
     result = plot(*arguments, cwd=recording.parent)
     assert result.stderr.startswith("memtest: ") and named in result.stderr and result.stderr.count("\n") == 1
     assert result.stderr == snapshot
-    assert (result.returncode, sorted(os.listdir(recording.parent))) == (1, ["failures", "recording"])
+    assert (result.returncode, sorted(os.listdir(recording.parent))) == (status, ["failures", "recording"])
 
 
 def test_a_picture_for_a_directory_that_is_not_there_names_it(recording):

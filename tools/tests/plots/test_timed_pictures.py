@@ -216,7 +216,7 @@ def test_the_script_names_its_files_and_draws_the_same_again(tmp_path):
 def test_a_wrong_name_is_one_sentence(tmp_path, arguments, snapshot):
     recording = synthetic.write(tmp_path / "recording", transfers())
     done = plot(recording, "--out", tmp_path / "pictures", *arguments)
-    assert done.returncode == 1 and arguments[1] in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2 and arguments[1] in done.stderr and len(done.stderr.splitlines()) == 1
     assert done.stderr == snapshot
 
 

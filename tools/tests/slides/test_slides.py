@@ -97,7 +97,7 @@ def test_a_directory_without_recordings_is_one_sentence(tmp_path):
     done = subprocess.run(
         [sys.executable, *COMMAND, tmp_path, "-o", tmp_path / "slides"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1 and done.stderr == (
+    assert done.returncode == 2 and done.stderr == (
         f"memtest: {tmp_path}: no recordings in this directory; the committed ones are in data/\n"
     )
 

@@ -68,9 +68,8 @@ def narrowed(
         there = dict.fromkeys(map(of, runs))
         for value in values or ():
             if value not in there:
-                raise Usage(
-                    f"no runs of {what} {value}; there are: {', '.join(there) or 'none'}{suggest_nearest(value, there)}"
-                )
+                near = suggest_nearest(value, there) or f"; there are: {', '.join(there) or 'none'}"
+                raise Usage(f"no runs of {what} {value}{near}")
         runs = [one for one in runs if not values or of(one) in values]
     return list(runs)
 

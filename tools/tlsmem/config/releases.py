@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 
 Key = tuple[tuple[int, int, str], ...]
@@ -55,16 +56,16 @@ def newest_of_each_build(stacks: Iterable[str]) -> set[str]:
 
 
 def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | None = None) -> list[str]:
-    """A library's stacks, in order of release. Raises ValueError with a sentence where there are none, or fewer than
-    two."""
+    """A library's stacks, in order of release. Raises Usage with a sentence where there are none of this name, and
+    ValueError where there are fewer than two."""
     there = group_by_library(known)
     if library not in there:
         hint = suggest_nearest(library, there) or f"; there are: {', '.join(there) or 'none'}"
-        raise ValueError(f"the library {library} has no releases{hint}")
+        raise Usage(f"the library {library} has no releases{hint}")
     named = {version(stack): stack for stack in there[library]}
     for one in versions or ():
         if one not in named:
-            raise ValueError(f"{library} has no release {one}; it has: {', '.join(named)}")
+            raise Usage(f"{library} has no release {one}; it has: {', '.join(named)}")
     kept = [stack for name, stack in named.items() if not versions or name in versions]
     if len(kept) < 2:
         raise ValueError(f"{kept[0]} is the only release of {library} here; comparing needs two")

@@ -8,6 +8,8 @@ import rich.console
 from rich.text import Text
 
 from tlsmem.base import markdown_embedding, stdout
+from tlsmem.base.errors import Usage
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import choices, definitions
 from tlsmem.config.libraries import libraries
 from tlsmem.config.stack_names import fold_name
@@ -60,10 +62,11 @@ def draw(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[P
 
 
 def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, among: Sequence[Path]) -> None:
-    """Print the page of one library, or write it into a page. Raises ValueError with a sentence."""
+    """Print the page of one library, or write it into a page. Raises Usage with a sentence where it is not one."""
     names = [fold_name(name, libraries()) for name in given.stacks]
     if len(names) != 1 or names[0] not in libraries():
-        raise ValueError(f"--page takes one library; there are: {', '.join(libraries())}")
+        near = suggest_nearest(" ".join(names), libraries()) or f"; there are: {', '.join(libraries())}"
+        raise Usage(f"--page takes one library{near}")
     page = describe_library(names[0], given.suite, among)
     if given.into:
         markdown_embedding.replace_block(given.into, given, parser, page)
@@ -73,12 +76,12 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
 
 
 def check_suite(suite: str) -> None:
-    """Raise ValueError with a sentence if there is no such suite, or if it is a variant of one."""
+    """Raise Usage with a sentence if there is no such suite, or if it is a variant of one."""
     if suite not in definitions.suites():
-        raise ValueError(f"--suite: {definitions.describe_unknown_suite(suite)}")
+        raise Usage(f"--suite: {definitions.describe_unknown_suite(suite)}")
     base, settings = split_variant(suite)
     if settings:
-        raise ValueError(f"--suite: name the suite itself, {base}; its library options are shown beside its defaults")
+        raise Usage(f"--suite: name the suite itself, {base}; its library options are shown beside its defaults")
 
 
 def show(screen: Text) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tlsmem.base.errors import Usage
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.printable import printable_text
 from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
@@ -34,7 +36,8 @@ def insist(profile: Profile, **asked: str | None) -> None:
 
 
 def find_profile(file: str, stack: str | None = None) -> str:
-    """The file of the stack, where a recording's directory is given. Raises Unreadable with a sentence without one."""
+    """The file of the stack, where a recording's directory is given. Raises Unreadable with a sentence without a file,
+    and Usage for a stack that it has not."""
     if Path(file).is_file():
         return file
     from tlsmem.schema.recording_files import find_recording, list_files, stack_name  # with pydantic: slow to import
@@ -48,7 +51,8 @@ def find_profile(file: str, stack: str | None = None) -> str:
     if stack is None and len(there) > 1:
         raise Unreadable(f"{file}: runs of several stacks: choose one with --stack: {', '.join(there)}")
     if stack is not None and stack not in there:
-        raise Unreadable(f"{file}: no runs of the stack {stack}, but of {', '.join(there)}")
+        near = suggest_nearest(stack, there) or f"; it has: {', '.join(there)}"
+        raise Usage(f"{file}: no runs of the stack {stack}{near}")
     return str(files[stack or there[0]])
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.config.toml_tables import read_tables
@@ -92,16 +93,16 @@ def choose_stacks(stacks: Sequence[str] | None, usual: Sequence[str] = ()) -> li
 
 
 def check_suite(suite: str) -> str:
-    """Return the suite. Raises ValueError with a sentence when there is none of this name."""
+    """Return the suite. Raises Usage with a sentence when there is none of this name."""
     if suite not in definitions.suites():
-        raise ValueError(f"--suite: {definitions.describe_unknown_suite(suite)}")
+        raise Usage(f"--suite: {definitions.describe_unknown_suite(suite)}")
     return suite
 
 
 def check_allocator(allocator: str) -> str:
-    """Return the allocator. Raises ValueError with a sentence if there is none of this name."""
+    """Return the allocator. Raises Usage with a sentence if there is none of this name."""
     there = [SYSTEM, *(name for name in read_tables("allocators") if name != SYSTEM)]
     if allocator not in there:
         near = suggest_nearest(allocator, there) or f"; there are: {', '.join(there)}"
-        raise ValueError(f"--allocator: memtest/allocators.toml has no allocator {allocator}{near}")
+        raise Usage(f"--allocator: memtest/allocators.toml has no allocator {allocator}{near}")
     return allocator

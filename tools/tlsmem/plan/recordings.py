@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config import stack_names
@@ -51,10 +52,10 @@ def find_live_recordings() -> list[Path]:
 
 
 def find_named(name: Path) -> Path:
-    """Return the recording of this name. Raises ValueError with a sentence when there is none."""
+    """Return the recording of this name. Raises Usage with a sentence when there is none."""
     found = require_recording(name)
     if not is_recording(found) or not list_files(found):
-        raise ValueError(f"{found}: no recording here (no .jsonl file); recordings are directories under data/")
+        raise Usage(f"{found}: no recording here (no .jsonl file); recordings are directories under data/")
     return found
 
 
@@ -105,8 +106,8 @@ def resolve_stacks(names: Iterable[str], among: Sequence[Path], suite: str | Non
 def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) -> str:
     """Return the recorded stack of this name, which may be a library or a release series, as `match_stack` takes them.
 
-    Raises ValueError with a sentence when nothing is recorded of the name: how it is recorded in the suite, or the
-    nearest names."""
+    Raises ValueError with a sentence when nothing is recorded of the name: how it is recorded in the suite; Usage with
+    the nearest names when there is no such stack."""
     there = list(dict.fromkeys(stack for path in among for stack in stacks(path)))
     if found := stack_names.match_stack(name, there):
         return found
@@ -123,7 +124,7 @@ def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) ->
     if name in read_tables("servers"):
         near = f"; it is a server: tools/tls-memtest plan memory --connections 10000 --as {name}"
     kind = "no recording has the stack" if is_release else "unknown library or stack:"
-    raise ValueError(f"{kind} {name or repr(name)}{near}")
+    raise Usage(f"{kind} {name or repr(name)}{near}")
 
 
 def describe_unrecorded(stack: str, among: Sequence[Path], suite: str | None) -> str:

@@ -36,7 +36,7 @@ def draw_pictures(given: argparse.Namespace, draw: Callable[[argparse.Namespace]
             print(*written, sep="\n")
     except ValueError as error:
         sentence = table_command.name_once(given.recording, error) if hasattr(given, "recording") else str(error)
-        raise UserError(sentence) from None
+        raise UserError(sentence, getattr(error, "status", None)) from None
     except OSError as error:
         raise UserError(f"{error.filename or given.output}: {error.strerror}") from None
     return 1 if recording_files.skipped_lines else 0

@@ -8,6 +8,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from tlsmem.base.errors import Usage
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES, MOST_SUITES
 from tlsmem.config.libraries import library_title, stack_title
@@ -54,7 +55,7 @@ def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[
     there = releases.group_by_library(selection.stacks)
     for name in asked or ():
         if name not in there:
-            raise ValueError(f"no release of {name} among these; there are: {', '.join(there) or 'none'}")
+            raise Usage(f"no release of {name} among these; there are: {', '.join(there) or 'none'}")
     found = (
         {name: there[name] for name in asked} if asked else releases.group_by_library(selection.stacks, LEAST_RELEASES)
     )

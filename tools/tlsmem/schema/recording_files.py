@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backports import zstd
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
@@ -75,11 +76,11 @@ def find_recording(name: Path | str) -> Path | None:
 
 
 def require_recording(name: Path | str, kind: str = "recording", way: str = WAY) -> Path:
-    """Return the recording of this name. Raises ValueError with a sentence where there is none: it has the nearest
+    """Return the recording of this name. Raises Usage with a sentence where there is none: it has the nearest
     names, and the way to such a kind of recording."""
     found = find_recording(name)
     if not found:
-        raise ValueError(f"{name}: no such {kind}; {way}{name_recordings(name)}")
+        raise Usage(f"{name}: no such {kind}; {way}{name_recordings(name)}")
     return found
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from tlsmem.base.errors import Usage
 from tlsmem.plan import recordings
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import (
@@ -50,11 +51,11 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
 
 
 def find_recordings(given: Path) -> list[Path]:
-    """Return a recording, or those in a directory such as data/, the newest first. Raises ValueError where there is
+    """Return a recording, or those in a directory such as data/, the newest first. Raises Usage where there is
     none."""
     found = [given] if is_recording(given) else sorted(filter(is_recording, given.glob("20*/")), reverse=True)
     if not found:
-        raise ValueError("no recordings in this directory; the committed ones are in data/")
+        raise Usage("no recordings in this directory; the committed ones are in data/")
     return recordings.find_recordings(found)
 
 

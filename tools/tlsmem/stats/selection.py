@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.campaigns import TimedCampaign
@@ -96,23 +97,24 @@ def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: st
     """Return the wanted values, or all that are present, each once. `what` names them in the message; a stack may have
     one of the names that `match_stack` takes.
 
-    Raises ValueError with a sentence when a wanted value is not present."""
+    Raises Usage with a sentence when a wanted value is not present: the nearest ones, or all."""
     present = list(dict.fromkeys(present))
     if what == STACK:
         wanted = [resolve_name(name, present) for name in wanted or ()]
     for name in wanted or ():
         if name not in present:
-            raise ValueError(f"the recording has no runs of {what} {name}; it has: {', '.join(present) or 'none'}")
+            near = suggest_nearest(name, present) or f"; it has: {', '.join(present) or 'none'}"
+            raise Usage(f"the recording has no runs of {what} {name}{near}")
     return list(dict.fromkeys(wanted)) if wanted else present
 
 
 def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
     """Return the runs that a table of campaigns.toml asks for; of a timed campaign all repeats, by stack in its order.
 
-    Raises ValueError when there is no such table, or a timed campaign has no runs."""
+    Raises Usage when there is no such table, and ValueError when a timed campaign has no runs."""
     known = definitions.campaigns()
     if name not in known:
-        raise ValueError(f"memtest/campaigns.toml has no campaign {name}{suggest_nearest(name, known)}")
+        raise Usage(f"memtest/campaigns.toml has no campaign {name}{suggest_nearest(name, known)}")
     campaign = known[name]
     if isinstance(campaign, TimedCampaign):
         return timed_matrix.select_campaign(records, campaign)

@@ -17,7 +17,7 @@ from tlsmem.tables.table import Table
 
 
 def load_recording(recording: Path, way: str = recording_files.WAY) -> list[Record]:
-    """All runs. Raises ValueError when there is no such recording, with the way to one and the names there are."""
+    """All runs. Raises Usage when there is no such recording, with the way to one and the names there are."""
     return read_records.load(recording_files.require_recording(recording, way=way))
 
 
@@ -42,6 +42,6 @@ def run_command(given: argparse.Namespace, run: Callable[[argparse.Namespace], i
     try:
         return run(given)
     except ValueError as error:
-        raise UserError(name_once(given.recording, error)) from None
+        raise UserError(name_once(given.recording, error), getattr(error, "status", None)) from None
     except OSError as error:
         raise UserError(f"{error.filename or given.into}: {error.strerror}") from None
