@@ -16,6 +16,7 @@ given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 given := $(filter-out MEMTEST_CACHE,$(given))
 MAKEOVERRIDES :=
 unexport $(given)
+given := $(foreach name,$(given),$(if $(value $(name)),$(name))) # an empty one is not given
 unexport PYTHONSAFEPATH # scripts in tools/dev import what lies beside them
 
 define newline

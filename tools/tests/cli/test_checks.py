@@ -209,6 +209,14 @@ def test_options_reach_the_commands_that_take_them(target, options, command):
     assert any(all(part in line for part in command) for line in lines)
 
 
+@pytest.mark.parametrize("target", [command.target for command in all_commands() if command.target])
+def test_an_empty_option_of_make_is_not_given(target):
+    (command,) = (one for one in all_commands() if one.target == target)
+    empty = make("-n", target, *(f"{name}=" for name in [*command.variables(), "B", "RECORDINGS"]))
+    assert empty.returncode == 0 and "tls-memtest build --check" in empty.stdout
+    assert empty.stdout == make("-n", target).stdout
+
+
 def test_an_option_that_a_target_does_not_take_is_refused(snapshot):
     assert refusal("bench-loop", N="4", STACKS="null@c") == snapshot
 
