@@ -11,12 +11,13 @@ $(error memtest: $(CURDIR): there is a space or a colon in this path, and preloa
 endif
 
 # Options come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
-# into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to the builds.
+# into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to the builds. An
+# empty option is not given.
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 given := $(filter-out MEMTEST_CACHE,$(given))
 MAKEOVERRIDES :=
 unexport $(given)
-given := $(foreach name,$(given),$(if $(value $(name)),$(name))) # an empty one is not given
+given := $(foreach name,$(given),$(if $(value $(name)),$(name)))
 unexport PYTHONSAFEPATH # scripts in tools/dev import what lies beside them
 
 define newline
