@@ -13,7 +13,7 @@ from tlsmem.schema.harness_output import Window
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
-from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing, find_missing, keep_present, map_present
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, heap_of_role
 from tlsmem.stats.selection import Selection
@@ -70,19 +70,18 @@ class ChainRow:
 
     def live(self, role: Role, suite: Suite, phase: str = ESTABLISHED) -> Amount:
         """Return the live heap of a session at the end of a phase."""
-        series = self.series(role, suite)
-        return series if isinstance(series, Missing) else exact(heap_of_role(series, role).live(phase))
+        figure = map_present(lambda series: heap_of_role(series, role).live(phase), self.series(role, suite))
+        return map_present(exact, figure)
 
     def peak(self, role: Role, suite: Suite) -> Amount:
         """Return the live heap of a session at its peak."""
-        series = self.series(role, suite)
-        return series if isinstance(series, Missing) else exact(heap_of_role(series, role).peak)
+        figure = map_present(lambda series: heap_of_role(series, role).peak, self.series(role, suite))
+        return map_present(exact, figure)
 
     def rss(self, suite: Suite) -> Amount:
         """Return the slope of a server's RSS whose sessions have sent and received, with few handshakes at a time."""
-        series = self.series("server", suite, RSS_WINDOW)
-        line = series if isinstance(series, Missing) else fit_rss(series, USED)
-        return line if isinstance(line, Missing) else Fraction(line.slope)
+        line = map_present(lambda series: fit_rss(series, USED), self.series("server", suite, RSS_WINDOW))
+        return map_present(lambda line: Fraction(line.slope), line)
 
     @property
     def server_only(self) -> Amount:
@@ -91,24 +90,24 @@ class ChainRow:
 
     def added(self, phase: str = ESTABLISHED) -> Amount:
         """Return what a client's certificate adds to the live heap of a server session."""
-        return difference(self.live("server", MUTUAL, phase), self.live("server", ALONE, phase))
+        return self.live("server", MUTUAL, phase) - self.live("server", ALONE, phase)
 
     @property
     def peak_added(self) -> Amount:
         """The same at the peak."""
-        return difference(self.peak("server", MUTUAL), self.peak("server", ALONE))
+        return self.peak("server", MUTUAL) - self.peak("server", ALONE)
 
     @property
     def rss_added(self) -> Amount:
         """What it adds to the RSS of a server whose sessions have sent and received, per session."""
-        return difference(self.rss(MUTUAL), self.rss(ALONE))
+        return self.rss(MUTUAL) - self.rss(ALONE)
 
     @property
     def kept(self) -> Amount:
         """What a server keeps of a session that is closed, beyond what it keeps of one whose client had no certificate.
 
         Go's runtime keeps the record of each goroutine that has ended."""
-        return difference(self.live("server", MUTUAL, CLOSED), self.live("server", ALONE, CLOSED))
+        return self.live("server", MUTUAL, CLOSED) - self.live("server", ALONE, CLOSED)
 
     @property
     def per_client_intermediate(self) -> Amount:
@@ -122,9 +121,7 @@ class ChainRow:
 
     def per_intermediate(self, role: Role, auth: str) -> Amount:
         """Return the slope of a role's live heap over intermediates."""
-        longest, none = (self.live(role, Suite(auth, count)) for count in (LONGEST, 0))
-        found = difference(longest, none)
-        return found if isinstance(found, Missing) else found / LONGEST
+        return (self.live(role, Suite(auth, LONGEST)) - self.live(role, Suite(auth, 0))) / LONGEST
 
     @property
     def chain_bytes(self) -> int:
@@ -148,40 +145,35 @@ class ChainRow:
     @property
     def unshared(self) -> Amount:
         """What a server session holds more where each client has a certificate of its own: what equal ones share."""
-        return difference(self.live("server", EACH), self.live("server", SAME))
+        return self.live("server", EACH) - self.live("server", SAME)
 
     @property
     def remembered(self) -> Amount:
         """What a server process has live, for each client with its own certificate that has come and gone, before any
         session counts: nothing, or it grows with its clients."""
         found = [self.series("server", suite) for suite in (EACH, SAME)]
-        pairs = [one.heap_pair() for one in found if isinstance(one, Series)]
-        if len(pairs) < 2 or not all(pairs):
-            return next((one for one in found if isinstance(one, Missing)), Missing("the heap meter does not see it"))
+        if (why := find_missing(*found)) is not None:
+            return why
+        pairs = [one.heap_pair() for one in keep_present(found)]
+        if not all(pairs):
+            return Missing("the heap meter does not see it")
         costs = [session_cost.live_cost(*pair, "server", "contexts").bytes for pair in pairs if pair]
         each, same = (Fraction(cost.amount, cost.sessions) for cost in costs)
         return each - same
 
     def run(self, meter: Literal["sites"], suite: Suite) -> Record | Missing:
         """Return a run of a suite under a meter."""
-        series = self.series("server", suite)
-        found = [] if isinstance(series, Missing) else series.runs(meter)
-        return found[-1] if found else series if isinstance(series, Missing) else Missing(f"no {meter} run")
+        return map_present(
+            lambda series: next(reversed(series.runs(meter)), Missing(f"no {meter} run")), self.series("server", suite)
+        )
 
 
 ALONE, MUTUAL = Suite("server", 1), Suite("mutual", 1)
 SAME, EACH = Suite("mutual", 1, "same"), Suite("mutual", 1, "each")
 
 
-def difference(more: Amount, less: Amount) -> Amount:
-    """Return the difference; Missing where one is."""
-    return more if isinstance(more, Missing) else less if isinstance(less, Missing) else more - less
-
-
-def exact(figure: LiveFigure | Missing) -> Amount:
+def exact(figure: LiveFigure) -> Fraction:
     """Return the bytes of a figure as a fraction."""
-    if isinstance(figure, Missing):
-        return figure
     if isinstance(figure, RuntimeFigure):
         return figure.slope
     return Fraction(figure.bytes.amount, figure.bytes.sessions)

@@ -16,7 +16,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics
 from tlsmem.stats.comparability import sort_by_start
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.runtime_memory import HEAP, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phases_of
 
@@ -139,38 +139,34 @@ class Churn:
     @cached_property
     def heap_trend(self) -> Trend | Missing:
         """Of live heap when waves have ended."""
-        values = self.heap_after("closed")
         tolerance = RUNTIME_TOLERANCE_BYTES if self.by_runtime else HEAP_TOLERANCE_BYTES
-        return values if isinstance(values, Missing) else find_trend(values, tolerance)
+        return map_present(lambda values: find_trend(values, tolerance), self.heap_after("closed"))
 
     @cached_property
     def rss_trend(self) -> Trend | Missing:
         """Of RSS when all sessions of a wave are open: at equal load."""
-        values = self.rss_after("open")
-        if isinstance(values, Missing):
-            return values
-        return find_trend(values, RSS_TOLERANCE * values[-1])
+        return map_present(lambda values: find_trend(values, RSS_TOLERANCE * values[-1]), self.rss_after("open"))
 
     @property
     def session_bytes(self) -> Fraction | Missing:
         """Live heap of a session that is open and has carried its data: what closing it gives back.
 
         Of a runtime what opening it takes, with what is kept for the next goroutine."""
-        opened, closed = self.heap_after("open"), self.heap_after("closed")
-        if isinstance(opened, Missing):
-            return opened
-        if isinstance(closed, Missing):
-            return closed
-        if self.by_runtime:
-            return Fraction(opened[0], self.pairs)
-        return Fraction(opened[0] - closed[0], self.pairs - staying_pairs(self.pattern, self.pairs, 1))
+
+        def each(opened: list[int], closed: list[int]) -> Fraction:
+            if self.by_runtime:
+                return Fraction(opened[0], self.pairs)
+            return Fraction(opened[0] - closed[0], self.pairs - staying_pairs(self.pattern, self.pairs, 1))
+
+        return map_present(each, self.heap_after("open"), self.heap_after("closed"))
 
     def left_bytes(self, wave: int) -> Fraction | Missing:
         """Live heap that a wave (0 is the first, -1 the last) left, without that of the sessions still open."""
-        values, each = self.heap_after("closed"), self.session_bytes
-        if isinstance(values, Missing) or isinstance(each, Missing):
-            return values if isinstance(values, Missing) else each
-        return values[wave] - each * staying_pairs(self.pattern, self.pairs, wave % len(values) + 1)
+
+        def left(values: list[int], each: Fraction) -> Fraction:
+            return values[wave] - each * staying_pairs(self.pattern, self.pairs, wave % len(values) + 1)
+
+        return map_present(left, self.heap_after("closed"), self.session_bytes)
 
     @property
     def peak_rss_bytes(self) -> int | Missing:
@@ -181,15 +177,13 @@ class Churn:
 
     def fragmentation(self, name: str, wave: int) -> float | Missing:
         """Resident bytes for each byte of live heap at the end of this phase of a wave, both beyond `contexts`."""
-        resident, live = self.rss_after(name), self.heap_after(name)
-        if isinstance(resident, Missing):
-            return resident
-        if isinstance(live, Missing):
-            return live
-        number = wave % len(live) + 1
-        if name == "closed" and not staying_pairs(self.pattern, self.pairs, number):
-            return Missing("no session is open")
-        return float(resident[wave]) / float(live[wave])
+
+        def quotient(resident: list[int], live: list[int]) -> float | Missing:
+            if name == "closed" and not staying_pairs(self.pattern, self.pairs, wave % len(live) + 1):
+                return Missing("no session is open")
+            return float(resident[wave]) / float(live[wave])
+
+        return map_present(quotient, self.rss_after(name), self.heap_after(name))
 
 
 def owned_bytes(phase: Phase, role: Role) -> int:

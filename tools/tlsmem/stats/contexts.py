@@ -12,7 +12,7 @@ from tlsmem.schema.harness_output import HeapCounts, Meter, Phase, Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
 from tlsmem.stats.comparability import machine_identity, sort_by_start
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import phase_of
 
 SCENARIO = "contexts"
@@ -77,8 +77,7 @@ class Contexts:
         """Return the largest run with call stacks."""
         if self.by_runtime:
             return Missing(unmetered_reason(self.every_run) or "")
-        runs = self.measured(case, "sites")
-        return runs if isinstance(runs, Missing) else runs[-1]
+        return map_present(lambda runs: runs[-1], self.measured(case, "sites"))
 
     def context(self, role: Role, roots: int = 1) -> "Cost":
         """One more context of a role, of clients with a store of so many roots."""
@@ -116,14 +115,19 @@ class Contexts:
 
     def heap_slope(self, case: Case, role: Role, before: str, after: str) -> Bytes:
         """Live bytes of a role and its context for each pair more, from the end of one phase to that of another."""
-        return slope(self.metered(case), lambda run: heap_growth(run, role, before, after))
+        return map_present(
+            lambda runs: slope(runs, lambda run: heap_growth(run, role, before, after)), self.metered(case)
+        )
 
     def rss_slope(self, case: Case, after: str) -> Bytes:
         """RSS of both roles for each pair more, up to the end of a phase: it needs two numbers of sessions."""
-        runs = self.measured(case, "rss")
-        if not isinstance(runs, Missing) and len(runs) < 2:
-            return Missing("RSS by context needs runs with two numbers of sessions")
-        return slope(runs, lambda run: rss_growth(run, after))
+
+        def find_slope(runs: list[Record]) -> Bytes:
+            if len(runs) < 2:
+                return Missing("RSS by context needs runs with two numbers of sessions")
+            return slope(runs, lambda run: rss_growth(run, after))
+
+        return map_present(find_slope, self.measured(case, "rss"))
 
     def kept(self, case: Case) -> Bytes:
         """Live bytes of the process that are not given back when all contexts are freed."""
@@ -144,10 +148,8 @@ class Cost:
     kept: Bytes  # of the whole process, when all are freed
 
 
-def slope(runs: list[Record] | Missing, growth: Callable[[Record], int]) -> Bytes:
+def slope(runs: list[Record], growth: Callable[[Record], int]) -> Fraction:
     """Return the growth for each pair more; of one run for each of its pairs."""
-    if isinstance(runs, Missing):
-        return runs
     first, last = runs[0], runs[-1]
     if first is last:
         return Fraction(growth(last), pairs(last))
@@ -156,16 +158,14 @@ def slope(runs: list[Record] | Missing, growth: Callable[[Record], int]) -> Byte
 
 def largest(runs: list[Record] | Missing, growth: Callable[[Record], int]) -> Bytes:
     """Return the growth in the run with the most sessions."""
-    return runs if isinstance(runs, Missing) else Fraction(growth(runs[-1]))
+    return map_present(lambda runs: Fraction(growth(runs[-1])), runs)
 
 
 def divide(few: Cost, many: Cost, by: int) -> Cost:
     """Return the difference of two costs, for each of `by`."""
 
     def quotient(less: Bytes, more: Bytes) -> Bytes:
-        if isinstance(less, Missing) or isinstance(more, Missing):
-            return less if isinstance(less, Missing) else more
-        return (more - less) / by
+        return map_present(lambda less, more: (more - less) / by, less, more)
 
     return Cost(quotient(few.opened, many.opened), quotient(few.rss, many.rss), None, many.kept)
 

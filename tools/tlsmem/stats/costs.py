@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack
-from tlsmem.stats.missing import Missing
-from tlsmem.stats.rss_line import RssLine
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.runtime_heap import bytes_per_session
 
 VOCABULARY = (
@@ -32,8 +31,7 @@ def live_bytes(phase: str) -> Callable[[ConfiguredStack, Configuration], float |
     """Return what finds the live heap of a session at the end of the phase, in bytes."""
 
     def find(stack: ConfiguredStack, configuration: Configuration) -> float | Missing:
-        figure = stack.live(configuration, phase)
-        return figure if isinstance(figure, Missing) else bytes_per_session(figure)
+        return map_present(bytes_per_session, stack.live(configuration, phase))
 
     return find
 
@@ -42,8 +40,7 @@ def rss_bytes(phase: str) -> Callable[[ConfiguredStack, Configuration], float | 
     """Return what finds the RSS of one more session at the end of the phase, in bytes."""
 
     def find(stack: ConfiguredStack, configuration: Configuration) -> float | Missing:
-        line = stack.rss(configuration, phase)
-        return line.slope if isinstance(line, RssLine) else line
+        return map_present(lambda line: line.slope, stack.rss(configuration, phase))
 
     return find
 

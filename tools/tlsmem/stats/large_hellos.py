@@ -40,32 +40,22 @@ class LargeHello(NamedTuple):
     @property
     def sent_bytes(self) -> Fraction | Missing:
         """Bytes that the peer sent more than for the small one."""
-        return subtract(self.stall.received_bytes, self.small.received_bytes)
+        return self.stall.received_bytes - self.small.received_bytes
 
     @property
     def held_bytes(self) -> Fraction | Missing:
         """Live heap that the session holds more than with the small one."""
-        return subtract(self.stall.pinned_bytes, self.small.pinned_bytes)
+        return self.stall.pinned_bytes - self.small.pinned_bytes
 
     @property
     def held_rss_bytes(self) -> Fraction | Missing:
         """The same of resident memory."""
-        return subtract(self.stall.pinned_rss_bytes, self.small.pinned_rss_bytes)
+        return self.stall.pinned_rss_bytes - self.small.pinned_rss_bytes
 
     @property
     def held_per_byte(self) -> Fraction | Missing:
         """Bytes held for each byte sent."""
-        held, sent = self.held_bytes, self.sent_bytes
-        if isinstance(held, Missing) or isinstance(sent, Missing):
-            return held if isinstance(held, Missing) else sent
-        return held / sent
-
-
-def subtract(size: Fraction | Missing, from_small: Fraction | Missing) -> Fraction | Missing:
-    """Return the difference; Missing where one of them is."""
-    if isinstance(size, Missing) or isinstance(from_small, Missing):
-        return size if isinstance(size, Missing) else from_small
-    return size - from_small
+        return self.held_bytes / self.sent_bytes
 
 
 def find_large_hellos(records: Iterable[Record]) -> list[LargeHello]:

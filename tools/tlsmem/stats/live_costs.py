@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from tlsmem.schema.live_records import LiveMeter, LivePhase, LiveRecord, Transport
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.session_cost import Line, fit_line
 
 BASE = "started"  # the phase without connections, after the first have come and gone
@@ -118,14 +118,17 @@ class IdleCost:
 
 def find_idle_costs(series: Iterable[LiveSeries]) -> list[IdleCost]:
     """Return the series whose slopes are known, clients that dropped TLS left out."""
-    found = []
-    for one in series:
-        user, kernel = (one.line("idle", reading) for reading in (rss_bytes, server_kernel_bytes))
-        if one.hollow or isinstance(user, Missing) or isinstance(kernel, Missing):
-            continue
-        live = one.increments("idle", live_bytes)
-        found.append(IdleCost(one, user.slope, kernel.slope, float(live[max(live)]) if live else None))
-    return found
+    return keep_present(find_idle_cost(one) for one in series if not one.hollow)
+
+
+def find_idle_cost(series: LiveSeries) -> IdleCost | Missing:
+    """Return what an idle connection adds; Missing where one of the slopes is."""
+
+    def add_live(user: Line, kernel: Line) -> IdleCost:
+        live = series.increments("idle", live_bytes)
+        return IdleCost(series, user.slope, kernel.slope, float(live[max(live)]) if live else None)
+
+    return map_present(add_live, series.line("idle", rss_bytes), series.line("idle", server_kernel_bytes))
 
 
 def added(run: LiveRecord, phase: str, reading: Reading) -> int | None:

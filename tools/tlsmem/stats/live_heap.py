@@ -13,7 +13,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remainders, role_sums, session_cost
 from tlsmem.stats.bootstrap import Interval
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.remainders import Cause, HeapPair
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures, Setting
@@ -127,16 +127,17 @@ class SessionHeap(SeriesFigures):
     @property
     def peak(self) -> HeapFigure | Missing:
         """The same as a figure, with why sessions are not all alike."""
-        cost = self.peak_cost
-        if isinstance(cost, Missing):
-            return cost
-        cause = remainders.find_peak_cause(self.pair, self.role, cost)
-        return HeapFigure(cost.bytes, cost.blocks, Remainder(cause) if cause else None)
+
+        def explain(cost: HeapCost) -> HeapFigure:
+            cause = remainders.find_peak_cause(self.pair, self.role, cost)
+            return HeapFigure(cost.bytes, cost.blocks, Remainder(cause) if cause else None)
+
+        return map_present(explain, self.peak_cost)
 
     @property
     def peak_phase(self) -> str | Missing:
         """The phase of that peak."""
-        return self.peak_cost if isinstance(self.peak_cost, Missing) else self.peak_cost.phase
+        return map_present(lambda cost: cost.phase, self.peak_cost)
 
     def find_remainder(self, cost: HeapCost) -> Remainder | None:
         """Return why the cost is not a whole number of bytes and of blocks; None where it is."""
@@ -187,10 +188,11 @@ class ProcessTables(SeriesFigures):
     @property
     def peak(self) -> ProcessFigure | Missing:
         """The same at the peak of the phase in which sessions have theirs."""
-        alone = self.sessions_alone.peak_cost
-        if isinstance(alone, Missing):
-            return alone
-        return self.difference(session_cost.phase_peak_cost(*self.pair, self.role, alone.phase), alone)
+
+        def add_tables(alone: HeapCost) -> ProcessFigure:
+            return self.difference(session_cost.phase_peak_cost(*self.pair, self.role, alone.phase), alone)
+
+        return map_present(add_tables, self.sessions_alone.peak_cost)
 
     @property
     def peak_phase(self) -> str | Missing:

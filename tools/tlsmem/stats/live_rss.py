@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tlsmem.schema.live_records import LiveMeter, LivePhase
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, find_missing, keep_present
 
 TOLD = 0.1  # a size of free chunks is named from so many chunks a connection on
 
@@ -62,13 +62,10 @@ def split_rss(series: LiveSeries, state: str) -> RssParts | Missing:
         (live_costs.rss_anon_bytes, "rss"),
         (live_costs.rss_bytes, "rss"),
     ]
-    slopes = []
-    for reading, meter in readings:
-        line = series.line(state, reading, meter)
-        if isinstance(line, Missing):
-            return line
-        slopes.append(line.slope)
-    live, chunks, resident, free, anonymous, rss = slopes
+    lines = [series.line(state, reading, meter) for reading, meter in readings]
+    if (why := find_missing(*lines)) is not None:
+        return why
+    live, chunks, resident, free, anonymous, rss = (line.slope for line in keep_present(lines))
     return RssParts(
         live_bytes=live,
         overhead_bytes=chunks - live,

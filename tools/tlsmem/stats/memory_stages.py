@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tlsmem.schema.harness_output import Phase
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.rss_breakdown import COARSE, requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
@@ -44,9 +44,12 @@ class MemoryStages(NamedTuple):
 
 def subtract(amount: Amount, before: Amount) -> Amount:
     """Return the difference; Missing for the reason of `before` first."""
-    if isinstance(before, Missing) or isinstance(amount, Missing):
-        return before if isinstance(before, Missing) else amount
-    return amount - before
+    return map_present(lambda before, amount: amount - before, before, amount)
+
+
+def drop_below(amount: Amount, least: Amount) -> Amount:
+    """Return the amount; Missing where it is known to be less than the least that it can be."""
+    return map_present(lambda size: COARSE if size < replace_missing(least, size) else size, amount)
 
 
 def find_stages(selection: Selection, series: Series) -> MemoryStages:
@@ -67,12 +70,8 @@ def find_allocator_stages(
     gives out."""
     usable = find_statistic(series, allocator_statistics.LIVE_FIELDS, allocator)
     obtained = find_statistic(series, allocator_statistics.OBTAINED_FIELDS, allocator)
-    least = max(0 if isinstance(one, Missing) else one for one in (requested, usable))
-    if not isinstance(obtained, Missing) and obtained < least:
-        obtained = COARSE
-    if not isinstance(requested, Missing) and not isinstance(usable, Missing) and usable < requested:
-        usable = COARSE
-    return MemoryStages(requested, usable, obtained, resident)
+    least = max([Fraction(0), *keep_present((requested, usable))])
+    return MemoryStages(requested, drop_below(usable, requested), drop_below(obtained, least), resident)
 
 
 def find_statistic(series: Series, meaning: dict[str, tuple[str, ...]], allocator: str | None) -> Amount:

@@ -4,7 +4,7 @@ import statistics
 from typing import NamedTuple
 
 from tlsmem.stats import allocator_statistics, repeats
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.series import Series
 
@@ -31,6 +31,5 @@ def find_peak(series: Series, sessions: int) -> PeakFigure | Missing:
 
 def compare_peaks(before: PeakFigure | Missing, after: PeakFigure | Missing) -> RepeatChange | Missing:
     """Return the change in bytes; Missing where one of the two was not measured."""
-    if isinstance(before, Missing) or isinstance(after, Missing):
-        return Missing("nothing to compare with")
-    return RepeatChange(before.values, after.values)
+    change = map_present(lambda before, after: RepeatChange(before.values, after.values), before, after)
+    return replace_missing(change, Missing("nothing to compare with"))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from tlsmem.config import definitions
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES, Role
-from tlsmem.stats.chains import Amount, difference, exact
-from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.stats.chains import Amount, exact
+from tlsmem.stats.missing import NOT_RECORDED, Missing, map_present
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import heap_of_role
 from tlsmem.stats.selection import Selection
@@ -61,38 +61,41 @@ class CostRow:
     def live(self, phase: str, choice: Choice | None = None) -> Amount:
         """Return the live heap of a session at the end of a phase."""
         series = self.series(choice or self.choice)
-        return series if isinstance(series, Missing) else exact(heap_of_role(series, self.role).live(phase))
+        return map_present(exact, map_present(lambda series: heap_of_role(series, self.role).live(phase), series))
 
     def peak(self, choice: Choice | None = None) -> Amount:
         """Return the live heap of a session at its peak, while all handshakes are concurrent."""
         series = self.series(choice or self.choice)
-        return series if isinstance(series, Missing) else exact(heap_of_role(series, self.role).peak)
+        return map_present(exact, map_present(lambda series: heap_of_role(series, self.role).peak, series))
 
     def stack_depth(self, choice: Choice | None = None) -> Amount:
         """Return the most bytes of thread stack that a call of the library used."""
-        series = self.series(choice or self.choice)
-        found = series if isinstance(series, Missing) else series.runs("sites")
-        if isinstance(found, Missing) or not found:
-            return found if isinstance(found, Missing) else Missing("no sites run")
-        return deepest(found[-1], self.role)
+
+        def find_depth(series: Series) -> Amount:
+            runs = series.runs("sites")
+            return deepest(runs[-1], self.role) if runs else Missing("no sites run")
+
+        return map_present(find_depth, self.series(choice or self.choice))
 
     def beyond(self, figure: Callable[[Choice | None], Amount], reference: Choice) -> Amount:
         """Return by how much a figure of this row is above that of the same stack with another choice."""
-        return difference(figure(None), figure(reference))
+        return figure(None) - figure(reference)
 
     @property
     def rss_in_use(self) -> Amount:
         """The slope of the RSS of sessions in use."""
-        line = self.runs if isinstance(self.runs, Missing) else fit_rss(self.runs, IN_USE)
-        return line if isinstance(line, Missing) else Fraction(line.slope)
+        line = map_present(lambda series: fit_rss(series, IN_USE), self.runs)
+        return map_present(lambda line: Fraction(line.slope), line)
 
     @property
     def retried(self) -> bool | Missing:
         """Whether handshakes began with a HelloRetryRequest, as the wire had it."""
-        if isinstance(self.runs, Missing):
-            return self.runs
-        found = {one.negotiated.retried for one in self.runs.records if one.negotiated}
-        return found.pop() is True if len(found) == 1 else Missing(NOT_RECORDED)
+
+        def agree(series: Series) -> bool | Missing:
+            found = {one.negotiated.retried for one in series.records if one.negotiated}
+            return found.pop() is True if len(found) == 1 else Missing(NOT_RECORDED)
+
+        return map_present(agree, self.runs)
 
 
 def deepest(run: Record, role: Role) -> Amount:

@@ -11,7 +11,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.comparability import sort_by_start
-from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing, map_present
 
 REST, IN_USE, CLOSED = "established", "blocked", "closed"  # phases
 ROLES: tuple[Role, ...] = ("server", "client")
@@ -62,45 +62,26 @@ class Sessions:
 
     def live(self, owner: str, phase: str) -> Amount:
         """Return what one more session has live of an owner's at the end of a phase."""
-        pair = self.pair
-        if isinstance(pair, Missing):
-            return pair
-        cost = session_cost.live_cost(*pair, owner, phase).bytes
-        return Fraction(cost.amount, cost.sessions)
+        return map_present(lambda pair: exact(session_cost.live_cost(pair[0], pair[1], owner, phase)), self.pair)
 
     def peak(self, role: Role) -> Amount:
         """Return what one more session adds to the role's peak, once all sessions exist."""
-        pair = self.pair
-        if isinstance(pair, Missing):
-            return pair
-        phases = [
-            phase.phase for phase in session_cost.phases_of(pair[1]) if phase.phase not in ("contexts", "sessions")
-        ]
-        costs = [session_cost.phase_peak_cost(*pair, role, phase).bytes for phase in phases]
-        return max(Fraction(cost.amount, cost.sessions) for cost in costs)
+
+        def highest(pair: tuple[Record, Record]) -> Fraction:
+            phases = [phase.phase for phase in session_cost.phases_of(pair[1])]
+            later = [phase for phase in phases if phase not in ("contexts", "sessions")]
+            return max(exact(session_cost.phase_peak_cost(*pair, role, phase)) for phase in later)
+
+        return map_present(highest, self.pair)
 
     def sent(self, role: Role) -> Amount:
         """Return the bytes that a session of a role writes to the wire until all have answered a first payload."""
-        pair = self.pair
-        if isinstance(pair, Missing):
-            return pair
-        found = []
-        for run in pair:
-            ends = [session_cost.phase_of(run, name) for name in ("sessions", "reply")]
-            sizes = [getattr(phase, f"{role}_sent_bytes") for phase in ends]
-            if None in sizes:
-                return Missing("records of schemas before 8 have no bytes sent")
-            found.append(Fraction(sizes[1] - sizes[0], run.sessions // 2))
-        return found[-1]
+        return map_present(lambda pair: bytes_sent(pair, role), self.pair)
 
     @property
     def tickets(self) -> Amount:
         """Tickets that a client received."""
-        pair = self.pair
-        if isinstance(pair, Missing):
-            return pair
-        count = session_cost.phase_of(pair[1], "reply").tickets
-        return Missing("the driver does not report it") if count is None else Fraction(count, pair[1].sessions // 2)
+        return map_present(lambda pair: received_tickets(pair[1]), self.pair)
 
 
 @dataclass(frozen=True)
@@ -126,7 +107,7 @@ class TicketRow:
 
     def first(self, phase: str = REST) -> Amount:
         """Return what the first ticket adds."""
-        return difference(self.live("1", phase), self.live("0", phase))
+        return self.live("1", phase) - self.live("0", phase)
 
     def further(self, phase: str = REST) -> Amount:
         """Return what each further ticket adds: the slope from one to as many as there are."""
@@ -136,15 +117,14 @@ class TicketRow:
         able = [count for count in counts if count > 1 and not self.sessions(str(count)).refusal]
         if not able or self.case.protocol == "TLSv1.2":
             return Missing("there is one ticket")
-        found = difference(self.live(str(max(able)), phase), self.live("1", phase))
-        return found if isinstance(found, Missing) else found / (max(able) - 1)
+        return (self.live(str(max(able)), phase) - self.live("1", phase)) / (max(able) - 1)
 
     @property
     def wire(self) -> Amount:
         """Bytes of the first ticket on the wire, with its message and record, and in TLS 1.2 the extension."""
         if self.role != "server":
             return Missing("servers send them")
-        return difference(self.sessions("1").sent("server"), self.sessions("0").sent("server"))
+        return self.sessions("1").sent("server") - self.sessions("0").sent("server")
 
     @property
     def by_library(self) -> Amount:
@@ -182,21 +162,31 @@ class ResumedRow:
 
     def together(self, phase: str) -> Amount:
         """Return both."""
-        return total(self.live(phase), self.taken(phase))
+        return self.live(phase) + self.taken(phase)
 
     def difference(self, phase: str) -> Amount:
         """Return how much more a resumed session holds than a full one, with what it has taken over."""
-        return difference(self.together(phase), self.full.live(self.role, phase))
+        return self.together(phase) - self.full.live(self.role, phase)
 
 
-def difference(more: Amount, less: Amount) -> Amount:
-    """Return the difference; Missing where one is."""
-    return more if isinstance(more, Missing) else less if isinstance(less, Missing) else more - less
+def exact(cost: session_cost.HeapCost) -> Fraction:
+    """Return the bytes of one more session."""
+    return Fraction(cost.bytes.amount, cost.bytes.sessions)
 
 
-def total(one: Amount, other: Amount) -> Amount:
-    """Return the sum; Missing where one is."""
-    return one if isinstance(one, Missing) else other if isinstance(other, Missing) else one + other
+def bytes_sent(pair: tuple[Record, Record], role: Role) -> Amount:
+    """Return what a session of a role sent in the larger run, from the end of `sessions` to that of `reply`."""
+    ends = [session_cost.phase_of(run, name) for run in pair for name in ("sessions", "reply")]
+    sizes = [getattr(phase, f"{role}_sent_bytes") for phase in ends]
+    if None in sizes:
+        return Missing("records of schemas before 8 have no bytes sent")
+    return Fraction(sizes[-1] - sizes[-2], pair[-1].sessions // 2)
+
+
+def received_tickets(run: Record) -> Amount:
+    """Return the tickets that a client received."""
+    count = session_cost.phase_of(run, "reply").tickets
+    return Missing("the driver does not report it") if count is None else Fraction(count, run.sessions // 2)
 
 
 def find_cases(records: Iterable[Record]) -> dict[Case, dict[Resumption, Sessions]]:

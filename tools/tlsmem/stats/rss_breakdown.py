@@ -12,7 +12,7 @@ from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, replace_missing
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
@@ -45,7 +45,7 @@ class RssBreakdown:
     @property
     def unexplained(self) -> Fraction | Missing:
         """What the walk counts and the counters do not."""
-        return self.walked if isinstance(self.walked, Missing) else self.walked - self.total
+        return self.walked - self.total
 
 
 class AllocatorPart(NamedTuple):
@@ -66,7 +66,7 @@ class RssAccount:
     @property
     def is_coarse(self) -> bool:
         """Whether the allocator seems to hold less than was requested, so its figures cannot be used."""
-        return self.breakdown.held < (0 if isinstance(self.requested, Missing) else self.requested)
+        return self.breakdown.held < replace_missing(self.requested, 0)
 
     @property
     def allocator(self) -> AllocatorPart | Missing:

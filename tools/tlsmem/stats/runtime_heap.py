@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tlsmem.stats import allocator_statistics
 from tlsmem.stats.exact_slope import quantity_at_end, slope_per_pair
 from tlsmem.stats.live_heap import HeapFigure, SessionHeap
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.series import Series
 
@@ -45,7 +45,7 @@ class RuntimeHeap:
 
     def live(self, phase: str) -> RuntimeFigure | Missing:
         """At the phase's end."""
-        return self.slopes if isinstance(self.slopes, Missing) else RuntimeFigure(self.slopes[phase])
+        return map_present(lambda slopes: RuntimeFigure(slopes[phase]), self.slopes)
 
     def allocations(self, since: str, until: str) -> Missing:
         """Always missing: allocations of the process are not those of its sessions alone."""
@@ -54,7 +54,7 @@ class RuntimeHeap:
     @property
     def peak(self) -> RuntimeFigure | Missing:
         """The largest cost at the end of any phase."""
-        return self.slopes if isinstance(self.slopes, Missing) else RuntimeFigure(max(self.slopes.values()), True)
+        return map_present(lambda slopes: RuntimeFigure(max(slopes.values()), True), self.slopes)
 
 
 def heap_of_role(series: Series, role: str) -> SessionHeap | RuntimeHeap:

@@ -18,7 +18,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats.churn import SCENARIO
 from tlsmem.stats.comparability import sort_by_start
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import heap_of
 
 STEADY_WAVES = 3  # without another entry, and the store is full
@@ -154,9 +154,10 @@ class SessionStore:
     @property
     def most_entries(self) -> int | Missing:
         """How many entries it has when it is full, with those of the warm-up; Missing where it is not."""
-        each = self.entry_blocks
-        if isinstance(each, Missing):
-            return each
+        return map_present(self.count_entries, self.entry_blocks)
+
+    def count_entries(self, each: Fraction) -> int | Missing:
+        """Return how many entries of so many blocks it has when it is full."""
         if not self.is_full:
             return Missing(f"still growing after {self.sessions[-1]:,} sessions")
         if self.finer:
@@ -172,10 +173,9 @@ class SessionStore:
     @property
     def sessions_until_full(self) -> int | Missing:
         """Sessions that were served when the last entry was added, by wave."""
-        if isinstance(self.most_entries, Missing) or self.finer:
-            return self.finer.sessions_until_full if self.finer else self.most_entries
-        last = self.blocks[-1]
-        return next(served for served, blocks in zip(self.sessions, self.blocks, strict=True) if blocks == last)
+        if self.finer:
+            return self.finer.sessions_until_full
+        return map_present(lambda _: self.sessions[self.blocks.index(self.blocks[-1])], self.most_entries)
 
     @property
     def last_bytes(self) -> int | Missing:

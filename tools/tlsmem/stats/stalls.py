@@ -3,7 +3,7 @@
 Live heap is the heap meter's. Of a stack with a runtime of its own it is what that says after a collection, with the
 goroutines' stacks, of the whole process: the peers are bytes, so all that grows belongs to the sessions that wait."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
 from tlsmem.stats.comparability import machine_identity, sort_by_start
 from tlsmem.stats.live_heap import live_bytes
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.process_tables import is_table, remaining_heap
 from tlsmem.stats.runtime_memory import STACKS, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phase_of
@@ -59,18 +59,19 @@ class Stall:
     @property
     def received_bytes(self) -> Fraction | Missing:
         """That a session was sent until its peer stopped."""
-        run = self.measured("heap", "sites", "rss")
-        return run if isinstance(run, Missing) else Fraction(phase_of(run, "stalled").received_bytes or 0, pairs(run))
+        return map_present(
+            lambda run: Fraction(phase_of(run, "stalled").received_bytes or 0, pairs(run)),
+            self.measured("heap", "sites", "rss"),
+        )
 
     def live_bytes(self, before: str, after: str) -> Fraction | Missing:
         """Bytes of live heap that a session gained from the end of one phase to the end of another."""
         if run := self.runtime_run:
             first, last = (runtime_live_bytes(phase_of(run, name)) for name in (before, after))
             return Fraction(last - first, pairs(run))
-        metered = self.measured("heap", "sites")
-        if isinstance(metered, Missing):
-            return metered
-        return Fraction(heap_growth(metered, self.role, before, after), pairs(metered))
+        return map_present(
+            lambda run: Fraction(heap_growth(run, self.role, before, after), pairs(run)), self.measured("heap", "sites")
+        )
 
     @property
     def stack_bytes(self) -> Fraction | Missing:
@@ -84,7 +85,7 @@ class Stall:
     @property
     def silent_bytes(self) -> Fraction | Missing:
         """Live heap of a session whose peer is connected and has sent nothing, without tables of the process."""
-        return without(self.live_bytes("contexts", "connected"), self.table_bytes)
+        return self.live_bytes("contexts", "connected") - self.table_bytes
 
     @property
     def pinned_bytes(self) -> Fraction | Missing:
@@ -96,62 +97,64 @@ class Stall:
         """The most live heap of a session inside a call, beyond a silent peer: what it is given back before the call
         returns counts too. Of sessions that stop one after the other the last has the highest peak, if they hold
         anything; else the first."""
-        run, pinned = self.measured("heap", "sites"), self.pinned_bytes
         if self.runtime_run:
             return Missing("its runtime says what is live between calls only")
-        if isinstance(run, Missing) or isinstance(pinned, Missing):
-            return run if isinstance(run, Missing) else pinned
-        peak = heap_of(phase_of(run, "stalled"), self.role).peak_bytes - live_bytes(run, self.role, "connected")
-        return peak - (pairs(run) - 1) * max(pinned, Fraction(0))
+
+        def peak(run: Record) -> int:
+            return heap_of(phase_of(run, "stalled"), self.role).peak_bytes - live_bytes(run, self.role, "connected")
+
+        return last_of_peak(peak, self.measured("heap", "sites"), self.pinned_bytes)
 
     @property
     def call_peak_rss_bytes(self) -> Fraction | Missing:
         """The same of the process's resident memory, with that of real peers."""
-        run, pinned = self.measured("rss"), self.pinned_rss_bytes
-        if isinstance(run, Missing) or isinstance(pinned, Missing):
-            return run if isinstance(run, Missing) else pinned
-        peak = phase_of(run, "stalled").peak_rss_bytes - phase_of(run, "connected").rss_bytes
-        return peak - (pairs(run) - 1) * max(pinned, Fraction(0))
+
+        def peak(run: Record) -> int:
+            return phase_of(run, "stalled").peak_rss_bytes - phase_of(run, "connected").rss_bytes
+
+        return last_of_peak(peak, self.measured("rss"), self.pinned_rss_bytes)
 
     @property
     def total_bytes(self) -> Fraction | Missing:
         """Live heap of a session at the point."""
-        return without(self.live_bytes("contexts", "stalled"), self.table_bytes)
+        return self.live_bytes("contexts", "stalled") - self.table_bytes
 
     @property
     def kept_bytes(self) -> Fraction | Missing:
         """Live heap that closing the session does not give back, without tables of the process."""
-        return without(self.live_bytes("contexts", "closed"), self.table_bytes)
+        return self.live_bytes("contexts", "closed") - self.table_bytes
 
     @property
-    def table_bytes(self) -> Fraction | Missing:
+    def table_bytes(self) -> Fraction:
         """The share of a session in what is live after all are closed, where that is a table that doubled."""
-        run = self.measured("heap", "sites")
-        if isinstance(run, Missing):
-            return Fraction(0)
-        left = remaining_heap(run, self.role)
-        return Fraction(left.bytes, pairs(run)) if is_table(left, pairs(run)) else Fraction(0)
+
+        def share(run: Record) -> Fraction:
+            left = remaining_heap(run, self.role)
+            return Fraction(left.bytes, pairs(run)) if is_table(left, pairs(run)) else Fraction(0)
+
+        return replace_missing(map_present(share, self.measured("heap", "sites")), Fraction(0))
 
     @property
     def pinned_rss_bytes(self) -> Fraction | Missing:
         """RSS beyond that for silent peers."""
-        run = self.measured("rss")
-        if isinstance(run, Missing):
-            return run
-        return Fraction(phase_of(run, "stalled").rss_bytes - phase_of(run, "connected").rss_bytes, pairs(run))
+
+        def growth(run: Record) -> Fraction:
+            return Fraction(phase_of(run, "stalled").rss_bytes - phase_of(run, "connected").rss_bytes, pairs(run))
+
+        return map_present(growth, self.measured("rss"))
 
     @property
     def amplification(self) -> Fraction | Missing:
         """Bytes held beyond a silent peer, for each byte received."""
-        pinned, received = self.pinned_bytes, self.received_bytes
-        if isinstance(pinned, Missing) or isinstance(received, Missing):
-            return pinned if isinstance(pinned, Missing) else received
-        return pinned / received if received else Missing("nothing was sent")
+        received = map_present(lambda size: size or Missing("nothing was sent"), self.received_bytes)
+        return self.pinned_bytes / received
 
 
-def without(size: Fraction | Missing, table: Fraction | Missing) -> Fraction | Missing:
-    """Return the size less the table's share; Missing where one of them is."""
-    return size if isinstance(size, Missing) else table if isinstance(table, Missing) else size - table
+def last_of_peak(
+    peak: Callable[[Record], int], run: Record | Missing, pinned: Fraction | Missing
+) -> Fraction | Missing:
+    """Return what the last session adds to the peak of a run, whose earlier sessions pin so much each."""
+    return map_present(lambda run, pinned: peak(run) - (pairs(run) - 1) * max(pinned, Fraction(0)), run, pinned)
 
 
 def pairs(run: Record) -> int:

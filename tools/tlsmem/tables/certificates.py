@@ -18,7 +18,7 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import family_of
 from tlsmem.profile.frames import Frame, is_allocator_frame, skip_containers
 from tlsmem.schema.records import Record
-from tlsmem.stats.chains import ALONE, ESTABLISHED, MUTUAL, ChainRow, Suite, difference, find_chains
+from tlsmem.stats.chains import ALONE, ESTABLISHED, MUTUAL, ChainRow, Suite, find_chains
 from tlsmem.stats.contexts import ROOTS, Case, Contexts, find_contexts
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
@@ -146,7 +146,7 @@ def client_chain(row: ChainRow, added: Fraction) -> CertificateCost:
 
 def keeps_leaf_alone(row: ChainRow, added: Fraction, intermediate: int) -> bool:
     """Return whether the intermediate adds less than half of its encoding, where chains without one were recorded."""
-    leaf = difference(row.live("server", Suite("mutual", 0)), row.live("server", Suite("server", 0)))
+    leaf = row.live("server", Suite("mutual", 0)) - row.live("server", Suite("server", 0))
     return isinstance(leaf, Fraction) and added - leaf < Fraction(intermediate, 2)
 
 
