@@ -183,8 +183,8 @@ def on_terminal(words: list[str], columns: int = 100, **variables: str) -> tuple
     child, terminal = pty.fork()
     if not child:
         os.environ.update({"TERM": "xterm"} | variables)
-        os.environ.pop("COLUMNS", None)
-        os.execvp("sh", ["sh", "-c", f'stty cols {columns} rows 24 -onlcr; exec "$@"', "sh", *words])
+        script = f'unset COLUMNS; stty cols {columns} rows 24 -onlcr; exec "$@"'  # readline may have set it
+        os.execvp("sh", ["sh", "-c", script, "sh", *words])
     found = b""
     while True:
         try:
@@ -216,6 +216,17 @@ def test_a_pager_has_the_text_of_the_terminal(recording, tmp_path):
     assert (tmp_path / "seen").read_text() == plain[0]
     assert "\x1b[1m" in plain[0] and STACK in plain[0]
     assert 80 < max(len(CLEAR.sub("", line)) for line in plain[0].splitlines()) <= 100
+
+
+@pytest.mark.parametrize("program", ["false", "exit 1", "head -c 10 > /dev/null; kill $$", "", "\x7fELF"])
+def test_a_pager_that_fails_is_none(recording, tmp_path, program):
+    words = [*commands.command_line("show tables"), str(recording), "--table=heap"]
+    broken = pager(tmp_path, program)
+    if not program:
+        (tmp_path / "pager").unlink()
+    if program.startswith("\x7f"):
+        (tmp_path / "pager").write_text(program)
+    assert on_terminal(words, PAGER="false" if program == "false" else broken) == on_terminal(words, PAGER="cat")
 
 
 def test_what_went_wrong_is_said_below_a_pager_and_is_the_status(recording):

@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
@@ -76,24 +77,37 @@ def page_on_terminal() -> Iterator[None]:
         return
     columns = str(shutil.get_terminal_size().columns)
     sys.stdout.flush()
-    terminal = os.dup(1)
-    pager = subprocess.Popen(words, stdin=subprocess.PIPE)
-    assert pager.stdin
-    os.dup2(pager.stdin.fileno(), 1)
-    pager.stdin.close()
+    terminal, answer = os.dup(1), os.memfd_create("answer")
+    os.dup2(answer, 1)
     before = {name: os.environ.get(name) for name in ("COLUMNS", "TTY_COMPATIBLE")}
     os.environ |= {"COLUMNS": columns, "TTY_COMPATIBLE": "1"}  # rich then draws as on the terminal
     stdout.is_paged = True
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):  # whoever leaves the pager has seen enough
-            sys.stdout.flush()
-        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # less goes on after Ctrl-C, and has the terminal
+        sys.stdout.flush()
         os.dup2(terminal, 1)
         os.close(terminal)
         stdout.is_paged = False
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-        pager.wait()
+        with open(answer, "rb") as text:
+            if os.fstat(answer).st_size:
+                show_by_pager(words, text)
+
+
+def show_by_pager(words: Sequence[str], text: BinaryIO) -> None:
+    """Let a pager show a file; where the pager cannot, print it on stdout."""
+    text.seek(0)
+    try:
+        pager = subprocess.Popen(words, stdin=text)
+    except OSError:
+        status = 1
+    else:
+        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # less goes on after Ctrl-C, and has the terminal
+        status = pager.wait()
         signal.signal(signal.SIGINT, interrupt)
+    if status:
+        text.seek(0)
+        shutil.copyfileobj(text, sys.stdout.buffer)
+        sys.stdout.flush()
