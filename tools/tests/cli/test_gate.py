@@ -290,7 +290,7 @@ def test_of_a_full_disk_the_file_is_named_and_the_verdict_was_told(judged, capsy
     with pytest.raises(OSError, match="No space left on device") as error:
         judged(runs(), ONE | {"limit": "1 B"}, words=[option, "/dev/full"])
     assert error.value.filename == "/dev/full"
-    assert capsys.readouterr().out.startswith("### 0 of 1 budgets are held; 1 exceeded\n")
+    assert capsys.readouterr().out.startswith("### 0 of 1 budget is held; 1 exceeded\n")
 
 
 def test_a_hostile_reason_is_shown_as_it_is_and_moves_nothing(judged, tmp_path):
@@ -463,8 +463,8 @@ def test_a_recording_that_lacks_a_phase_is_judged_or_a_sentence(judged, missing,
 @pytest.mark.parametrize(
     "limit, verdict_line",
     [
-        ("+1 KiB", "\x1b[1;32m1 of 1 budgets is held\x1b[0m"),
-        ("+0 B", "\x1b[1;31m0 of 1 budgets are held; 1 exceeded\x1b[0m"),
+        ("+1 KiB", "\x1b[1;32m1 of 1 budget is held\x1b[0m"),
+        ("+0 B", "\x1b[1;31m0 of 1 budget is held; 1 exceeded\x1b[0m"),
     ],
     ids=["held in green", "exceeded in red"],
 )

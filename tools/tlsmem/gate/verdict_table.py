@@ -109,6 +109,7 @@ def summarise(rulings: Sequence[Ruling]) -> str:
     for one in rulings:
         counts[one.verdict] = counts.get(one.verdict, 0) + 1
     held = counts.pop(HELD, 0)
-    every = f"{held} of {len(rulings)} budgets {'is' if held == 1 else 'are'} held"
+    budgets = "budget" if len(rulings) == 1 else "budgets"
+    every = f"{held} of {len(rulings)} {budgets} {'is' if 1 in (held, len(rulings)) else 'are'} held"
     others = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     return f"{every}; {others}" if others else every
