@@ -201,7 +201,21 @@ def test_the_help_of_a_target_lists_its_options(command):
 def test_every_first_word_is_listed_with_what_it_does():
     page = help.front_page()
     assert all(f"\n  {group:<10}{about}\n" in page for group, about in GROUPS.items())
-    assert all(command.summary in page for command in COMMANDS if command.run and command.words not in GROUPS)
+    shown = {command.words: command.summary in page for command in COMMANDS if command.run}
+    for words, is_there in shown.items():
+        assert is_there == (" --" not in words) or words in GROUPS, words
+    assert "\n    --" not in page
+
+
+def test_a_page_of_a_first_word_names_its_commands_so():
+    usage, *_, last = help.page_of(["heap"]).splitlines()
+    assert usage == "usage: tls-memtest heap COMMAND ..." and "heap COMMAND --help" in last
+    assert help.front_page().startswith("usage: tls-memtest COMMAND ...\n")
+
+
+def test_every_server_of_a_plan_is_named_in_its_option():
+    names = re.split(", | or ", OPTIONS["as"].help.partition(": ")[2])
+    assert names == list(read_tables("servers"))
 
 
 def test_old_scripts_name_commands_that_are_there():

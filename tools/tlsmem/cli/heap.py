@@ -154,7 +154,10 @@ after. {STATUS}""",
         """Follow a process that `heap run` started, or one of its children, until it ends.
 
 The meter is a library that is loaded when a program starts, and cannot be attached later. Reports show the bytes and
-blocks that each program requested: live, at the peak, and in all.""",
+blocks that each program requested: live, at the peak, and in all.
+
+Exit status: 0 when the process has ended, or after Ctrl-C; 1 if PID cannot be followed, if a part was not counted, or
+if nobody could read the reports; 2 if the command line is wrong. A sentence on stderr says why.""",
         """\
   tools/tls-memtest heap attach 1234                          until it ends, or Ctrl-C
   tools/tls-memtest heap attach --once 1234                   as it is now; how to read it: docs/how-to/grows.md

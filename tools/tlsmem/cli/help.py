@@ -29,17 +29,14 @@ EXAMPLES = f"""examples:
 
 
 def front_page() -> str:
-    """What `tls-memtest --help` says."""
-    lines = [f"usage: {PROGRAM} COMMAND [WORD ...]", "", "What a TLS session costs in memory.", "", "commands:"]
+    """What `tls-memtest --help` says. Commands whose last word is an option are called by make and by shells."""
+    lines = [f"usage: {PROGRAM} COMMAND ...", "", "What a TLS session costs in memory.", "", "commands:"]
     for group, about in GROUPS.items():
         lines.append(f"  {group:<10}{about}")
-        commands = group_commands(group)
-        if len(commands) > 1:
-            lines += [
-                f"    {one.words.removeprefix(group).strip():<22}{one.summary}"
-                for one in commands
-                if one.words != group
-            ]
+        for one in group_commands(group):
+            word = one.words.removeprefix(group).strip()
+            if word and not word.startswith("--"):
+                lines.append(f"    {word:<22}{one.summary}")
     return "\n".join([*lines, "", EXAMPLES])
 
 
@@ -47,9 +44,9 @@ def group_page(group: str) -> str:
     """What `tls-memtest GROUP --help` says where only its commands can be called."""
     module = import_module(f"tlsmem.cli.{group}")
     about = getattr(module, "ABOUT", f"{GROUPS[group][0].upper()}{GROUPS[group][1:]}.")
-    lines = [f"usage: {PROGRAM} {group} WORD ...", "", about, "", "commands:"]
+    lines = [f"usage: {PROGRAM} {group} COMMAND ...", "", about, "", "commands:"]
     lines += [f"  {one.words:<24}{one.summary}" for one in group_commands(group)]
-    return "\n".join([*lines, "", f"`{PROGRAM} {group} WORD --help` shows the options of one."])
+    return "\n".join([*lines, "", f"`{PROGRAM} {group} COMMAND --help` shows the options of one."])
 
 
 def target_page(command: Command) -> str:

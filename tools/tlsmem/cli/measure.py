@@ -297,7 +297,7 @@ has, the largest number that fits is run instead. {RESTART}
 Exit status 1: a run failed, took more than 1 % more or less than predicted, or too few sessions fit to compare.""",
         """\
   tools/tls-memtest measure c1m                                   every stack of the campaign c1m that is built
-  tools/tls-memtest measure c1m --stack rustls+aws-lc@0.23.46     one stack: 8 GB and a quarter of an hour
+  tools/tls-memtest measure c1m --stack rustls+aws-lc@0.23.46     one stack: 7.3 GiB and half an hour
   tools/tls-memtest measure c1m --stack openssl@3.5.5 --window 100
   tools/tls-memtest measure c1m --stack openssl@3.5.5 --options low-memory
   tools/tls-memtest measure c1m --n 100000 --out data/local/c100k""",
@@ -325,7 +325,7 @@ says why.""",
         """\
   tools/tls-memtest measure live --server nginx                            1,000, 3,000 and 9,900 connections
   tools/tls-memtest measure live --server haproxy --n 1000 --window 1,100,all
-  tools/tls-memtest measure live --server nginx --n 9900 --hollow          clients forget TLS once connected
+  tools/tls-memtest measure live --server nginx --n 9900 --hollow          clients free their TLS state
   tools/tls-memtest measure live --server nginx --list                     what would run, and what is recorded
   tools/tls-memtest measure live data/local/2026-01-31-some-cpu            the tables of what is recorded
   tools/tls-memtest measure live data/local/2026-01-31-some-cpu --server go   the same of one server""",

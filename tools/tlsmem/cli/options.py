@@ -396,13 +396,15 @@ OPTIONS: dict[str, Option] = {
     "live recording": Option(
         "recording", "print the tables of this recording's live runs; nothing runs", PATH, nargs="?"
     ),
-    "waves": Option("--waves", "times that all connections come and go once more", COUNT_OR_ZERO),
+    "waves": Option(
+        "--waves", "number of times that all connections open and close again, after the first", COUNT_OR_ZERO
+    ),
     "idle": Option("--idle", "time without traffic before `idle` is read", TIME),
     "settle": Option("--settle", "time after the last connection was closed before `settled` is read", TIME),
     "ktls": Option("--ktls", "the server asks for kernel TLS; nginx, where the kernel has it", Flag()),
     "hollow": Option(
         "--hollow",
-        "clients forget their state of TLS once they are connected, and ask for nothing: they need no memory for it",
+        "clients free their TLS state once they are connected and send no request, so that they need little memory",
         Flag(),
     ),
     "pairs": Option(
@@ -649,7 +651,8 @@ OPTIONS: dict[str, Option] = {
     ),
     "as": Option(
         "--as",
-        "plan for a server of this name: its options, tickets and own memory",
+        "plan for a server, with its options, tickets and own memory: nginx, haproxy, httpd, envoy, python, "
+        "rust-openssl, rustls or go",
         Names("server", single="a plan is for one server"),
         "SERVER",
         dest="server",
