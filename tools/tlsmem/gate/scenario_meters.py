@@ -15,7 +15,7 @@ from tlsmem.schema.harness_output import Meter, Role, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.stats import churn, contexts, session_store, stalls
 from tlsmem.stats.change import Figure
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 
 COUNTED: tuple[tuple[Meter, int], ...] = (("heap", 200), ("sites", 200))  # exact: few sessions are enough
 ROLES: tuple[Role, ...] = ("client", "server")
@@ -43,13 +43,13 @@ def stalled_roles(settings: Settings) -> Sequence[str]:
 def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: str):
     """Return what makes the figure of one point: counted, and exact where all sessions are alike to the byte."""
 
-    def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
-        (stall,) = stalls.find_stalls(runs)
-        found, pinned, received = value(stall), stall.pinned_bytes, stall.received_bytes
-        if isinstance(found, Missing) or isinstance(pinned, Missing) or isinstance(received, Missing):
-            return next(one for one in (found, pinned, received) if isinstance(one, Missing))
+    def judge(found: Fraction, pinned: Fraction, received: Fraction) -> Figure:
         byte = found / pinned if pinned else Fraction(1)  # of one pinned byte
         return Figure((found,), pinned.denominator == 1, unit, noise=byte * (pinned.denominator != 1))
+
+    def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
+        (stall,) = stalls.find_stalls(runs)
+        return map_present(judge, value(stall), stall.pinned_bytes, stall.received_bytes)
 
     return figure
 
@@ -59,12 +59,14 @@ def exact_figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing]):
 
     def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
         (stall,) = stalls.find_stalls(runs)
-        found = value(stall)
-        if isinstance(found, Missing):
-            return found
-        return Figure((found,), found.denominator == 1, "B", noise=Fraction(found.denominator != 1))
+        return map_present(counted_figure, value(stall))
 
     return figure
+
+
+def counted_figure(size: Fraction) -> Figure:
+    """Return the figure of bytes of one session: exact where all sessions are alike to the byte."""
+    return Figure((size,), size.denominator == 1, "B", noise=Fraction(size.denominator != 1))
 
 
 def figure_of_context(runs: Sequence[Record], role: str) -> Figure | Missing:
@@ -72,16 +74,17 @@ def figure_of_context(runs: Sequence[Record], role: str) -> Figure | Missing:
     run = next(run for run in runs if run.meter == "heap")
     case = contexts.Case.from_record(run)
     held = contexts.heap_growth(run, role, "library", "opened")
-    found = Fraction(held, contexts.pairs(run) if case.sharing == f"each-{role}" else 1)
-    return Figure((found,), found.denominator == 1, "B", noise=Fraction(found.denominator != 1))
+    return counted_figure(Fraction(held, contexts.pairs(run) if case.sharing == f"each-{role}" else 1))
 
 
 def figure_of_churn(runs: Sequence[Record], role: str) -> Figure | Missing:
-    """Return how many bytes of live heap a wave adds. Noise is half of the slope's confidence interval."""
+    """Return how many bytes of live heap a wave adds."""
     (found,) = (one for one in churn.find_churn(runs) if one.role == role)
-    trend = found.heap_trend
-    if isinstance(trend, Missing):
-        return trend
+    return map_present(figure_of_trend, found.heap_trend)
+
+
+def figure_of_trend(trend: churn.Trend) -> Figure:
+    """Return the slope, with half of its confidence interval as noise."""
     slope, half = (Fraction(size).limit_denominator(1000) for size in (trend.slope, (trend.high - trend.low) / 2))
     return Figure((slope,), not half, "B", noise=half)
 
@@ -90,7 +93,7 @@ def figure_of_store(runs: Sequence[Record], role: str) -> Figure | Missing:
     """Return the live heap of one entry that is kept of a session which is gone: counted."""
     stores = [one for one in session_store.find_stores(runs) if one.role == role]
     found = stores[0].entry_bytes if stores else Missing(f"a {role} keeps no sessions in this suite")
-    return found if isinstance(found, Missing) else Figure((found,), found.denominator == 1, "B")
+    return map_present(lambda size: Figure((size,), size.denominator == 1, "B"), found)
 
 
 def why_no_entry(settings: Settings) -> str | None:
