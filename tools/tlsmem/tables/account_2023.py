@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, is_one_process
 from tlsmem.stats.session_cost import KIB
@@ -143,7 +143,7 @@ def last_lines(first: LadderStep, reached: float | None, published: float | None
     """What is left over, and what was published."""
     left = difference(published, reached, "the row above it is not measured")
     yield AccountLine(first, "not accounted for", added=left)
-    share = None if isinstance(left, Missing) or published is None else PublishedShare(left / published)
+    share = None if published is None else replace_missing(map_present(PublishedShare, left / published), None)
     yield AccountLine(first, "published", amount(published, "not published at two of these N"), share)
 
 

@@ -8,7 +8,7 @@ from tlsmem.config.advisories import Advisory, advisories, campaign_of
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
 from tlsmem.stats.advisories import Finding, find_findings
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.stalls import Stall
 from tlsmem.tables.runtime_notes import fraction_cell
 from tlsmem.tables.stall import REFUSED
@@ -53,14 +53,13 @@ def rss_cell(value: Fraction) -> Cell:
 
 def until(row: Finding) -> str | Missing:
     """Return when what is held is free again."""
-    kept, pinned = take("kept_bytes")(row), take("pinned_bytes")(row)
-    if isinstance(kept, Missing):
-        return kept
-    if isinstance(pinned, Missing):
-        return pinned
-    if kept > 0:
-        return f"the process ends: {fraction_cell(kept).text} B stay"
-    return "the session is closed" if pinned > 0 else "the call returns"
+
+    def describe(kept: Fraction, pinned: Fraction) -> str:
+        if kept > 0:
+            return f"the process ends: {fraction_cell(kept).text} B stay"
+        return "the session is closed" if pinned > 0 else "the call returns"
+
+    return map_present(describe, take("kept_bytes")(row), take("pinned_bytes")(row))
 
 
 COLUMNS = (

@@ -12,11 +12,9 @@ from tlsmem.stats.missing import Missing
 from tlsmem.tables.phase_holder import Holder
 
 
-def find_bucket_holder(run: Record | Missing, role: Role, phase: str, bucket: str) -> Holder | Missing:
+def find_bucket_holder(run: Record, role: Role, phase: str, bucket: str) -> Holder | Missing:
     """Return the function below which most of the bucket's live bytes of one session were allocated, and the bytes of
     the whole bucket."""
-    if isinstance(run, Missing):
-        return run
     profile = sites_reader.profile_from_record(run)
     sums, held = BucketSums(profile), Counter[Frame]()
     for stack, live in profile.live_of_sessions(phase, role).items():

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 from tlsmem.config.certificate_kinds import KINDS, OTHER, KindRule, kind_of_path, rules_of_family
 from tlsmem.config.certificates import certificate_sizes, chain_sizes
@@ -20,7 +20,7 @@ from tlsmem.profile.frames import Frame, is_allocator_frame, skip_containers
 from tlsmem.schema.records import Record
 from tlsmem.stats.chains import ALONE, ESTABLISHED, MUTUAL, ChainRow, Suite, find_chains
 from tlsmem.stats.contexts import ROOTS, Case, Contexts, find_contexts
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.selection import Selection
 from tlsmem.tables.chains import MAIN_KEY, describe_refusals, without_suite
 from tlsmem.tables.runtime_notes import RUNTIME_NOTE, fraction_cell, size_cell, size_if_known
@@ -67,17 +67,19 @@ class CertificateCost:
     @property
     def kinds(self) -> Mapping[str, Fraction] | Missing:
         """Return the bytes of each kind, which add up to `bytes`."""
-        if isinstance(self.sites, Missing):
-            return self.sites
-        found = dict.fromkeys(KINDS, Fraction(0))
-        for (kind, _), size in self.sites.items():
-            found[kind] += size
-        found[OTHER] = self.bytes - sum(size for kind, size in found.items() if kind != OTHER)
-        return found
+
+        def add_kinds(sites: Sites) -> Mapping[str, Fraction]:
+            found = dict.fromkeys(KINDS, Fraction(0))
+            for (kind, _), size in sites.items():
+                found[kind] += size
+            found[OTHER] = self.bytes - sum(size for kind, size in found.items() if kind != OTHER)
+            return found
+
+        return map_present(add_kinds, self.sites)
 
     def kind(self, name: str) -> Bytes:
         """Return the bytes of a kind."""
-        return kinds if isinstance(kinds := self.kinds, Missing) else kinds[name]
+        return map_present(lambda kinds: kinds[name], self.kinds)
 
 
 def divide_sites(run: Record, owner: str, phase: str, sign: int, into: Counter[tuple[str, str]]) -> None:
@@ -95,15 +97,9 @@ def find_kind(rules: Sequence[KindRule], frames: Sequence[Frame]) -> str:
     return kind_of_path(rules, path, [f"{(one.file or '').rpartition('/')[2]}:{one.line}" for one in own])
 
 
-def sites_between(
-    more: Record | Missing, less: Record | Missing | None, owner: str, phase: str, certificates: int
-) -> Sites | Missing:
+def sites_between(more: Record, less: Record | None, owner: str, phase: str, certificates: int) -> Sites | Missing:
     """Return what one of so many certificates adds by kind and function, from the run `less` to the run `more`; of
-    `more` alone without the other. Missing where a run is, or where its functions have no names."""
-    if isinstance(more, Missing):
-        return more
-    if isinstance(less, Missing):
-        return less
+    `more` alone without the other. Missing where functions have no names."""
     found: Counter[tuple[str, str]] = Counter()
     divide_sites(more, owner, phase, 1, found)
     if less:
@@ -132,12 +128,13 @@ def client_chain(row: ChainRow, added: Fraction) -> CertificateCost:
     sizes = chain_sizes(row.certs(MUTUAL), "client")
     alone = keeps_leaf_alone(row, added, sizes[1])
     kept, count, der = (LEAF, 1, sizes[0]) if alone else (BOTH, len(sizes), sum(sizes))
-    series = [one for suite in (MUTUAL, ALONE) if not isinstance(one := row.series("server", suite), Missing)]
+    series = keep_present(row.series("server", suite) for suite in (MUTUAL, ALONE))
     runs = tuple(run for one in series for run in one.records)
     if runtime := all(run.meter == "rss" for run in runs):
         sites: Sites | Missing = Missing(NO_CALL_STACKS)
     else:
-        sites = sites_between(row.run("sites", MUTUAL), row.run("sites", ALONE), "server", ESTABLISHED, count)
+        divide = partial(sites_between, owner="server", phase=ESTABLISHED, certificates=count)
+        sites = map_present(divide, row.run("sites", MUTUAL), row.run("sites", ALONE))
     suite = row.suites[row.configuration][MUTUAL].suite
     return CertificateCost(
         row.stack, CLIENT_CHAIN, suite, kept, added / count, Fraction(der, count), sites, runtime, runs
@@ -164,11 +161,13 @@ def find_context_certificates(contexts: Contexts) -> Iterator[CertificateCost]:
     few, many = ROOTS
     if not isinstance(opened := contexts.root().opened, Missing):
         most, least = (contexts.sites_run(Case(roots=roots, sharing="each-client")) for roots in (many, few))
-        sites = sites_between(most, least, "client context", "opened", many - few)
+        divide = partial(sites_between, owner="client context", phase="opened", certificates=many - few)
+        sites = map_present(divide, most, least)
         der = Fraction(sum(bundle_sizes(certs)[few - 1 : many - 1]), many - few)
         yield make_cost(contexts, TRUST_STORE, opened, der, sites)
     if not isinstance(opened := contexts.name().opened, Missing):
-        sites = sites_between(contexts.sites_run(Case(names=100)), None, "server context", "opened", 1)
+        divide = partial(sites_between, less=None, owner="server context", phase="opened", certificates=1)
+        sites = map_present(divide, contexts.sites_run(Case(names=100)))
         folder = DEFINITIONS / "certs" / certs
         der = Fraction(sum(sum(certificate_sizes(folder / file)) for file in ("name.pem", "intermediate.pem")))
         yield make_cost(contexts, NAME, opened, der, sites)
@@ -251,9 +250,7 @@ SITES_COLUMNS = (
 
 def list_sites(cost: CertificateCost) -> Iterator[Site]:
     """Yield the call sites with a row, the largest first."""
-    if isinstance(cost.sites, Missing):
-        return
-    for (kind, function), size in sorted(cost.sites.items(), key=lambda one: -one[1]):
+    for (kind, function), size in sorted(replace_missing(cost.sites, {}).items(), key=lambda one: -one[1]):
         if size >= LEAST * cost.bytes:
             yield Site(cost, kind, function, size)
 

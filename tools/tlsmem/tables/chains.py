@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tlsmem.config.certificates import KINDS
 from tlsmem.run.validate import strip_suite
 from tlsmem.stats.chains import EACH, MUTUAL, SAME, USED, Amount, ChainRow, Configuration, find_chains, rank_chains
-from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present, map_present
 from tlsmem.stats.selection import Selection
 from tlsmem.tables.bucket_holder import find_bucket_holder
 from tlsmem.tables.phase_holder import Holder, holder_cell
@@ -64,19 +64,18 @@ def amount(
 
 def until(row: ChainRow) -> str | Missing:
     """Return when a server gives back what a client's certificate added."""
-    added, used, kept = row.added(), row.added(USED), row.kept
-    if isinstance(kept, Missing) or isinstance(added, Missing) or isinstance(used, Missing):
-        return next(one for one in (kept, added, used) if isinstance(one, Missing))
-    if kept >= 1:
-        return FOREVER
-    return UNTIL_CLOSED if added >= 1 and used >= 1 else DURING_HANDSHAKE
+
+    def describe(kept: Fraction, added: Fraction, used: Fraction) -> str:
+        if kept >= 1:
+            return FOREVER
+        return UNTIL_CLOSED if added >= 1 and used >= 1 else DURING_HANDSHAKE
+
+    return map_present(describe, row.kept, row.added(), row.added(USED))
 
 
 def per_der_byte(size: Amount, der: Amount) -> tuple[Fraction, Fraction] | Missing:
     """Return the size, and how many bytes it is for each byte of the encoding."""
-    if isinstance(size, Missing) or isinstance(der, Missing):
-        return size if isinstance(size, Missing) else der if isinstance(der, Missing) else Missing(NOT_RECORDED)
-    return size, size / der
+    return map_present(lambda size, der: (size, size / der), size, der)
 
 
 def per_der_byte_cell(value: tuple[Fraction, Fraction]) -> Cell:
@@ -87,7 +86,9 @@ def per_der_byte_cell(value: tuple[Fraction, Fraction]) -> Cell:
 
 def holder(row: ChainRow) -> Holder | Missing:
     """Return the function below which a server's copy of its client's chain is allocated."""
-    return find_bucket_holder(row.run("sites", MUTUAL), "server", "established", PEER_CERTIFICATES)
+    return map_present(
+        lambda run: find_bucket_holder(run, "server", "established", PEER_CERTIFICATES), row.run("sites", MUTUAL)
+    )
 
 
 def slope_column(key: str, heading: str, value: Callable[[ChainRow], Amount]) -> Column:
@@ -177,7 +178,7 @@ def key_table(selection: Selection) -> Table:
         found.setdefault((row.configuration.protocol, row.configuration.options, row.stack), []).append(row)
     several = [KeyRow(rows) for rows in found.values() if len(rows) > 1]
     table = Table("chain-keys", "Client certificates by kind of key", KEYS_CAPTION, list(KEY_COLUMNS))
-    table.add_rows(row for row in several if any(not isinstance(row.added(key), Missing) for key in row.by_key))
+    table.add_rows(row for row in several if keep_present(row.added(key) for key in row.by_key))
     return table
 
 

@@ -10,7 +10,7 @@ from tlsmem.config.scenarios import CHURN_PATTERNS
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
 from tlsmem.stats.churn import HEAP_TOLERANCE_BYTES, RSS_TOLERANCE, Churn, Trend, find_churn
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.runtime_notes import GOROUTINES_NOTE, OBJECTS_NOTE, Size, size_cell, size_if_known
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
@@ -47,7 +47,7 @@ def mebibyte_cell(size: int) -> Cell:
 
 def verdict(trend: Trend | Missing) -> str | Missing:
     """Return the word for a trend."""
-    return trend if isinstance(trend, Missing) else trend.verdict
+    return map_present(lambda trend: trend.verdict, trend)
 
 
 def size(row: Churn, value: Fraction | Missing, note: str) -> Size | Missing:
@@ -62,12 +62,7 @@ def setting(key: str) -> Callable[[Churn], str]:
 
 def rss_of_wave(phase: str, wave: int) -> Callable[[Churn], int | Missing]:
     """Return what takes the RSS at the end of this phase of a wave, by its index."""
-
-    def take(row: Churn) -> int | Missing:
-        values = row.rss_after(phase)
-        return values if isinstance(values, Missing) else values[wave]
-
-    return take
+    return lambda row: map_present(lambda values: values[wave], row.rss_after(phase))
 
 
 COLUMNS = (

@@ -12,7 +12,7 @@ from tlsmem.config.releases import version
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
 from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
 from tlsmem.tables.runtime_notes import GARBAGE_NOTE, RUNTIME_NOTE, Size, fraction_cell, size_cell, size_if_known
 from tlsmem.tables.table import Cell, Column, Table, optional
@@ -74,7 +74,8 @@ class Row:
         """The function that holds most of it."""
         if not self.question.case:
             return Missing("the difference of two rows")
-        return find_holder(self.contexts.sites_run(self.question.case), self.question.owner, "opened")
+        run = self.contexts.sites_run(self.question.case)
+        return map_present(lambda run: find_holder(run, self.question.owner, "opened"), run)
 
     @property
     def gained(self) -> Fraction | Missing:
@@ -126,7 +127,7 @@ def summarize(found: Sequence[Contexts]) -> str:
         client, many, server = contexts.context("client"), contexts.context("client", 150), contexts.context("server")
         root, name = contexts.root(), contexts.name()
         costs = (client, many, root, server, name)
-        answers = [cost.opened for cost in costs if not isinstance(cost.opened, Missing)]
+        answers = keep_present(cost.opened for cost in costs)
         if len(answers) == len(costs):
             one, all_roots, each, serving, named = (f"{float(answer):,.0f} B" for answer in answers)
             return (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tlsmem.schema.harness_output import Env
 from tlsmem.stats import bootstrap, repeats, session_cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.repeat_quantity import RepeatQuantity, RepeatRatio, Values, find_ratio
 from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE
 from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity
@@ -105,10 +105,10 @@ def scaled_value(env: Env) -> Callable[[EnvironmentRow], ScaledValues | Missing]
     """Return a function that takes a row's values in this environment."""
 
     def take(row: EnvironmentRow) -> ScaledValues | Missing:
-        values = row.values[env]
-        if isinstance(values, Missing):
-            return values
-        return ScaledValues(tuple(value / row.quantity.unit for value in values), row.quantity.form)
+        def scale(values: Values) -> ScaledValues:
+            return ScaledValues(tuple(value / row.quantity.unit for value in values), row.quantity.form)
+
+        return map_present(scale, row.values[env])
 
     return take
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import Line
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
 
@@ -44,9 +44,7 @@ class LiveRow(NamedTuple):
     @property
     def together(self) -> float | Missing:
         user, kernel = self.line(live_costs.rss_bytes), self.line(live_costs.server_kernel_bytes)
-        return (
-            user if isinstance(user, Missing) else kernel if isinstance(kernel, Missing) else user.slope + kernel.slope
-        )
+        return map_present(lambda user, kernel: user.slope + kernel.slope, user, kernel)
 
 
 def name_transport(series: LiveSeries) -> str:
@@ -75,8 +73,7 @@ def heap_column(key: str, heading: str, reading: Reading) -> Column:
     """Of live bytes or blocks."""
 
     def value(row: LiveRow) -> LiveRow | Missing:
-        found = row.heap(reading)
-        return found if isinstance(found, Missing) else row
+        return map_present(lambda _: row, row.heap(reading))
 
     return Column(key, heading, value=value, form=lambda row: describe_heap(row, reading))
 

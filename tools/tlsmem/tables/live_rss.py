@@ -1,12 +1,13 @@
 """The table of what the RSS of a real server's connection is made of."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.live_rss import RssParts, split_rss
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import keep_present, map_present
 from tlsmem.tables.live import STATES, name_transport, name_window
 from tlsmem.tables.table import Cell, Column, Table
 
@@ -62,6 +63,7 @@ def rss_table(records: Iterable[LiveRecord]) -> Table:
     """A row for each state of the series in whose runs malloc's chunks were read."""
     table = Table("live-rss", "What the RSS of a connection is made of", CAPTION, list(COLUMNS))
     for series in group_live(records):
-        found = ((state, split_rss(series, state)) for state in STATES if state in series.phases)
-        table.add_rows(RssRow(series, state, parts) for state, parts in found if not isinstance(parts, Missing))
+        states = [state for state in STATES if state in series.phases]
+        rows = (map_present(partial(RssRow, series, state), split_rss(series, state)) for state in states)
+        table.add_rows(keep_present(rows))
     return table

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tlsmem.stats.memory_model import QUANTITIES, CheckedModel, ModelError, fit_and_check
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_one_process
 from tlsmem.stats.session_cost import KIB
@@ -33,7 +33,7 @@ class ModelRow(NamedTuple):
 
 def fit_value(figure: Callable[[CheckedModel], Any]) -> Callable[[ModelRow], Any]:
     """A figure of a row's fit where it has one."""
-    return lambda row: row.fit if isinstance(row.fit, Missing) else figure(row.fit)
+    return lambda row: map_present(figure, row.fit)
 
 
 def fixed_cell(size: float) -> Cell:

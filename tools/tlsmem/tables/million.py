@@ -4,10 +4,11 @@ A column is one entry of COLUMNS: what it takes of a ForecastCheck (stats/sessio
 written."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tlsmem.schema.records import Record
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_forecast import TOLERANCE, ForecastCheck, check_series
@@ -73,14 +74,13 @@ def million_table(selection: Selection) -> Table:
 
 def find_rows(selection: Selection) -> Iterator[MillionRow]:
     """Yield the rows, the smallest session first."""
-    rows = []
+    rows: list[MillionRow | Missing] = []
     in_one_process = [setting for setting in selection.settings if "both" in setting.processes.values()]
     for setting in in_one_process:
         for stack in selection.stacks:
             check = check_series(selection.series(stack, setting))
-            if not isinstance(check, Missing):
-                rows.append(MillionRow(stack, setting, check))
-    yield from sorted(rows, key=lambda row: row.check.forecast.session_bytes)
+            rows.append(map_present(partial(MillionRow, stack, setting), check))
+    yield from sorted(keep_present(rows), key=lambda row: row.check.forecast.session_bytes)
 
 
 def select_kept(runs: Sequence[Record]) -> Selection:

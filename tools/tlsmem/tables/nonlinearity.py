@@ -10,7 +10,7 @@ from typing import Any
 from tlsmem.stats.bend_growth import Growth, find_growth
 from tlsmem.stats.bends import ONCE_BYTES, Bend, SessionStep, find_peak_phase, find_rss_bends, why_no_bends
 from tlsmem.stats.exact_slope import ESTABLISHED
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
@@ -46,7 +46,7 @@ class BendRow(SeriesFigures):
 
 def bend_value(figure: Callable[[Bend], Any]) -> Callable[[BendRow], Any]:
     """A figure of a row's step where it has one."""
-    return lambda row: row.bend if isinstance(row.bend, Missing) else figure(row.bend)
+    return lambda row: map_present(figure, row.bend)
 
 
 def step_cell(step: SessionStep) -> Cell:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.peak_figure import PeakFigure, compare_peaks, find_peak
 from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
 from tlsmem.stats.selection import Selection
@@ -75,8 +75,7 @@ def peak_value(stack: str) -> Callable[[PeakRow], StackPeak | Missing]:
     """Return a function that takes the stack's peak of a row."""
 
     def take(row: PeakRow) -> StackPeak | Missing:
-        peak = row.peaks[stack]
-        return peak if isinstance(peak, Missing) else StackPeak(peak, row.machines[stack])
+        return map_present(lambda peak: StackPeak(peak, row.machines[stack]), row.peaks[stack])
 
     return take
 
@@ -117,7 +116,6 @@ def peak_bytes(sessions: int) -> Callable[[Series], float | None]:
     """Return a function that takes the peak of a series at this N, in bytes."""
 
     def take(series: Series) -> float | None:
-        peak = find_peak(series, sessions)
-        return None if isinstance(peak, Missing) else peak.bytes
+        return replace_missing(map_present(lambda peak: peak.bytes, find_peak(series, sessions)), None)
 
     return take

@@ -20,20 +20,14 @@ class Holder(NamedTuple):
     bytes: int
 
 
-def find_holder(run: Record | Missing, owner: str | None, phase: str) -> Holder | Missing:
+def find_holder(run: Record, owner: str | None, phase: str) -> Holder | Missing:
     """Return who allocated most of the blocks of one session, or context, that are of a phase and live at its end."""
-    if isinstance(run, Missing):
-        return run
     held = sum_by_function(run, owner, phase, since=phase)
     return max(held.values(), key=lambda one: one.bytes, default=Missing(f"nothing allocated in `{phase}` is live"))
 
 
-def find_increase(more: Record | Missing, less: Record | Missing, owner: str, phase: str) -> Holder | Missing:
+def find_increase(more: Record, less: Record, owner: str, phase: str) -> Holder | Missing:
     """Return whose live blocks at the end of a phase are so much larger in one run than in another: most of it."""
-    if isinstance(more, Missing):
-        return more
-    if isinstance(less, Missing):
-        return less
     before, none = sum_by_function(less, owner, phase), Missing("no function holds more")
     grown = [
         one._replace(bytes=one.bytes - (before[name].bytes if name in before else 0))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from tlsmem.stats.chains import Amount
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.post_quantum import (
     CREATED,
     ECDSA,
@@ -83,8 +83,7 @@ def more(certs: str, phase: str, row: CostRow) -> Amount:
 
 def retry_word(row: CostRow) -> str | Missing:
     """Return yes or no."""
-    found = row.retried
-    return found if isinstance(found, Missing) else "yes" if found else "no"
+    return map_present(lambda retried: "yes" if retried else "no", row.retried)
 
 
 PLAIN = Choice(RSA, "server", X25519, None)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.peak_figure import PeakFigure, find_peak
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_one_process
@@ -38,13 +38,12 @@ class PublishedRow(NamedTuple):
     @property
     def difference_kib(self) -> float | Missing:
         """Ours less the published figure."""
-        return self.ours if isinstance(self.ours, Missing) else self.ours.bytes / KIB - self.kib
+        return map_present(lambda ours: ours.bytes / KIB - self.kib, self.ours)
 
     @property
     def difference_per_session(self) -> float | Missing:
         """The same in bytes, over all sessions."""
-        difference = self.difference_kib
-        return difference if isinstance(difference, Missing) else difference * KIB / self.sessions
+        return self.difference_kib * KIB / self.sessions
 
 
 def stack_name(row: dict[str, str]) -> str:

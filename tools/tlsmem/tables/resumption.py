@@ -9,7 +9,7 @@ from fractions import Fraction
 from tlsmem.profile.frames import format_frame
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.resumption import (
     IN_USE,
     REST,
@@ -23,6 +23,7 @@ from tlsmem.stats.resumption import (
 )
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_store import SessionStore, find_stores
+from tlsmem.tables.in_use import without_suite
 from tlsmem.tables.phase_holder import Holder, find_increase, holder_cell, sum_by_function
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
 
@@ -62,11 +63,6 @@ def signed_cell(value: Fraction) -> Cell:
     cell = fraction_cell(value)
     sign = "+" if value > 0 and cell.text.strip("0.") else ""
     return Cell(sign + cell.text.replace("-0.0", "0.0"), cell.value, cell.note)
-
-
-def without_suite(value: Amount) -> Amount:
-    """Return the value; a reason without the suite, which the row names."""
-    return Missing(strip_suite(value.reason)) if isinstance(value, Missing) else value
 
 
 def amount(key: str, heading: str, value: Callable[..., Amount], form: Callable[..., Cell] = fraction_cell) -> Column:
@@ -162,12 +158,11 @@ ROLE = Column("role", "role", left=True, value=lambda row: row.role)
 
 def ticket_holder(row: TicketRow) -> Holder | Missing:
     """Return whose blocks are larger with a ticket than without one, at rest."""
-    first = row.first()
-    if isinstance(first, Missing) or first < 1:
+    if replace_missing(row.first(), 0) < 1:
         return Missing("a ticket adds nothing at rest")
     runs = [next((run for run in row.sessions(tickets).sites if run.status == "measured"), None) for tickets in "10"]
     with_one, without = (run or Missing("no sites run") for run in runs)
-    return find_increase(with_one, without, row.role, REST)
+    return map_present(lambda more, less: find_increase(more, less, row.role, REST), with_one, without)
 
 
 TICKET_COLUMNS = [

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.rss_line import QUOTIENT, RSS_PHASES, Residual, RssLine, fit_rss, rss_slope
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_one_process, is_same_stack_pair
@@ -81,7 +81,7 @@ def machines_cell(spread: MachineSpread) -> Cell:
 
 def line_value(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
     """What is taken of a row's line where it has one."""
-    return lambda row: row.line if isinstance(row.line, Missing) else take(row.line)
+    return lambda row: map_present(take, row.line)
 
 
 STACK = Column("stack", "stack", left=True, value=lambda row: row.stack)

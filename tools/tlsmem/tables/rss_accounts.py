@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from tlsmem.stats.exact_slope import ESTABLISHED
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rss
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
@@ -49,7 +49,7 @@ def processes_with_rss(selection: Selection) -> Iterator[Series]:
 
 def account_value(take: Callable[[RssAccount], Any]) -> Callable[[AccountRow], Any]:
     """What is taken of a row's account where it has one."""
-    return lambda row: row.account if isinstance(row.account, Missing) else take(row.account)
+    return lambda row: map_present(take, row.account)
 
 
 def bytes_column(key: str, heading: str, take: Callable[[RssAccount], Fraction | Missing]) -> Column:

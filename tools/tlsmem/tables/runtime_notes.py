@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.tables.table import Cell, quotient_cell
 
 RUNTIME_NOTE = (
@@ -27,7 +27,7 @@ class Size(NamedTuple):
 
 def size_if_known(value: Fraction | Missing, runtime_note: str | None) -> Size | Missing:
     """Return the value with its note."""
-    return value if isinstance(value, Missing) else Size(value, runtime_note)
+    return map_present(lambda size: Size(size, runtime_note), value)
 
 
 def fraction_cell(value: Fraction) -> Cell:

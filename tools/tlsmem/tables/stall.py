@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
 from tlsmem.tables.runtime_notes import (
@@ -50,7 +50,7 @@ def amplification_cell(value: Fraction) -> Cell:
 
 def holder(stall: Stall) -> Holder | Missing:
     """Return the function that holds most of what is pinned."""
-    return find_holder(stall.measured("sites"), stall.role, "stalled")
+    return map_present(lambda run: find_holder(run, stall.role, "stalled"), stall.measured("sites"))
 
 
 COLUMNS = (

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from tlsmem.config import timed_matrix
 from tlsmem.stats import timed_rates
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_rates import Latencies
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables.table import Cell, Column, Table, integer_cell
@@ -38,12 +38,13 @@ class LatencyRow(PartRow):
 
     def ns_at_percentile(self, percent: float) -> int | Missing:
         """Missing where so few intervals have none beyond it."""
-        found = self.latencies
-        if isinstance(found, Missing):
-            return found
-        if found.intervals * (100 - percent) < 100:
-            return Missing(f"of {found.intervals:,} intervals")
-        return found.at_percentile(percent)
+
+        def find(latencies: Latencies) -> int | Missing:
+            if latencies.intervals * (100 - percent) < 100:
+                return Missing(f"of {latencies.intervals:,} intervals")
+            return latencies.at_percentile(percent)
+
+        return map_present(find, self.latencies)
 
 
 def microseconds_cell(ns: int) -> Cell:

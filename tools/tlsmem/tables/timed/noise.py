@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tlsmem.schema.records import Record
 from tlsmem.stats import run_noise, timed_rates
 from tlsmem.stats.bootstrap import Interval
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables.table import Cell, Column, Table
 from tlsmem.tables.timed.captions import describe_conditions, join_sentences
@@ -29,9 +29,7 @@ class NoiseRow(SeriesRow):
         """Of the first or the second of the scenario's parts."""
         scenario = self.work.scenario
         found = self.measure(timed_rates.rate(scenario, timed_rates.MAIN_PARTS[scenario][at]))
-        if isinstance(found, Missing):
-            return found
-        return ONCE if found.spread is None else found.spread
+        return map_present(lambda sample: ONCE if sample.spread is None else sample.spread, found)
 
     def most(self, figure: Callable[[Record], float]) -> float | Missing:
         """The most of any repeat."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tlsmem.schema.harness_output import PartName
 from tlsmem.stats import timed_rates, timed_summary
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import Ratio, Sample
 from tlsmem.tables.table import Cell, Column, Table
@@ -50,18 +50,16 @@ class WorkRow:
     def published_ratio(self, stack: str) -> PublishedRatio | Missing:
         """Of rates of the same day and machine, of the very versions."""
         first, other = (nearest_published(self.series(one), self.part) for one in (self.timed.stacks[0], stack))
-        if isinstance(first, Missing):
-            return first
-        if isinstance(other, Missing):
-            return other
-        same = (first.rate.date, first.rate.cpu) == (other.rate.date, other.rate.cpu)
-        return PublishedRatio(first, other) if same and first.is_exact and other.is_exact else OTHER_VERSIONS
+        return map_present(compare_published, first, other)
+
+
+def compare_published(first: Published, other: Published) -> PublishedRatio | Missing:
+    same = (first.rate.date, first.rate.cpu) == (other.rate.date, other.rate.cpu)
+    return PublishedRatio(first, other) if same and first.is_exact and other.is_exact else OTHER_VERSIONS
 
 
 def ratio_or_missing(before: Sample | Missing, after: Sample | Missing) -> Ratio | Missing:
-    if isinstance(after, Missing):
-        return after
-    return before if isinstance(before, Missing) else Ratio(before, after)
+    return map_present(lambda after, before: Ratio(before, after), after, before)
 
 
 def published_ratio_cell(ratio: PublishedRatio) -> Cell:

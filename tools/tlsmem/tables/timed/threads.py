@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tlsmem.stats import timed_rates, timed_summary
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import FEW_REPEATS, Ratio
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, percent
@@ -31,10 +31,8 @@ class ThreadsRow(PartRow):
         """The rate over that with one thread; None where this is the one thread."""
         if self.work.threads == 1 and self.series.runs():
             return None
-        ours, alone = self.rate, timed_summary.measure(self.alone, timed_rates.rate(self.work.scenario, self.part))
-        if isinstance(ours, Missing):
-            return ours
-        return NOT_ALONE if isinstance(alone, Missing) else Ratio(alone, ours)
+        alone = timed_summary.measure(self.alone, timed_rates.rate(self.work.scenario, self.part))
+        return map_present(lambda ours, alone: Ratio(alone, ours), self.rate, replace_missing(alone, NOT_ALONE))
 
 
 def threads_cell(series: TimedSeries) -> Cell:
