@@ -7,7 +7,7 @@ from functools import cached_property
 from tlsmem.schema.roles import Role
 from tlsmem.stats import repeats, session_cost
 from tlsmem.stats.live_heap import HeapFigure, why_no_heap_cost
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, limit_to_common_sessions
@@ -54,12 +54,14 @@ class PairEnd:
     @property
     def rss_change(self) -> RepeatChange | Missing:
         """By how many bytes that slope differs, of lines through the same N."""
-        if isinstance(self.rss, Missing):
-            return self.rss
-        alone, mixed = map(peak_slopes, limit_to_common_sessions((self.alone, self.mixed)))
-        if peak_slopes(self.alone) and not alone:
-            return NO_COMMON_SESSIONS
-        return self.compare(alone, mixed, exact=False)
+
+        def compare(_: float) -> RepeatChange | Missing:
+            alone, mixed = map(peak_slopes, limit_to_common_sessions((self.alone, self.mixed)))
+            if peak_slopes(self.alone) and not alone:
+                return NO_COMMON_SESSIONS
+            return self.compare(alone, mixed, exact=False)
+
+        return map_present(compare, self.rss)
 
     def compare(self, alone: list[float], mixed: list[float], exact: bool) -> RepeatChange | Missing:
         """Return the change from pairs with itself to mixed pairs; Missing where one of the two has no value."""

@@ -10,7 +10,7 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, bootstrap, session_cost
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.live_heap import NO_PAYLOAD
-from tlsmem.stats.missing import Missing, find_missing
+from tlsmem.stats.missing import Missing, find_missing, replace_missing
 from tlsmem.stats.repeats import group_by_repeat
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Quantity
@@ -53,9 +53,7 @@ class RssLine:
     @property
     def interval_or_point(self) -> Interval | Missing:
         """Repeats that are all alike have no interval, and nought lies between them."""
-        if isinstance(self.interval, Missing) and self.repeats > 1:
-            return Interval(self.slope, self.slope)
-        return self.interval
+        return replace_missing(self.interval, Interval(self.slope, self.slope)) if self.repeats > 1 else self.interval
 
 
 def rss_quantity(phase: str | None) -> Quantity:
