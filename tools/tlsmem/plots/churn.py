@@ -13,7 +13,7 @@ from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.plots.timed.curves import place_labels
 from tlsmem.stats.churn import Churn, skipped_waves
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
 
 ROLE, PATTERN = "server", "lifetimes"
@@ -52,8 +52,7 @@ def compare_alike(lines: Sequence[Churn]) -> list[Churn]:
 
 def last_rss(one: Churn) -> int:
     """Return RSS in the last wave; 0 where it is not known."""
-    values = one.rss_after("open")
-    return 0 if isinstance(values, Missing) else values[-1]
+    return replace_missing(map_present(lambda values: values[-1], one.rss_after("open")), 0)
 
 
 def compare_allocators(lines: Sequence[Churn]) -> str:
@@ -77,8 +76,7 @@ def describe_finding(lines: Sequence[Churn]) -> str:
 
 def highest_rss(lines: Sequence[Churn]) -> float:
     """Return the highest RSS of any line, in MiB."""
-    found = (values for one in lines if not isinstance(values := one.rss_after("open"), Missing))
-    return max(max(values) for values in found) / MIB
+    return max(map(max, keep_present(one.rss_after("open") for one in lines))) / MIB
 
 
 def draw_panel(axes: Axes, lines: Sequence[Churn], top: float) -> None:
@@ -93,7 +91,7 @@ def draw_panel(axes: Axes, lines: Sequence[Churn], top: float) -> None:
         dots: dict = {"marker": style.marker, "markevery": list(marks), "markersize": points(0.5)}
         axes.plot(range(1, waves + 1), heights, color=style.colour, zorder=3, **dots)
         ends.append((heights[-1], name_allocator(one)))
-    live = next((found for one in lines if not isinstance(found := one.heap_after("open"), Missing)), None)
+    live = next(iter(keep_present(one.heap_after("open") for one in lines)), None)
     if live:
         axes.plot(range(1, waves + 1), [value / MIB for value in live], "--", color=INK, zorder=2)
         ends.append((live[-1] / MIB, LIVE))

@@ -12,7 +12,7 @@ from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.contexts import ROOTS, Contexts
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present
 
 BUNDLE = ROOTS[1]
 MIB = 2**20
@@ -28,14 +28,14 @@ class Bundle(NamedTuple):
 
 def find_bundles(found: Iterable[Contexts]) -> list[Bundle]:
     """Return the stacks that were measured with both, the largest first, but for libraries of the system."""
-    rows = []
-    for contexts in found:
-        if version(contexts.stack) == "system":
-            continue
-        alone, bundle = (contexts.context("client", roots).opened for roots in (1, BUNDLE))
-        if not isinstance(alone, Missing) and not isinstance(bundle, Missing):
-            rows.append(Bundle(contexts, float(alone), float(bundle)))
+    rows = keep_present(find_bundle(contexts) for contexts in found if version(contexts.stack) != "system")
     return sorted(rows, key=lambda one: -one.bundle)
+
+
+def find_bundle(contexts: Contexts) -> Bundle | Missing:
+    """Return the two sizes of a stack; Missing where one of them was not measured."""
+    alone, bundle = (contexts.context("client", roots).opened for roots in (1, BUNDLE))
+    return map_present(lambda alone, bundle: Bundle(contexts, float(alone), float(bundle)), alone, bundle)
 
 
 def describe_finding(rows: Sequence[Bundle]) -> str:

@@ -11,7 +11,7 @@ from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.schema.roles import ROLES, Role
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.post_quantum import ESTABLISHED, RSA, X25519, Choice, CostRow
 
 SHOWN = Choice("mldsa-65", "server", X25519, None)
@@ -27,14 +27,14 @@ class Bar(NamedTuple):
 
 def find_bars(rows: Sequence[CostRow], role: Role) -> list[Bar]:
     """Return the bars of a role, what is added most first."""
-    found = []
-    for row in rows:
-        if (row.choice, row.role) != (SHOWN, role):
-            continue
-        rsa, mldsa = row.live(ESTABLISHED, SHOWN._replace(certs=RSA)), row.live(ESTABLISHED)
-        if not isinstance(rsa, Missing) and not isinstance(mldsa, Missing):
-            found.append(Bar(row, float(rsa), float(mldsa - rsa)))
+    found = keep_present(find_bar(row) for row in rows if (row.choice, row.role) == (SHOWN, role))
     return sorted(found, key=lambda one: (-one.added, -one.rsa))
+
+
+def find_bar(row: CostRow) -> Bar | Missing:
+    """Return the bar of a row; Missing where one of the two was not measured."""
+    rsa, mldsa = row.live(ESTABLISHED, SHOWN._replace(certs=RSA)), row.live(ESTABLISHED)
+    return map_present(lambda rsa, mldsa: Bar(row, float(rsa), float(mldsa - rsa)), rsa, mldsa)
 
 
 def describe_finding(clients: Sequence[Bar], servers: Sequence[Bar]) -> str:
@@ -68,6 +68,6 @@ def draw(made: Figure, panels: Sequence[Axes], rows: Sequence[CostRow], left_out
     legend = list_added("with RSA-2048", "what ML-DSA-65 adds")
     subtitle = "Live heap of an established TLS 1.3 session, chains of one intermediate, X25519."
     series = [one.row.runs for some in bars.values() for one in some]
-    runs = [run for one in series if not isinstance(one, Missing) for run in one.records]
+    runs = [run for one in keep_present(series) for run in one.records]
     finding = describe_finding(bars["client"], bars["server"])
     add_frame(made, finding, subtitle, f"{left_out}{describe_records(runs)}", legend)

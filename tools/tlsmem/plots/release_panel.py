@@ -10,7 +10,7 @@ from tlsmem.config.releases import version
 from tlsmem.plots.frame import INK, points
 from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.schema.harness_output import Role
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.runtime_heap import bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
@@ -52,7 +52,7 @@ class ReleaseCurve:
 def find_established(selection: Selection, setting: Setting, role: Role, stacks: Sequence[str]) -> list[float | None]:
     """Return the bytes that a session of each release keeps in a setting; None where that is not known."""
     rows = [StackRow(selection.series(stack, setting, setting.processes[role]), role) for stack in stacks]
-    return [None if isinstance(row.established, Missing) else bytes_per_session(row.established) for row in rows]
+    return [replace_missing(map_present(bytes_per_session, row.established), None) for row in rows]
 
 
 def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[ReleaseCurve], top: float, times: float) -> None:

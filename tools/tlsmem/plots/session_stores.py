@@ -12,7 +12,7 @@ from tlsmem.config.releases import newest_of_each_build
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.session_store import SessionStore, rank_stores
 from tlsmem.tables.resumption import APPLICATION_STORES, STATIC_STORES, library
@@ -74,7 +74,7 @@ def describe_entries(store: SessionStore) -> str:
     most = store.most_entries
     if library(store) in APPLICATION_STORES:
         return "the application's, no limit"
-    return "no limit seen" if isinstance(most, Missing) else f"{most:,} entries"
+    return replace_missing(map_present(lambda most: f"{most:,} entries", most), "no limit seen")
 
 
 def describe_row(row: StoreRow) -> str:

@@ -18,7 +18,7 @@ from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.configured_stack import base_settings
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.runtime_heap import RuntimeFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
@@ -68,7 +68,7 @@ def figure(selection: Selection, role: Role) -> Figure:
     if not rows:
         raise ValueError(f"the recording has no {role} run in {setting.suite}")
     figures = [figure for row in rows for figure in (row.created, row.peak, row.established)]
-    ends = [bytes_per_session(figure) for figure in figures if not isinstance(figure, Missing)]
+    ends = keep_present(map_present(bytes_per_session, figure) for figure in figures)
     widest = max(ends, default=1.0)
     made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 2.0 + ROW_INCHES * len(rows)), layout="constrained")
     colours = stack_colours([row.stack for row in rows])

@@ -12,7 +12,7 @@ from tlsmem.config.releases import version, version_key
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, replace_missing
 from tlsmem.stats.stalls import Stall
 
 ANNOUNCED = "announced-hello"  # the points in the picture: their names begin so
@@ -28,8 +28,7 @@ class Announced(NamedTuple):
     @property
     def amplification(self) -> float:
         """Bytes pinned for each byte received."""
-        found = self.stall.amplification
-        return 0.0 if isinstance(found, Missing) else float(found)
+        return float(replace_missing(self.stall.amplification, 0))
 
 
 def find_worst(stalls: Iterable[Stall]) -> list[Announced]:

@@ -17,7 +17,7 @@ from tlsmem.plots.stack_colours import library_colour, lighten
 from tlsmem.schema.records import Record
 from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import find_missing
 from tlsmem.stats.runtime_heap import bytes_per_session
 
 BEFORE, AFTER = "openssl@3.1.4", "openssl@3.2.0"
@@ -40,7 +40,7 @@ def find_release(stack: str, among: Sequence[Path]) -> Release | None:
     if not server:
         return None
     figures = server.live("no tickets", AT_REST), server.live("default", IN_USE)
-    if any(isinstance(figure, Missing) for figure in figures):
+    if find_missing(*figures) is not None:
         return None
     unused, used = map(bytes_per_session, figures)
     return Release(stack, unused, used, costs.records)
