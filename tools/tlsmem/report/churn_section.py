@@ -14,7 +14,7 @@ from tlsmem.report.recordings import Recording, picture_command, recording_argum
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.records import Record
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.session_store import keeps_sessions
 from tlsmem.tables.churn import churn_table, describe_patterns
 
@@ -100,10 +100,11 @@ def sentences(found: Sequence[Churn]) -> Iterator[str]:
 
 def is_growing_beyond_heap(one: Churn) -> bool:
     """Return whether RSS grows, and by more than live heap does."""
-    resident, live = one.rss_trend, one.heap_trend
-    if isinstance(resident, Missing) or isinstance(live, Missing):
-        return False
-    return resident.verdict == "growing" and resident.slope > live.slope
+
+    def grows_beyond(resident: Trend, live: Trend) -> bool:
+        return resident.verdict == "growing" and resident.slope > live.slope
+
+    return replace_missing(map_present(grows_beyond, one.rss_trend, one.heap_trend), False)
 
 
 def rss_slope(one: Churn) -> float:

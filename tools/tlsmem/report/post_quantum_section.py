@@ -12,7 +12,7 @@ from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import replace_missing
 from tlsmem.stats.post_quantum import CostRow, find_certificate_rows, select_measured
 from tlsmem.stats.selection import select
 from tlsmem.tables.post_quantum import certificate_table, exchange_table
@@ -73,5 +73,4 @@ def sentences(rows: Sequence[CostRow]) -> Iterator[str]:
 
 def depth(row: CostRow) -> int:
     """Return the stack depth; 0 where it is not known."""
-    found = row.stack_depth()
-    return 0 if isinstance(found, Missing) else int(found)
+    return int(replace_missing(row.stack_depth(), 0))

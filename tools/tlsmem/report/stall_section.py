@@ -14,7 +14,7 @@ from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.large_hellos import LargeHello, pair_with_small
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, SCENARIO, Stall, find_stalls, newest_of_each_stack
 from tlsmem.tables.advisories import advisory_table
 from tlsmem.tables.hello import hello_table
@@ -111,13 +111,12 @@ def find_most_kept(stalls: Sequence[Stall]) -> dict[str, Fraction]:
     """Return what a closed session leaves of each stack that keeps any, at the point where it leaves most."""
     most: dict[str, Fraction] = {}
     for stall in stalls:
-        kept = stall.kept_bytes
-        if not isinstance(kept, Missing) and kept > most.get(stall.stack, 0):
+        kept = replace_missing(stall.kept_bytes, Fraction(0))
+        if kept > most.get(stall.stack, 0):
             most[stall.stack] = kept
     return most
 
 
 def received(stall: Stall) -> str:
     """Return the bytes that a session was sent."""
-    found = stall.received_bytes
-    return "no" if isinstance(found, Missing) else f"{float(found):,.0f}"
+    return replace_missing(map_present(lambda size: f"{float(size):,.0f}", stall.received_bytes), "no")
