@@ -15,7 +15,7 @@ from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IDLE, IN_USE
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import keep_present, map_present
 from tlsmem.stats.runtime_heap import bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
@@ -177,7 +177,7 @@ def live_heap_at(series: Series, role: str, phase: str) -> float | None:
     """Return the live heap of a connection at the end of the phase; None where it was not metered."""
     roles = ROLES if role == "both" else (role,)
     figures = [heap_of_role(series, one).live(phase) for one in roles]
-    known = [bytes_per_session(one) for one in figures if not isinstance(one, Missing)]
+    known = keep_present(map_present(bytes_per_session, one) for one in figures)
     return sum(known) if len(known) == len(roles) else None
 
 

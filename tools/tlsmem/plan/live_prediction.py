@@ -15,7 +15,7 @@ from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs, runtime_memory
 from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.live_rss import split_rss
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, keep_present, replace_missing
 from tlsmem.tables.live import name_window
 from tlsmem.tables.live_rss import bytes_cell
 from tlsmem.tables.table import Cell, Column, Table, optional
@@ -59,8 +59,7 @@ class Prediction(NamedTuple):
     @property
     def named_bytes(self) -> float:
         """What is named of the difference."""
-        parts = (self.own_bytes, self.written_bytes, self.free_bytes)
-        return sum(one for one in parts if not isinstance(one, Missing))
+        return sum(keep_present((self.own_bytes, self.written_bytes, self.free_bytes)))
 
     @property
     def unexplained(self) -> float:
@@ -170,7 +169,7 @@ def goroutine_stack(model: ConnectionModel) -> float:
     selection = select_runs(runs, model.stack, model.configuration.variant(model.suite))
     series = find_series(selection, model.allocator, model.role, "full", narrow=True) if selection else None
     found = runtime_memory.bytes_per_session(series, model.configuration.phase, runtime_memory.STACKS) if series else 0
-    return 0.0 if isinstance(found, Missing) else float(found)
+    return float(replace_missing(found, 0))
 
 
 def percent(share: float) -> str:
