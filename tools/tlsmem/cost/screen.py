@@ -29,7 +29,7 @@ from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, LIVE_IN_USE, RSS_IN_USE, Cost
-from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present
 from tlsmem.stats.runtime_heap import RuntimeHeap
 from tlsmem.tables.settings import dates
 
@@ -124,7 +124,7 @@ def cost_lines(
     lines = Text(f"  {'':<18}" + "".join(f"{role:>14}" for role in roles) + "\n")
     for cost in of:
         figures = [costs.figure(role, cost, configuration) for role in roles]
-        if of != COSTS and all(isinstance(one, Missing) for one in figures):
+        if of != COSTS and not keep_present(figures):
             continue
         lines.append(f"  {cost.name:<18}")
         for size in figures:
