@@ -17,7 +17,7 @@ from tlsmem.schema.recording_name import default_recording
 
 EXAMPLES = """examples:
   make prove                      record the campaigns and check them
-  tools/dev/prove.py data/local/2026-01-31-some-cpu"""
+  tools/dev/prove.py data/local/mine"""
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ import pytest
 
 import printed_commands
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.options import OPTIONS
 from tlsmem.cli.registry import all_commands
 
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "tools/README.md", "harness-*/README.md", "data/README.md")
@@ -30,6 +31,8 @@ def test_commands_of_help_run_as_printed():
     found = list(commands_of_help())
     assert len({one.text for one in found}) > 120
     assert list(printed_commands.find_refusals(found)) == []
+    assert [one.text for one in found if "data/local/20" in one.text] == []  # no clone has a recording of that name
+    assert not [one.example for one in OPTIONS.values() if "data/local/20" in one.example]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ COMMANDS = (
         "pack a complete recording, which takes no more runs then",
         each("recording sealed"),
         seal,
-        examples="  tools/tls-memtest data seal data/local/2026-11-23-my-cpu",
+        examples="  tools/tls-memtest data seal data/local/mine",
     ),
     Command(
         "data verify",

@@ -148,11 +148,11 @@ names the difference.
 Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usage. With --into: 0 if written.
 {INTO}""",
         """\
-  tools/tls-memtest diff recordings data/local/2026-01-31-some-cpu data/local/2026-02-28-some-cpu
+  tools/tls-memtest diff recordings OLD NEW
   tools/tls-memtest diff recordings OLD NEW --stack openssl@3.4.1=openssl@3.5.5    one library under two names
-  tools/tls-memtest diff recordings data/local/2026-01-31-some-cpu --by stack openssl@3.4.1 openssl@3.5.5
-  tools/tls-memtest diff recordings data/local/2026-01-31-some-cpu --by allocator system jemalloc --meter rss
-  tools/tls-memtest diff recordings data/local/2026-01-31-some-cpu --by compiler gcc clang --role server
+  tools/tls-memtest diff recordings data/2026-11-22-amd-epyc --by stack openssl@3.4.1 openssl@3.5.5
+  tools/tls-memtest diff recordings RECORDING --by allocator system jemalloc --meter rss
+  tools/tls-memtest diff recordings data/2026-11-22-amd-epyc --by compiler gcc clang --role server
   tools/tls-memtest diff recordings OLD NEW --suite tls13-rsa-aes256 --phase "server 1" --phase all""",
         check_recordings,
     ),
@@ -176,8 +176,8 @@ if its registry no longer offers the source, else 1.
         """\
   tools/tls-memtest diff releases --library openssl                       builds and measures every release
   tools/tls-memtest diff releases --library rustls+aws-lc --suites tls13-rsa-aes256-pq --role server
-  tools/tls-memtest diff releases data/local/2026-01-31-some-cpu --library openssl --table buckets --stage idle
-  tools/tls-memtest diff releases data/local/2026-01-31-some-cpu --library openssl --versions 3.4.1,3.5.5""",
+  tools/tls-memtest diff releases data/2026-11-22-amd-epyc --library openssl --table buckets --stage idle
+  tools/tls-memtest diff releases data/2026-11-22-amd-epyc --library openssl --versions 3.4.1,3.5.5""",
         check_releases,
         target="compare-versions",
     ),

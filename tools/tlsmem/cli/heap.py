@@ -198,7 +198,7 @@ on a terminal and are Markdown in a pipe, unless --format says otherwise.
   tools/tls-memtest heap read PROFILE --by temporary --top 20           allocated and freed at once
   tools/tls-memtest heap read PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
   tools/tls-memtest heap read PROFILE --sessions 1000                   per session, if there is no record beside it
-  tools/tls-memtest heap read data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --phase idle
+  tools/tls-memtest heap read data/2026-11-22-amd-epyc --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
   tools/tls-memtest heap read PROFILE --flamegraph flames.html          all moments, in one page
   tools/tls-memtest heap read PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
   tools/tls-memtest heap read --diff OLD NEW --phase established        what changed""",

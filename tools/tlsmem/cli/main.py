@@ -28,8 +28,8 @@ def run_in_clone() -> NoReturn:
 
 
 def start_command_of_clone() -> NoReturn:
-    """Replace this process by tools/tls-memtest of the clone that the package was installed from with `-e`, else of the
-    clone around the current directory. Raises UserError where there is none."""
+    """Replace this process by the command of the clone that the package was installed from with `-e`, else by that of
+    the clone around the current directory. Raises UserError where there is none."""
     with raise_user_errors("the current directory"):
         here = Path.cwd()
         places = (place / "tools/tls-memtest" for place in (ROOT, here, *here.parents))

@@ -327,8 +327,8 @@ says why.""",
   tools/tls-memtest measure live --server haproxy --n 1000 --window 1,100,all
   tools/tls-memtest measure live --server nginx --n 9900 --hollow          clients free their TLS state
   tools/tls-memtest measure live --server nginx --list                     what would run, and what is recorded
-  tools/tls-memtest measure live data/local/2026-01-31-some-cpu            the tables of what is recorded
-  tools/tls-memtest measure live data/local/2026-01-31-some-cpu --server go   the same of one server""",
+  tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live        the tables of what is recorded
+  tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live --server go    the same of one server""",
         check_live,
         target="live",
     ),

@@ -187,7 +187,7 @@ OPTIONS: dict[str, Option] = {
         "recordings to show: directories below data/",
         PATHS,
         "NAMES",
-        example="RECORDINGS=data/local/2026-01-31-some-cpu",
+        example="RECORDINGS=data/2026-11-22-amd-epyc",
     ),
     "stack profiled": Option(
         "--stack",

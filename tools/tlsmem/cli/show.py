@@ -66,15 +66,15 @@ WHY}}, and a value of several parts an object: {{"bytes", "bytes_remainder", "bl
 "over_sessions"}}.
 {INTO}""",
         """\
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --table peaks --n 10000 --format csv
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --table c10k --into README.md
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --table stacks --rows 10        the first ten rows
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --roles split --process server  a server's process
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --table deployed --format json
-  tools/tls-memtest show tables data/local/2026-01-31-some-cpu --campaign handshake --table factor  of time""",
+  tools/tls-memtest show tables data/2026-11-22-amd-epyc
+  tools/tls-memtest show tables data/2026-11-22-amd-epyc --table peaks --n 10000 --format csv
+  tools/tls-memtest show tables data/2026-11-22-amd-epyc --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
+  tools/tls-memtest show tables data/2026-11-22-amd-epyc --table c10k --into README.md
+  tools/tls-memtest show tables data/2026-11-22-amd-epyc --table stacks --rows 10        the first ten rows
+  tools/tls-memtest show tables RECORDING --roles split --process server      a server's process
+  tools/tls-memtest show tables RECORDING --table interop --peer rustls+aws-lc@0.23.46
+  tools/tls-memtest show tables RECORDING --table deployed --format json
+  tools/tls-memtest show tables data/2026-11-22-amd-epyc-2 --campaign handshake --table factor     of time""",
     ),
     Command(
         "show report",
@@ -93,12 +93,12 @@ directory writes the page as index.html with its data in files beside it, into t
 Markdown and CSV of every table, PNG and SVG of every picture.""",
         """\
   tools/tls-memtest show report -o report.html                 your newest recording, and the newest of all stacks
-  tools/tls-memtest show report data/local/2026-01-31-some-cpu -o report.html
-  tools/tls-memtest show report data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html
-  tools/tls-memtest show report data/local/2026-01-31-some-cpu --format csv --table cost-heap
+  tools/tls-memtest show report data/2026-11-22-amd-epyc -o report.html
+  tools/tls-memtest show report data/2026-11-22-amd-epyc data/2026-11-22-amd-epyc-2 -o both.html
+  tools/tls-memtest show report data/2026-11-22-amd-epyc --format csv --table cost-heap
   tools/tls-memtest show report --format directory -o report     the page for a web server
-  tools/tls-memtest show report data/local/2026-01-31-some-cpu --format files -o report       all tables and pictures
-  tools/tls-memtest show report data/local/2026-01-31-some-cpu --format files --picture memory -o pictures""",
+  tools/tls-memtest show report data/2026-11-22-amd-epyc --format files -o report       all tables and pictures
+  tools/tls-memtest show report data/2026-11-22-amd-epyc --format files --picture releases -o pictures""",
         target="report",
     ),
     picture(
@@ -109,11 +109,11 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
         | {"n shown": Words("the largest that has RSS and live heap")},
         "tlsmem.plots.memory:draw_from_arguments",
         "Draw the memory of a recording: by sessions (peak RSS and its slope), and by phase of the handshake.",
-        "data/local/2026-01-31-some-cpu -o memory.png",
-        "data/local/2026-01-31-some-cpu -o memory    both memory.png and memory.svg",
-        "data/local/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000",
-        "data/local/2026-01-31-some-cpu -o roles.png --roles split  clients and servers beside each other",
-        "data/local/2026-01-31-some-cpu -o env.png --env lab --env deployed  each repeat beside the lab's",
+        "data/2026-11-22-amd-epyc -o memory.png",
+        "data/2026-11-22-amd-epyc -o memory    both memory.png and memory.svg",
+        "data/2026-11-22-amd-epyc -o pq.svg --suite tls13-rsa-aes256-pq --n 1000",
+        "data/2026-11-22-amd-epyc -o roles.png --roles split  clients and servers beside each other",
+        "RECORDING -o env.png --env lab --env deployed  each repeat beside the lab's",
     ),
     picture(
         "parts",
@@ -121,8 +121,8 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
         each("sources", "output", "only stack", "suite", "role") | {"output": REQUIRED, "role": Words("server")},
         "tlsmem.plots.buckets:draw_from_arguments",
         "One picture of what a session's bytes are for: by bucket, at five moments, every stack on one scale.",
-        "data/local/2026-01-31-some-cpu -o buckets --suite tls13-rsa-aes256  both buckets.png and .svg",
-        "data/local/2026-01-31-some-cpu -o ring.png --suite tls12-rsa-aes256 --stack rustls+ring@0.23.46",
+        "data/2026-11-22-amd-epyc -o buckets --suite tls13-rsa-aes256  both buckets.png and .svg",
+        "data/2026-11-22-amd-epyc -o ring.png --suite tls12-rsa-aes256 --stack rustls+ring@0.23.46",
         "old.heaptrack.zst new.heaptrack.zst -o both.svg                   profiles of any tool",
     ),
     picture(
@@ -133,8 +133,8 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
         | {"library shown": Words(f"all with {choices.LEAST_RELEASES} releases or more"), "role": "server"},
         "tlsmem.plots.releases:draw_from_arguments",
         "One picture of libraries release by release: what an established session keeps, a line for each suite.",
-        "data/local/2026-01-31-some-cpu -o releases --library openssl --library rustls+ring",
-        "data/local/2026-01-31-some-cpu -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq",
+        "data/2026-11-22-amd-epyc -o releases --suite tls13-rsa-aes128 --library openssl --library rustls+ring",
+        "data/2026-11-22-amd-epyc -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq",
     ),
     picture(
         "stacks",
@@ -142,8 +142,8 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
         OF_RECORDING | {"suite": None, "role": "server"},
         "tlsmem.plots.stacks:draw_from_arguments",
         "Draw every stack in one suite: what an established session keeps, smallest first, and its peak.",
-        "data/local/2026-01-31-some-cpu -o stacks --suite tls13-rsa-aes128  both stacks.png and .svg",
-        "data/local/2026-01-31-some-cpu -o clients.png --suite tls12-rsa-aes256 --role client",
+        "data/2026-11-22-amd-epyc -o stacks --suite tls13-rsa-aes128  both stacks.png and .svg",
+        "data/2026-11-22-amd-epyc -o clients.png --suite tls12-rsa-aes256 --roles split --role client",
     ),
     picture(
         "timing",
@@ -154,10 +154,10 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
 
 transfer, handshake and sizes-SUITE are drawn if the recording has their runs, each as .png and .svg. A ratio needs two
 stacks; for one stack, and for threads and latencies, use tls-memtest show tables.""",
-        "data/local/2026-01-31-some-cpu               every picture, into the directory pictures",
-        "data/local/2026-01-31-some-cpu --campaign throughput --out docs/pictures",
-        "data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256  with its resumed handshakes",
-        "data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+aws-lc@0.23.46",
+        "data/2026-11-22-amd-epyc-2           every picture, into the directory pictures",
+        "data/2026-11-22-amd-epyc-2 --campaign throughput --out docs/pictures",
+        "data/2026-11-22-amd-epyc-2 --suite tls13-rsa-aes256  with its resumed handshakes",
+        "data/2026-11-22-amd-epyc-2 --stack openssl@3.5.5 --stack rustls+aws-lc@0.23.46",
     ),
     picture(
         "versions",
@@ -167,8 +167,8 @@ stacks; for one stack, and for threads and latencies, use tls-memtest show table
         | {"sides": "both", "stage": "established"},
         "tlsmem.compare.release_plot:draw_given",
         "Draw a library release by release: what a session holds, stacked by bucket, and its peak.",
-        "data/local/2026-01-31-some-cpu -o versions --library openssl",
-        "data/local/2026-01-31-some-cpu -o idle.svg --library rustls+ring --stage idle --role server",
+        "data/2026-11-22-amd-epyc -o versions --library openssl",
+        "data/2026-11-22-amd-epyc -o idle.svg --library rustls+ring --stage idle --role server",
     ),
     picture(
         "slides",
