@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlsmem.base.errors import UserError
-from tlsmem.profile import profile_cache
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
@@ -52,7 +51,9 @@ def open_profile(
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
     if start.startswith(HEAPTRACK):
-        return check_content(file, read_heaptrack(file, progress))
+        from tlsmem.profile import heaptrack_reader
+
+        found = heaptrack_reader.read_profile(file, progress)
     elif start.startswith(MASSIF):
         from tlsmem.profile import massif_reader
 
@@ -70,25 +71,14 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     from tlsmem.profile import module_offsets
 
     module_offsets.relate_to_modules(found.stacks)
+    if found.tool == "heaptrack":
+        heaptrack_reader.name_emergency_pool(found)
     return check_content(file, found)
 
 
 def check_content(file: Path, found: Profile) -> Profile:
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
         raise Unreadable(f"{file}: an empty profile: {profiler_name(found.tool)} saw nothing that was allocated")
-    return found
-
-
-def read_heaptrack(file: Path, progress: Progress | None) -> Profile:
-    """From the cache, where it is there: these files are the ones that take long to read."""
-    if cached := profile_cache.load(file):
-        return cached
-    from tlsmem.profile import heaptrack_reader, module_offsets
-
-    found = heaptrack_reader.read_profile(file, progress)
-    module_offsets.relate_to_modules(found.stacks)
-    heaptrack_reader.name_emergency_pool(found)
-    profile_cache.store(file, found)
     return found
 
 
