@@ -19,6 +19,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config import amounts
 from tlsmem.plan import capacity, handshake_rates, haproxy_answer, memory_answer, recordings
+from tlsmem.plan.amounts import format_size
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
@@ -166,6 +167,21 @@ def test_haproxys_constants_hold_session_and_peak_of_either_role():
     assert haproxy_answer.haproxy_constants([server, client]) == (59 * KIB, 10 * KIB)
 
 
+def test_haproxys_constants_name_the_side_whose_rss_they_are():
+    server = ConnectionModel(**MODEL, role="server", connection=50_000, handshake=40_000)
+    client = ConnectionModel(**MODEL, role="client", connection=60_000, handshake=10_000)
+    case = Case(server, Price(0, 1, 0, 0, 3_866), None)
+    section = haproxy_answer.haproxy_section(case, [server, client])
+    assert section.title.startswith("OpenSSL 3.5.5 proxy with TLS on both sides, ")
+    assert [line.remark for line in section.lines[:2]] == [
+        "RSS in use, a client: 60,000 B",
+        "peak, a server: 90,000 B minus the above",
+    ]
+    answer = haproxy_answer.answer_haproxy([(case, [server, client])], 1024 * MIB, 2, 10_000)
+    (most,) = [row[3].value for row in answer.tables[0].rows[1:]]
+    assert f"on top: {format_size(10_000 * most)} for the largest maxconn." in " ".join(answer.notes)
+
+
 @pytest.mark.parametrize(
     ("parsed", "text", "value"),
     [
@@ -275,6 +291,14 @@ def test_the_first_line_has_the_memory_of_active_and_of_idle_connections(tmp_pat
     first = plan(*words.split(), where=recording(tmp_path, *default_runs())).stdout.splitlines()[0]
     sizes = [f"{(FIXED + 100_000 * each) / 2**30:.2f}" for each in (IN_USE, AT_REST, IN_USE + H)]
     assert first == "Provision {} GiB for 100,000 active connections ({} idle, {} worst case)".format(*sizes)
+
+
+def test_few_connections_are_extrapolated_too(tmp_path):
+    where = recording(tmp_path, *default_runs())
+    shown = {n: plan("memory", "--connections", n, "--stack", STACK, where=where).stdout for n in ("1", "100")}
+    assert "for 1 active connection (" in shown["1"] and "for 100 active connections (" in shown["100"]
+    note = "Measured from 100 connections on; with fewer, idle may come out above active."
+    assert {n: note in text for n, text in shown.items()} == {"1": True, "100": False}
 
 
 TERMS = "Terms of the memory model"

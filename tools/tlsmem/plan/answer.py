@@ -30,6 +30,7 @@ from tlsmem.plan.request import (
     ImpossibleRequest,
     check_demand,
     given_assumptions,
+    kernel_bytes,
     priced_case,
     requested_case,
     requested_demand,
@@ -142,7 +143,7 @@ def answer_haproxy(given: argparse.Namespace) -> Answer:
     for stack in stacks:
         models = [requested_model(given, stack, role, handshakes=True) for role in roles]
         pairs.append((priced_case(given, models[0]), models))
-    answer = haproxy_answer.answer_haproxy(pairs, given.memory, len(roles))
+    answer = haproxy_answer.answer_haproxy(pairs, given.memory, len(roles), kernel_bytes(given, given.role))
     return with_terms(given, answer, [case for case, _ in pairs])
 
 

@@ -70,9 +70,12 @@ class Case(NamedTuple):
     @property
     def setting(self) -> str:
         """Stack, role, suite, and how the library runs."""
-        model = self.model
-        options = model.configuration.describe_options()
-        return f"{self.title} {self.role}, {suite_title(model.suite)}, {options}"
+        return self.describe_setting(self.role)
+
+    def describe_setting(self, role: str) -> str:
+        """The same of another role."""
+        options = self.model.configuration.describe_options()
+        return f"{self.title} {role}, {suite_title(self.model.suite)}, {options}"
 
     @property
     def cost_command(self) -> str:
@@ -171,6 +174,8 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     left_out = "Not included: application memory, filled socket buffers (list: --details)."
     widest = min(case.model.widest for case in cases)
     beyond = f"Measured up to {widest:,} connections; beyond that, extrapolated."
+    narrowest = max(case.model.narrowest for case in cases)
+    below = f"Measured from {narrowest:,} connections on; with fewer, idle may come out above active."
     kernel = ["Kernel memory: measured on Linux 6.18; yours may differ (--kernel-bytes)."]
     is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
     backends = describe_backends(cases)
@@ -186,6 +191,7 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
         *backends,
         *(kernel if is_ours else []),
         *([beyond] if connections > widest else []),
+        *([below] if connections < narrowest else []),
     ]
 
 

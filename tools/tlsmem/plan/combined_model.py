@@ -31,6 +31,7 @@ def add_roles(server: ConnectionModel, client: ConnectionModel) -> ConnectionMod
         connection=server.connection + client.connection,
         handshake=(server.handshake or 0.0) + (client.handshake or 0.0) if known else None,
         widest=min(server.widest, client.widest),
+        narrowest=max(server.narrowest, client.narrowest),
         has_record_buffer=server.has_record_buffer and client.has_record_buffer,
         handshake_retention=max(server.handshake_retention, client.handshake_retention),
         closed_retention=share(server.closed_retention * server.peak + client.closed_retention * client.peak, peak),

@@ -60,6 +60,7 @@ class ConnectionModel:
     left_out: tuple[str, ...] = ()  # sentences: runs of the recording that cannot be compared with these
     live: float | None = None  # live heap of a connection in this state; None: not recorded
     in_use: float | None = None  # RSS in use of a connection; None: not recorded
+    narrowest: int = 0  # connections from which on every term was measured
 
     @property
     def peak(self) -> float:
@@ -76,18 +77,20 @@ class ConnectionModel:
 
 @dataclass(frozen=True)
 class Slope:
-    """A line of RSS over connections: bytes per connection, bytes without any, connections of the largest run."""
+    """A line of RSS over connections: bytes per connection, bytes without any, connections of the largest run and of
+    the smallest."""
 
     each: float
     fixed: float
     widest: int
+    narrowest: int
 
 
 def fit_slope(series: Series, quantity: Callable[[Record], int]) -> Slope | None:
     """Return the line through the medians of repeats; None without two numbers of sessions."""
     points = session_cost.medians(series.full("rss"), quantity)
     line = session_cost.fit_line(points) if points else None
-    return Slope(2 * line.slope, line.intercept, max(points) // 2) if line else None
+    return Slope(2 * line.slope, line.intercept, max(points) // 2, min(points) // 2) if line else None
 
 
 def slope_at(series: Series, phase: str) -> Slope | None:
@@ -135,6 +138,7 @@ def fit_configuration(runs: Sequence[Record], wanted: ModelRequest) -> Connectio
     )
     known = replace(
         known,
+        narrowest=waiting.narrowest,
         live=live_heap_at(narrow, role, configuration.phase),
         in_use=in_use.each if in_use else None,
         has_record_buffer=releases_record_buffer(narrow, role),

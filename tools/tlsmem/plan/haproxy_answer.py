@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.assumptions import ProxyAssumptions, haproxy_assumptions
-from tlsmem.plan.case import Case, describe_limits, describe_origin, describe_tables, extrapolation_note
+from tlsmem.plan.case import ROLES, Case, describe_limits, describe_origin, describe_tables, extrapolation_note
 from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.session_cost import KIB, MIB
@@ -25,10 +25,18 @@ class HaproxyConstants(NamedTuple):
 
 def haproxy_constants(models: Sequence[ConnectionModel]) -> HaproxyConstants:
     """Return RSS in use, and what the peak of a handshake needs beyond it; of the role that needs more, in KiB."""
-    session = max(model.connection for model in models)
-    rounded = math.ceil(round(session) / KIB) * KIB
-    beyond = max(round(model.peak) - rounded for model in models)
+    rounded = math.ceil(round(largest_session(models).connection) / KIB) * KIB
+    beyond = round(largest_peak(models).peak) - rounded
     return HaproxyConstants(rounded, math.ceil(max(0, beyond) / KIB) * KIB)
+
+
+def largest_session(models: Sequence[ConnectionModel]) -> ConnectionModel:
+    """Return the model of the role whose session has most RSS in use."""
+    return max(models, key=lambda model: model.connection)
+
+
+def largest_peak(models: Sequence[ConnectionModel]) -> ConnectionModel:
+    return max(models, key=lambda model: model.peak)
 
 
 def round_to_two_digits(number: int) -> int:
@@ -44,8 +52,11 @@ def maxconn(constants: HaproxyConstants, size: int, sides: int, proxy: ProxyAssu
     return round_to_two_digits(max(0, usable) // each)
 
 
-def answer_haproxy(cases: Sequence[tuple[Case, Sequence[ConnectionModel]]], size: int, sides: int) -> Answer:
-    """Return the answer. Raises ValueError with a sentence where HAProxy itself takes no connection."""
+def answer_haproxy(
+    cases: Sequence[tuple[Case, Sequence[ConnectionModel]]], size: int, sides: int, kernel: int
+) -> Answer:
+    """Return the answer; `kernel`: bytes of the kernel for a connection on all sides with TLS. Raises ValueError with a
+    sentence where HAProxy itself takes no connection."""
     proxy = haproxy_assumptions()
     built_in = HaproxyConstants(proxy.session_bytes, proxy.handshake_bytes)
     usual = maxconn(built_in, size, sides, proxy)
@@ -56,17 +67,18 @@ def answer_haproxy(cases: Sequence[tuple[Case, Sequence[ConnectionModel]]], size
     known = [case for case, _ in cases]
     notes = [
         "Build HAProxy with these constants: make ... DEFINE=..., as above.",
+        f"{format_size(size)} is HAProxy's -m. Both constants are RSS, rounded up to a KiB.",
         "Kernel memory is not in -m; it comes on top: "
-        f"{format_size(max(count for _, _, count in rows) * known[0].price.kernel)} for the largest maxconn.",
+        f"{format_size(max(count for _, _, count in rows) * kernel)} for the largest maxconn.",
         *describe_limits(known, max(count for _, _, count in rows)),
         "",
         describe_origin(known),
         f"HAProxy {proxy.version}, TLS on {'both sides' if sides == 2 else 'one side'}.",
-        f"More: --details, --role both, --memory 32GiB; {known[0].cost_command}",
+        f"More: --details,{' --role both,' * (sides == 1)} --memory 32GiB; {known[0].cost_command}",
     ]
     return Answer(
         [haproxy_headline(case, count, usual, size) for case, _, count in rows],
-        [haproxy_section(case, constants) for case, constants, _ in rows],
+        [haproxy_section(case, models) for case, models in cases],
         notes,
         [haproxy_table(rows, built_in, usual, size, sides, proxy)],
     )
@@ -76,18 +88,18 @@ def haproxy_headline(case: Case, count: int, usual: int, size: int) -> str:
     return f"{case.title}: maxconn {count:,} in {format_size(size)} (HAProxy's built-in: {usual:,})"
 
 
-def haproxy_section(case: Case, constants: HaproxyConstants) -> Section:
-    model = case.model
+def haproxy_section(case: Case, models: Sequence[ConnectionModel]) -> Section:
+    """Return the constants, and the RSS that they are made of: with TLS on both sides, of which side."""
+    constants, session, peak = haproxy_constants(models), largest_session(models), largest_peak(models)
+    are_both = len(models) > 1
+    in_use = f"RSS in use{f', a {session.role}' * are_both}: {session.connection:,.0f} B"
+    at_peak = f"peak{f', a {peak.role}' * are_both}: {peak.peak:,.0f} B minus the above"
     lines = [
-        Line("SSL_SESSION_MAX_COST", f"{constants.session_bytes:,} B", f"RSS in use: {model.connection:,.0f} B"),
-        Line(
-            "SSL_HANDSHAKE_MAX_COST",
-            f"{constants.handshake_bytes:,} B",
-            f"peak {model.peak:,.0f} B minus the above, rounded up",
-        ),
+        Line("SSL_SESSION_MAX_COST", f"{constants.session_bytes:,} B", in_use),
+        Line("SSL_HANDSHAKE_MAX_COST", f"{constants.handshake_bytes:,} B", at_peak),
         Line(constants.define, ""),
     ]
-    return Section(case.setting, lines)
+    return Section(case.describe_setting(ROLES["both"]) if are_both else case.setting, lines)
 
 
 def haproxy_table(

@@ -54,7 +54,11 @@ def memory_headline(case: Case, demand: Demand, connections: int, several: bool)
     )
     text = f"{case.mark}{format_size(size)} for {connections:,} {case.state}"
     amounts = f"({', '.join(words)})"
-    return f"{case.title}: {text} {amounts}" if several else f"Provision {text} connections {amounts}"
+    return (
+        f"{case.title}: {text} {amounts}"
+        if several
+        else f"Provision {text} connection{'s' * (connections > 1)} {amounts}"
+    )
 
 
 def other_state_bytes(case: Case, connections: int) -> int | None:
