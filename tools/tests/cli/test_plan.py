@@ -1,5 +1,6 @@
 """Plans with answers known by hand: the law from recordings, its arithmetic, what fits, fleets, HAProxy, bad input."""
 
+import csv
 import hashlib
 import io
 import json
@@ -299,6 +300,19 @@ def test_few_connections_are_extrapolated_too(tmp_path):
     assert "for 1 active connection (" in shown["1"] and "for 100 active connections (" in shown["100"]
     note = "Measured from 100 connections on; with fewer, idle may come out above active."
     assert {n: note in text for n, text in shown.items()} == {"1": True, "100": False}
+
+
+def test_csv_has_one_table_and_the_others_are_named(tmp_path):
+    where, file = recording(tmp_path, *default_runs()), tmp_path / "plan.csv"
+    done = plan("memory", "--connections", "1000", "--stack", STACK, "-o", str(file), where=where)
+    assert (done.returncode, done.stdout) == (0, "")
+    also = "--table terms or left-out prints another, --format json all"
+    assert done.stderr == f"memtest: CSV has one table, memory; {also}\n"
+    with file.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["stack"] for row in rows} == {STACK} and [row for row in rows if row["what"] == "peak"]
+    done = plan("memory", "--connections", "1000", "--stack", STACK, "--table=terms", "--format=csv", where=where)
+    assert done.stdout.startswith("stack,law,recording") and done.stderr == ""
 
 
 TERMS = "Terms of the memory model"

@@ -177,6 +177,11 @@ def select_tables(tables: Sequence[Table], names: Sequence[str] | None) -> list[
 def deliver(answer: Answer, given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Print the answer, or write it into a page; tables alone where a form or a table is asked for."""
     tables = select_tables(answer.tables, given.table)
+    if given.format == choices.CSV and not given.table:
+        tables, others = tables[:1], [one.name for one in tables[1:]]
+        if others:
+            also = f"--table {' or '.join(others)} prints another, --format json all"
+            print(f"memtest: CSV has one table, {tables[0].name}; {also}", file=sys.stderr)
     if given.table or given.format:
         table_command.deliver(tables, given, parser)
     elif given.into:
