@@ -153,24 +153,29 @@ def bundle_sizes(certs: str) -> tuple[int, ...]:
     return certificate_sizes(DEFINITIONS / "certs" / certs / "other-roots.pem")
 
 
-def find_context_certificates(contexts: Contexts) -> Iterator[CertificateCost]:
-    """Yield what a root and a name cost a stack, those that were recorded; nothing of a suite that is no more."""
+def find_context_certificates(contexts: Contexts) -> list[CertificateCost]:
+    """Return what a root and a name cost a stack, those that were recorded; nothing of a suite that is no more."""
     if contexts.suite not in suites():
-        return
-    certs = suites()[contexts.suite].certs
+        return []
+    root = map_present(partial(root_cost, contexts), contexts.root().opened)
+    return keep_present((root, map_present(partial(name_cost, contexts), contexts.name().opened)))
+
+
+def root_cost(contexts: Contexts, opened: Fraction) -> CertificateCost:
+    """Return the cost of one more root in a client's store."""
     few, many = ROOTS
-    if not isinstance(opened := contexts.root().opened, Missing):
-        most, least = (contexts.sites_run(Case(roots=roots, sharing="each-client")) for roots in (many, few))
-        divide = partial(sites_between, owner="client context", phase="opened", certificates=many - few)
-        sites = map_present(divide, most, least)
-        der = Fraction(sum(bundle_sizes(certs)[few - 1 : many - 1]), many - few)
-        yield make_cost(contexts, TRUST_STORE, opened, der, sites)
-    if not isinstance(opened := contexts.name().opened, Missing):
-        divide = partial(sites_between, less=None, owner="server context", phase="opened", certificates=1)
-        sites = map_present(divide, contexts.sites_run(Case(names=100)))
-        folder = DEFINITIONS / "certs" / certs
-        der = Fraction(sum(sum(certificate_sizes(folder / file)) for file in ("name.pem", "intermediate.pem")))
-        yield make_cost(contexts, NAME, opened, der, sites)
+    most, least = (contexts.sites_run(Case(roots=roots, sharing="each-client")) for roots in (many, few))
+    divide = partial(sites_between, owner="client context", phase="opened", certificates=many - few)
+    der = Fraction(sum(bundle_sizes(suites()[contexts.suite].certs)[few - 1 : many - 1]), many - few)
+    return make_cost(contexts, TRUST_STORE, opened, der, map_present(divide, most, least))
+
+
+def name_cost(contexts: Contexts, opened: Fraction) -> CertificateCost:
+    """Return the cost of one more certificate by name in a server."""
+    divide = partial(sites_between, less=None, owner="server context", phase="opened", certificates=1)
+    folder = DEFINITIONS / "certs" / suites()[contexts.suite].certs
+    der = Fraction(sum(sum(certificate_sizes(folder / file)) for file in ("name.pem", "intermediate.pem")))
+    return make_cost(contexts, NAME, opened, der, map_present(divide, contexts.sites_run(Case(names=100))))
 
 
 def make_cost(contexts: Contexts, place: str, size: Fraction, der: Fraction, sites: Sites | Missing) -> CertificateCost:
