@@ -12,7 +12,7 @@ from tlsmem.config.releases import version, version_key
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.stats.missing import Missing, replace_missing
+from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.stalls import Stall
 
 ANNOUNCED = "announced-hello"  # the points in the picture: their names begin so
@@ -34,14 +34,16 @@ class Announced(NamedTuple):
 def find_worst(stalls: Iterable[Stall]) -> list[Announced]:
     """Return for each stack the announcement that pins most, the largest first."""
     found: dict[str, Announced] = {}
-    for stall in stalls:
-        silent, pinned = stall.silent_bytes, stall.pinned_bytes
-        if not stall.point.startswith(ANNOUNCED) or isinstance(silent, Missing) or isinstance(pinned, Missing):
-            continue
-        one = Announced(stall, float(silent), float(pinned))
-        if stall.stack not in found or one.pinned > found[stall.stack].pinned:
-            found[stall.stack] = one
+    for one in keep_present(measure(stall) for stall in stalls if stall.point.startswith(ANNOUNCED)):
+        if one.stall.stack not in found or one.pinned > found[one.stall.stack].pinned:
+            found[one.stall.stack] = one
     return sorted(found.values(), key=lambda one: (-one.pinned, one.silent))
+
+
+def measure(stall: Stall) -> Announced | Missing:
+    """Return what a session holds; Missing where that was not measured."""
+    silent, pinned = stall.silent_bytes, stall.pinned_bytes
+    return map_present(lambda silent, pinned: Announced(stall, float(silent), float(pinned)), silent, pinned)
 
 
 def describe_finding(rows: Sequence[Announced]) -> str:
