@@ -52,8 +52,8 @@ def test_a_header_and_a_library_are_found_by_name():
 
 def test_an_allocator_needs_its_package_and_the_systems_none():
     assert (
-        system_packages.allocator_packages("jemalloc") == ["libjemalloc2"]
-        and system_packages.allocator_packages("system") == []
+        system_packages.list_allocator_packages("jemalloc") == ["libjemalloc2"]
+        and system_packages.list_allocator_packages("system") == []
     )
 
 
@@ -154,7 +154,7 @@ def test_a_profile_needs_its_own_tool_alone(monkeypatch, tool, brings):
 def test_half_an_allocator_is_a_sentence(monkeypatch, entry):
     monkeypatch.setattr(system_packages.toml_tables, "read_tables", {"allocators": {"mine": entry}}.get)
     said = "memtest/allocators.toml: [mine]: package and library come together, as text"
-    assert refusal(system_packages.allocator_packages, "mine") == said
+    assert refusal(system_packages.list_allocator_packages, "mine") == said
 
 
 def test_the_tests_need_every_allocator(monkeypatch):

@@ -81,9 +81,9 @@ PRESENT: dict[str, Callable[[], object]] = {
 INSTALLING = threading.Lock()
 
 
-def allocator_packages(name: str) -> list[str]:
-    """The package of an allocator of memtest/allocators.toml; none for the system's. Raises ValueError when half is
-    said."""
+def list_allocator_packages(name: str) -> list[str]:
+    """Return the package of an allocator of memtest/allocators.toml; none for the system's. Raises ValueError when the
+    table says half of it."""
     entry = toml_tables.read_tables("allocators")[name]
     there = [key for key in ("package", "library") if entry.get(key)]
     if not there:
@@ -94,7 +94,7 @@ def allocator_packages(name: str) -> list[str]:
     return [entry["package"]]
 
 
-def missing(packages: Iterable[str]) -> list[str]:
+def find_missing(packages: Iterable[str]) -> list[str]:
     return [name for name in packages if not PRESENT.get(name, lambda name=name: shutil.which(name) is not None)()]
 
 
@@ -105,19 +105,19 @@ def require_packages(packages: Iterable[str]) -> None:
 
 
 def require_alone(packages: Iterable[str]) -> None:
-    wanted = missing(packages)
+    wanted = find_missing(packages)
     if not wanted:
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise ValueError(f"missing system packages; install them with: sudo apt-get install -y {' '.join(wanted)}")
     print(f"packages: installing {' '.join(wanted)}", file=sys.stderr)
-    apt("update", "-q")
-    apt("install", "-q", "-y", "--no-install-recommends", *wanted)
-    if missing(wanted):
-        raise ValueError(f"{' '.join(missing(wanted))}: apt-get installed it, and yet what it brings is not found")
+    run_apt_get("update", "-q")
+    run_apt_get("install", "-q", "-y", "--no-install-recommends", *wanted)
+    if find_missing(wanted):
+        raise ValueError(f"{' '.join(find_missing(wanted))}: apt-get installed it, and yet what it brings is not found")
 
 
-def apt(*arguments: str) -> None:
+def run_apt_get(*arguments: str) -> None:
     done = subprocess.run(["apt-get", *arguments], env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, stdout=2)
     if done.returncode:
         raise ValueError(f"`apt-get {' '.join(arguments)}` failed; its reason is above")
@@ -126,13 +126,13 @@ def apt(*arguments: str) -> None:
 def require_cargo_for(stacks: Iterable[str]) -> None:
     """As require_cargo, when one of these is written in Rust or has its source in a crate."""
     table = toml_tables.read_tables("stacks")
-    stacks = [name if name in table else release_of_kind(name, table) for name in stacks]
+    stacks = [name if name in table else find_release_of_kind(name, table) for name in stacks]
     if any(table[name].get("harness") == "rust" or has_crate(table[name]) for name in stacks):
         require_cargo()
 
 
-def release_of_kind(tree: str, known: Iterable[str]) -> str:
-    """A stack that is built as this tree is: `openssl@3.5.5` for `openssl@git:main`."""
+def find_release_of_kind(tree: str, known: Iterable[str]) -> str:
+    """Return a stack that is built as this tree is: `openssl@3.5.5` for `openssl@git:main`."""
     kind = tree.partition("@")[0]
     return next(name for name in known if name.partition("@")[0] == kind)
 
@@ -173,10 +173,10 @@ def install(purpose: str, stacks: Sequence[str], allocator: str, tool: str | Non
     if purpose == "check":
         require_cargo()
         require_linters()
-        every = (one for name in toml_tables.read_tables("allocators") for one in allocator_packages(name))
+        every = (one for name in toml_tables.read_tables("allocators") for one in list_allocator_packages(name))
         require_packages([*PURPOSES[purpose], *every])
         return
     if purpose in OF_STACKS:
         require_cargo_for(stacks)
-    allocators = allocator_packages(allocator) if purpose in ("mem", "timed") else []
+    allocators = list_allocator_packages(allocator) if purpose in ("mem", "timed") else []
     require_packages([*PURPOSES[purpose], *allocators, *(PROFILERS[tool] if purpose == "profile" and tool else [])])

@@ -119,7 +119,7 @@ def copy_source(
     first, sum = tree_stack_table.base_library(asked.kind), tree_files.tree_hash(listing)
     place = definitions.tree_place(root / "build", sum) / definitions.SOURCES_FOLDER / first
     try:
-        release = tree_stack_table.find_release(first, reader(listing, folder))
+        release = tree_stack_table.find_release(first, make_reader(listing, folder))
     except ValueError as error:
         raise ValueError(f"{asked.kind}@{asked.how}:{asked.what} is {error}") from None
     with shared_resources.alone(
@@ -131,8 +131,8 @@ def copy_source(
     return TreeSource(library=first, tree=sum, git=commit, release=release, lacking=lacking)
 
 
-def reader(listing: Listing, folder: Path | None) -> Callable[[str], str | None]:
-    """Of single files, before the whole is copied."""
+def make_reader(listing: Listing, folder: Path | None) -> Callable[[str], str | None]:
+    """Return what reads single files, before the whole is copied."""
 
     def read(path: str) -> str | None:
         if path not in listing:

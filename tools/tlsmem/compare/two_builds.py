@@ -54,22 +54,22 @@ def build(sides: Sides, prefix: Path | None = None) -> None:
     if any(known[name].harness == "rust" or getattr(known[name].source, "crate", None) for name in chosen):
         system_packages.require_cargo()
     cache.check_writable()
-    before = [name for name in chosen if built_before(name)]
+    before = [name for name in chosen if was_built(name)]
     for some in (before, [name for name in chosen if name not in before]):  # what is left has all CPUs
         if some and (failures := Schedule(some, known, ROOT, prefix and prefix.absolute()).run()):
-            raise BuildFailed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
+            raise BuildFailed("\nmemtest: ".join(describe_failure(name, error) for name, error in failures.items()))
 
 
-def built_before(name: str) -> bool:
-    """As far as stamps tell, it or the library of its tree: then there is little to do."""
+def was_built(name: str) -> bool:
+    """Return whether stamps say that it was built, or the library of its tree: then there is little to do."""
     stack = definitions.stacks()[name]
     folder = c_stack.build_folder(name, stack, ROOT)
     stamps = [ROOT / "build/harness" / f"{name}.stamp", folder.with_name(f"{folder.name}.stamp")]
     return any(stamp.is_file() for stamp in stamps)
 
 
-def failed(name: str, error: Exception) -> str:
-    """With what may be missing from its tree."""
+def describe_failure(name: str, error: Exception) -> str:
+    """Return the error's sentence, with what may be missing from its tree."""
     said = f"{name}: {str(error).removeprefix(f'{name}: ')}"
     source = definitions.stacks()[name].source
     if isinstance(source, TreeSource):
@@ -89,23 +89,23 @@ class Runs(NamedTuple):
     rss_sessions: int | None = None  # also RSS, with up to so many
 
 
-def comparison_campaign(sides: Sides, runs: Runs) -> Campaign:
-    """The campaign of memtest/campaigns.toml, of these stacks, and suites and N where they are given."""
+def choose_campaign(sides: Sides, runs: Runs) -> Campaign:
+    """Return the campaign of memtest/campaigns.toml, of these stacks, and suites and N where they are given."""
     turned: dict = {"stacks": list(dict.fromkeys(sides.values()))}
     turned |= {"suites": list(runs.suites)} if runs.suites else {}
     turned |= {"n": runs.sessions} if runs.sessions else {}
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
-def rss_campaign(campaign: Campaign, sessions: int) -> Campaign:
-    """The same of RSS alone: a line through three numbers of sessions, each run three times."""
+def choose_rss_campaign(campaign: Campaign, sessions: int) -> Campaign:
+    """Return the same of RSS alone: a line through three numbers of sessions, each run three times."""
     turned = {"rss": True, "heap": 0, "sites": None, "n": sessions}
     return campaign.model_copy(update=turned | {"sessions": list(RSS_PARTS), "repeats": RSS_REPEATS})
 
 
 def list_runs(sides: Sides, runs: Runs) -> list[Run]:
-    campaign = comparison_campaign(sides, runs)
-    resident = [rss_campaign(campaign, runs.rss_sessions)] if runs.rss_sessions else []
+    campaign = choose_campaign(sides, runs)
+    resident = [choose_rss_campaign(campaign, runs.rss_sessions)] if runs.rss_sessions else []
     return [run for one in (*resident, campaign) for run in matrix.campaign_runs(one)]
 
 
@@ -132,7 +132,7 @@ def compare_sides(sides: Sides, given: argparse.Namespace, out: Path) -> Compari
             if one.status == "failed":
                 raise BuildFailed(f"{side}, {sides[side]}: a run failed ({one.suite}): {one.reason}")
     wanted = FigureFilter(roles=None if given.role == BOTH else (given.role,))
-    labels = tuple(label(text, name) for text, name in zip((given.a, given.b), sides.values(), strict=True))
+    labels = tuple(describe_side(text, name) for text, name in zip((given.a, given.b), sides.values(), strict=True))
     found = comparison.compare(runs["A"], runs["B"], labels, wanted=wanted)
     if not found.rows:
         reasons = {one.reason for records in runs.values() for one in records if one.reason}
@@ -142,8 +142,8 @@ def compare_sides(sides: Sides, given: argparse.Namespace, out: Path) -> Compari
     return found
 
 
-def label(text: str, name: str) -> str:
-    """What was asked for and what that is; of a directory no place of this machine."""
+def describe_side(text: str, name: str) -> str:
+    """Return what was asked for and what that is; of a directory no place of this machine."""
     asked = trees.parse_request(text)
     if not asked:
         return name

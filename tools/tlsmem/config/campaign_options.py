@@ -12,55 +12,59 @@ KEEP_WINDOW = 100  # pairs
 
 
 def campaign_from_arguments(arguments: argparse.Namespace) -> Campaign | TimedCampaign:
-    """The campaign as asked for, its names checked before; raises UserError where it cannot be."""
+    """Return the campaign as asked for, its names checked before. Raises UserError where it cannot be."""
     asked = definitions.campaigns()[arguments.campaign]
-    return timed(arguments, asked) if isinstance(asked, TimedCampaign) else apply_memory_options(arguments, asked)
+    if isinstance(asked, TimedCampaign):
+        return apply_timed_options(arguments, asked)
+    return apply_memory_options(arguments, asked)
 
 
-def timed(arguments: argparse.Namespace, asked: TimedCampaign) -> TimedCampaign:
-    turned: dict = {"stacks": stacks(arguments), "suites": arguments.suites, "cpus": several(arguments.cpu)}
-    turned |= {"allocators": several(arguments.allocator), "repeats": arguments.repeats}
+def apply_timed_options(arguments: argparse.Namespace, asked: TimedCampaign) -> TimedCampaign:
+    turned: dict = {"stacks": choose_stacks(arguments), "suites": arguments.suites, "cpus": list_single(arguments.cpu)}
+    turned |= {"allocators": list_single(arguments.allocator), "repeats": arguments.repeats}
     turned |= {"sizes": arguments.sizes, "threads": arguments.threads}
-    turned |= configurations(arguments)
+    turned |= choose_configurations(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
-    return asked.model_copy(update=given | must_be_there(arguments))
+    return asked.model_copy(update=given | choose_built_only(arguments))
 
 
 def apply_memory_options(arguments: argparse.Namespace, asked: Campaign) -> Campaign:
     turned: dict = {"n": arguments.n, "repeats": arguments.repeats, "heap": arguments.heap}
-    turned |= {"stacks": stacks(arguments), "suites": arguments.suites}
-    turned |= {"allocators": several(arguments.allocator), "windows": several(arguments.window)}
-    turned |= {"data": arguments.data} | configurations(arguments)
-    turned |= {"cpus": several(arguments.cpu), "roles": several(arguments.roles)} | environments(arguments)
+    turned |= {"stacks": choose_stacks(arguments), "suites": arguments.suites}
+    turned |= {"allocators": list_single(arguments.allocator), "windows": list_single(arguments.window)}
+    turned |= {"data": arguments.data} | choose_configurations(arguments)
+    turned |= {"cpus": list_single(arguments.cpu), "roles": list_single(arguments.roles)}
+    turned |= choose_environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
-    given |= must_be_there(arguments)
+    given |= choose_built_only(arguments)
     given |= {"sites": None} if turned["heap"] == 0 else {}  # without the heap meter
     asked = asked.model_copy(update=given)
-    return asked.model_copy(update=ends(arguments, asked.n // 2, asked.peers))
+    return asked.model_copy(update=choose_ends(arguments, asked.n // 2, asked.peers))
 
 
-def configurations(arguments: argparse.Namespace) -> dict:
-    """Options of the library, and tickets."""
-    return {"options": several(arguments.options), "tickets": several(arguments.tickets)}
+def choose_configurations(arguments: argparse.Namespace) -> dict:
+    """Return the library options and tickets."""
+    return {"options": list_single(arguments.options), "tickets": list_single(arguments.tickets)}
 
 
-def must_be_there(arguments: argparse.Namespace) -> dict:
-    """What is named."""
+def choose_built_only(arguments: argparse.Namespace) -> dict:
+    """Return that every named stack must be built; of all stacks, those that are."""
     if not (arguments.stacks or arguments.client):
         return {}
     return {"built_only": arguments.stacks == [toml_tables.ALL_STACKS]}
 
 
-def environments(arguments: argparse.Namespace) -> dict:
-    """A figure as deployed says nothing without its spread."""
+def choose_environments(arguments: argparse.Namespace) -> dict:
+    """Return environments, and repeats: a figure as deployed says nothing without its spread."""
     if arguments.env in (None, "lab"):
-        return {"envs": several(arguments.env)}
+        return {"envs": list_single(arguments.env)}
     envs = ["deployed"] if arguments.env == "deployed" else ["lab", "deployed", *["deployed-thp"] * (not os.geteuid())]
     return {"envs": envs, "repeats": arguments.repeats or DEPLOYED_REPEATS}
 
 
-def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
-    """Who is measured against whom; kept sessions by windows, since the peers of a window are there until its end."""
+def choose_ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
+    """Return who is measured against whom; kept sessions by windows, since the peers of a window are there until its
+    end."""
     if arguments.client:
         return {"stacks": [arguments.server], "peers": [arguments.client], "roles": ["split"]}
     if arguments.keep:
@@ -70,12 +74,12 @@ def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
         return {"roles": [f"keep-{arguments.keep}"], "peers": []} | windows
     if arguments.roles == "together":
         return {"peers": []}
-    return {"peers": stacks(arguments)} if arguments.stacks and peers else {}
+    return {"peers": choose_stacks(arguments)} if arguments.stacks and peers else {}
 
 
-def stacks(arguments: argparse.Namespace) -> list[str] | None:
+def choose_stacks(arguments: argparse.Namespace) -> list[str] | None:
     return None if arguments.stacks is None else toml_tables.expand_stacks(arguments.stacks, arguments.prefix)
 
 
-def several(value: int | str | None) -> list | None:
+def list_single(value: int | str | None) -> list | None:
     return None if value is None else [value]
