@@ -19,6 +19,7 @@ from matplotlib import pyplot
 from tests.support import commands, forked_command, synthetic, synthetic_timed
 from tests.support.in_use import recorded
 from tests.support.packed_table import read_texts, unpack
+from tests.support.reports import MACHINE, read, text_page
 from tlsmem.base.paths import ROOT
 from tlsmem.plots.line_labels import HALO
 from tlsmem.report import (
@@ -40,14 +41,6 @@ from tlsmem.tables.table import Column, Table, missing_cell, text_cell
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 SUITE = "tls13-rsa-aes256"
 WICKED = '</script><script>document.title="taken"</script><!-- <img src=x onerror=alert(1)> & "quoted" \'too\''
-MACHINE = {"cpu": "Another CPU", "cpus": 8, "memory_bytes": 2**34, "kernel": "6.2", "os": "Other", "libc": "glibc 2.40"}
-MACHINE |= {"governor": None, "thp_host": "madvise"}
-
-
-def read(tmp_path, *several):
-    """Recordings of these runs."""
-    paths = [synthetic.write(tmp_path / f"2026-01-3{at}-example", runs) for at, runs in enumerate(several)]
-    return list(recordings.by_machine(recordings.load_recordings(paths)))
 
 
 def rows(table: Table) -> list[dict]:
@@ -62,11 +55,6 @@ def row(table: Table, **wanted: str) -> dict:
 
 def tables(read) -> dict[str, Table]:
     return {shown.table.name: shown.table for section in build_report.sections(read) for shown in section.tables}
-
-
-def text_page(read) -> str:
-    """Without pictures, which take long to draw."""
-    return page.page("Title", "subtitle", [one._replace(pictures=()) for one in build_report.sections(read)])
 
 
 def run(*arguments, **kind):
