@@ -1,4 +1,4 @@
-"""The script on files that are read as any program's and as a recording: what it shows, where it goes, how it ends."""
+"""The command on files that are read as any program's and as a recording: what it shows, where it goes, how it ends."""
 
 import csv
 import gzip
@@ -27,7 +27,7 @@ from tlsmem.profile import profile_metadata
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.schema.records import Record
 
-SCRIPT = ROOT / "tools/tls-memtest", "heap", "read"
+COMMAND = ROOT / "tools/tls-memtest", "heap", "read"
 MASSIF = """desc: --peak-inaccuracy=0
 cmd: ./prog --serve
 time_unit: B
@@ -85,7 +85,7 @@ def sites_run(*sizes: int) -> bytes:
 
 
 def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return forked_command.run([sys.executable, *SCRIPT, *map(str, arguments)], cwd=cwd)
+    return forked_command.run([sys.executable, *COMMAND, *map(str, arguments)], cwd=cwd)
 
 
 def refused(status: int, *arguments: object) -> str:
@@ -234,7 +234,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
     for name in ("no/such/folder/f", "."):
         assert refused(1, massif, "--folded", tmp_path / name).startswith(str(tmp_path / name))
     with open("/dev/full", "w") as full:
-        command = [sys.executable, *SCRIPT, massif, "--callers"]
+        command = [sys.executable, *COMMAND, massif, "--callers"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
 
@@ -242,7 +242,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
 def test_a_reader_that_has_seen_enough_is_no_error(massif):
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, *SCRIPT, massif, "--folded"]
+    command = [sys.executable, *COMMAND, massif, "--folded"]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")

@@ -79,7 +79,7 @@ def test_nothing_is_asked_when_nothing_is_mangled(monkeypatch):
 
 
 def test_who_filters_and_ends_early_does_not_end_the_script(monkeypatch):
-    """As scripts have it, in which SIGPIPE is deadly; names that are more than a pipe holds."""
+    """As commands have it, in which SIGPIPE is deadly; names that are more than a pipe holds."""
     names = [f"_Z{len(name)}{name}v" for name in (f"f{number}" for number in range(20_000))]
     monkeypatch.setattr(demangle, "CXXFILT", ["true"])
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)

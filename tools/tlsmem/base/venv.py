@@ -9,7 +9,7 @@ A command parses its arguments with the standard library, and imports what must 
 A command that needs only the packages of requirements-core.txt says activate(core=True). One that needs those of
 requirements-cluster.txt too says activate(cluster=True): they are in build/cluster-venv, which sees those of .venv.
 
-Inside .venv this does nothing. Outside, the script starts again with .venv/bin/python, same arguments, same directory;
+Inside .venv this does nothing. Outside, the command starts again with .venv/bin/python, same arguments, same directory;
 without a .venv it says how to make one and exits with 2.
 """
 
@@ -28,7 +28,7 @@ OWN_CLONE = "have its owner allow it, or run `make setup` in a clone of your own
 
 
 def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> None:
-    """Start the script again with the Python of `root`/.venv, unless it runs there already.
+    """Start the command again with the Python of `root`/.venv, unless it runs there already.
 
     `core`: the packages of requirements-core.txt are enough. `cluster`: those of requirements-cluster.txt are needed.
 
@@ -58,7 +58,7 @@ def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> No
 
 
 def is_active(environment: Path = ROOT / ".venv") -> bool:
-    """Return whether this is the environment's Python. A script of another one starts again: it says nothing yet."""
+    """Return whether this is the environment's Python. A command of another one starts again: it says nothing yet."""
     return Path(sys.prefix).resolve() == environment.resolve()
 
 

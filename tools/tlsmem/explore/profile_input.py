@@ -1,4 +1,4 @@
-"""A profile as a script opens it: a bar on a terminal while it is read, and what is wrong with it on stderr."""
+"""A profile as a command opens it: a bar on a terminal while it is read, and what is wrong with it on stderr."""
 
 import sys
 from collections.abc import Callable, Iterator

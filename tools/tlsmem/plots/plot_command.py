@@ -1,4 +1,4 @@
-"""The manners of a script that draws one picture of a recording: what it reads, what it says, how it ends."""
+"""What commands that draw a picture of a recording share: what they read, what they say, how they end."""
 
 import argparse
 import signal

@@ -12,4 +12,4 @@ class CaptureFailed(UserError):
 
 
 class CaptureTimeout(CaptureFailed):
-    """Killed at its time limit: the script knows how to give it more."""
+    """Killed at its time limit: the command knows how to give it more."""

@@ -1,4 +1,4 @@
-"""The manners of a script that shows tables of a recording: what it reads, where its tables go, how it ends."""
+"""What commands that show tables of a recording share: what they read, where tables go, how they end."""
 
 import argparse
 import gc

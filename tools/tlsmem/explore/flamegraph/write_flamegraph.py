@@ -91,7 +91,7 @@ def path(tree: call_tree.CallTree, node: int) -> Iterator[int]:
 def render_svg(lines: Iterable[str], title: str, subtitle: str) -> str:
     """The SVG."""
     build()
-    with open(os.memfd_create("stacks"), "wb+") as stacks:  # no pipe: what breaks it early would end this script
+    with open(os.memfd_create("stacks"), "wb+") as stacks:  # no pipe: what breaks it early would end this command
         stacks.write("\n".join(sorted(lines)).encode())
         stacks.seek(0)
         done = subprocess.run(
