@@ -19,7 +19,7 @@ from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, defau
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config import amounts
-from tlsmem.plan import capacity, handshake_rates, haproxy_answer, memory_answer, recordings
+from tlsmem.plan import capacity, fit_answer, handshake_rates, haproxy_answer, memory_answer, recordings
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
@@ -360,6 +360,16 @@ def test_nginx_is_suggested_only_where_it_can_run_the_stack():
     for stack, suggests in {"openssl@3.5.5": True, "rustls+aws-lc@0.23.46": False}.items():
         case = Case(ConnectionModel(**fragment | {"stack": stack}), Price(0, 1, 0, 0, 0), None)
         assert ("--as nginx" in memory_answer.describe_next([case])) is suggests
+
+
+def test_a_limit_that_not_even_the_process_fits_is_none_of_the_answer():
+    """At rest, the line of RSS may begin higher: then 0 connections fit if all are idle."""
+    active, idle = Price(9_000_000, 50_000, 0, 0, 0), Price(9_500_000, 40_000, 0, 0, 0)
+    model = ConnectionModel(**MODEL, role="server", connection=50_000, handshake=0)
+    case = Case(model, active, None, idle, active)
+    assert "2 active connections fit into 8.68 MiB (0 if all idle; " in fit_answer.fit_headline(
+        case, 2, 9_100_000, False
+    )
 
 
 def test_fit_is_what_memory_says(tmp_path):

@@ -23,7 +23,7 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
 def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer. Raises ValueError with a sentence where not even a process fits."""
-    counts = [fit_case(case, case.price, demand, size) for case in cases]
+    counts = [fit_case(case, demand, size) for case in cases]
     notes = [*describe_states(cases), *describe_limits(cases, max(counts)), *describe_missing(cases), ""]
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
@@ -33,8 +33,9 @@ def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence
     )
 
 
-def fit_case(case: Case, price: Price, demand: Demand, size: int) -> int:
+def fit_case(case: Case, demand: Demand, size: int) -> int:
     """Return the most connections. Raises ValueError with a sentence where not even a process fits."""
+    price = case.price
     most = capacity.fit_connections(price, demand, size)
     if most is None:
         raise ValueError(
@@ -45,12 +46,17 @@ def fit_case(case: Case, price: Price, demand: Demand, size: int) -> int:
     return most
 
 
+def fit_if_recorded(price: Price | None, demand: Demand | None, size: int) -> int | None:
+    """Return the most connections, 0 where not even the process fits; None: not recorded."""
+    return (capacity.fit_connections(price, demand, size) or 0) if price and demand else None
+
+
 def fit_headline(case: Case, count: int, size: int, several: bool) -> str:
     """Return how many fit, and the range; rounded down."""
     other = case.active if case.is_at_rest else case.idle
     limits = {
-        f"if all {'active' if case.is_at_rest else 'idle'}": fit_case(case, other, QUIET, size) if other else None,
-        "in the worst case": fit_case(case, case.active, case.busiest, size) if case.active and case.busiest else None,
+        f"if all {'active' if case.is_at_rest else 'idle'}": fit_if_recorded(other, QUIET, size),
+        "in the worst case": fit_if_recorded(case.active, case.busiest, size),
     }
     words = (
         f"{word}: {NOT_RECORDED}" if limit is None else f"{round_down(limit):,} {word}"
