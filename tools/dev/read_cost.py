@@ -56,16 +56,29 @@ TABLES = [
 REPORT = ("tools/tls-memtest", "show", "report", "-o", "build/bench-read.html")
 
 
-def table_command(name: str) -> tuple[str, ...]:
-    return ("tools/tls-memtest", "show", "tables", RECORDING, "--table", name)
+COST = ("tools/tls-memtest", "cost", "openssl")
+PLAN = ("tools/tls-memtest", "plan", "memory", "--connections", "10000")
+DERIVED = ("build/store", "build/results", "build/records")  # the last one in older checkouts
+OF_SCENARIOS = {
+    "stall": "data/2026-11-24-amd-epyc-p0457",
+    "churn": "data/2026-11-24-amd-epyc-p0457-churn",
+}
+
+
+def table_command(name: str, recording: str = RECORDING) -> tuple[str, ...]:
+    return ("tools/tls-memtest", "show", "tables", recording, "--table", name)
 
 
 CASES = (
     Case("heaptrack file: read, in the process", ("-c", READ_HEAPTRACK, str(PROFILE)), HEAPTRACK_PRINT, (), True),
     Case("heaptrack file: inspect", INSPECT, HEAPTRACK_PRINT),
-    Case("table stacks, first time", table_command("stacks"), (), ("build/records",)),
+    Case("table stacks, first time", table_command("stacks"), (), DERIVED),
     *(Case(f"table {name}, again", table_command(name)) for name in TABLES),
-    Case("report, first time", REPORT, (), ("build/records",)),
+    *(Case(f"table {name}, again", table_command(name, recording)) for name, recording in OF_SCENARIOS.items()),
+    Case("cost of a library, first time", COST, (), DERIVED),
+    Case("cost of a library, again", COST),
+    Case("plan of memory, again", PLAN),
+    Case("report, first time", REPORT, (), DERIVED),
     Case("report, again", REPORT),
 )
 

@@ -24,15 +24,15 @@ def main() -> None:
     """Record the campaign anew; exit with 1 and a sentence at the first stack that is not flat."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     venv.activate()
-    from tlsmem.schema import read_records
     from tlsmem.stats.churn import find_churn
     from tlsmem.stats.soak import find_growth
+    from tlsmem.store import read_runs
 
     shutil.rmtree(OUT, ignore_errors=True)
     command = [ROOT / "tools/tls-memtest", "measure", CAMPAIGN, "--out", OUT, "--timeout", str(LIMIT_S)]
     if subprocess.run(command, check=False).returncode:
         sys.exit("soak: not all runs were measured")
-    if growth := find_growth(find_churn(read_records.load(OUT))):
+    if growth := find_growth(find_churn(read_runs.load(OUT))):
         sys.exit(f"soak: {growth}")
     print("soak: flat")
 

@@ -145,7 +145,7 @@ class Project:
         command = self.command(*named, "--suites=tls13-rsa-aes256", f"--n={n}", "--out=out", *words)
         return forked_command.run(command, cwd=self.root, drawn=drawn)
 
-    def recorded(self) -> list[records.Record]:
+    def recorded(self) -> list[records.RecordLine]:
         return read_records.load(self.root / "out")
 
     def processes(self) -> list[int]:

@@ -27,7 +27,7 @@ STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
 ROLES = {"client": "client", "server": "server", "pair": "total"}
 
 
-def usual(run: records.Record, stack: str, meter: str) -> bool:
+def usual(run: records.RecordLine, stack: str, meter: str) -> bool:
     kind = (run.allocator.name, run.roles, run.window, run.env, run.peer, run.cpu_features)
     return kind == ("system", "together", "all", "lab", None, None) and (run.stack, run.suite, run.meter) == (
         stack,
@@ -36,7 +36,7 @@ def usual(run: records.Record, stack: str, meter: str) -> bool:
     )
 
 
-def by_phase(runs: list[records.Record], role: str) -> dict[str, list[int]]:
+def by_phase(runs: list[records.RecordLine], role: str) -> dict[str, list[int]]:
     """Bytes, blocks, and both at the peak of the phase: what one more session adds between two heap runs."""
     small, large = sorted(runs, key=lambda run: run.sessions)[:2]
     more, found = (large.sessions - small.sessions) // 2, {}

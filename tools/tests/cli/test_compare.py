@@ -19,8 +19,8 @@ from tlsmem.cli.dispatch import run_words
 from tlsmem.compare import change_text, comparison_output, largest_changes
 from tlsmem.compare.comparison import Comparison, FigureFilter, compare
 from tlsmem.compare.site_changes import CallSiteExplainer
-from tlsmem.schema import read_records
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
+from tlsmem.store import read_runs
 
 HELLO = "tls_construct_server_hello"
 MORE = planted.with_sites("server", **{HELLO: (4_132, 20)})
@@ -80,7 +80,7 @@ def read_tables(run: Callable[..., Done], *words: str | Path) -> dict[str, list[
     return {one["name"]: one["rows"] for one in json.loads(done.stdout)["tables"]}
 
 
-def changed_machine(**machine) -> list[Record]:
+def changed_machine(**machine) -> list[RecordLine]:
     known = planted.run("heap", 20).machine.model_dump()
     return planted.counted(machine=known | machine)
 
@@ -427,7 +427,7 @@ def test_lines_go_through_the_numbers_of_sessions_of_both():
 def test_openssl_3_5_against_3_4_is_explained_to_the_byte():
     """Of a recording in data/."""
     of = [ROOT / f"data/2026-11-22-amd-epyc/{name}.jsonl" for name in ("openssl@3.4.1", "openssl@3.5.5")]
-    both = [[one for one in read_records.load(file) if "tls13" in one.suite] for file in of]
+    both = [[one for one in read_runs.load(file) if "tls13" in one.suite] for file in of]
     found = compare(*both, wanted=FigureFilter(("established",), ("client", "server"), ("heap",)))
     explained = CallSiteExplainer(found)
     heap = [row for row in found.rows if row.place.meter == "heap"]

@@ -19,9 +19,10 @@ from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.config import releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots.picture import STYLE
-from tlsmem.schema import read_records, recording_files
-from tlsmem.schema.records import Record
+from tlsmem.schema import recording_files
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
+from tlsmem.store import read_runs
 from tlsmem.tables import render
 
 TOOL, PLOT, SHOW_TABLES, CHECK = "diff releases", "show versions", "show tables", "build --check"
@@ -38,7 +39,7 @@ SHAPES = {  # stack to whose figures it has
 CALLS = ["SSL_new", "tls_setup_read_buffer", "one", "two", "three"]  # connection structure, record buffers, other
 
 
-def sites_run(run: Record, sizes: tuple[int, ...]) -> Record:
+def sites_run(run: RecordLine, sizes: tuple[int, ...]) -> RecordLine:
     """Of a server that holds a block from each of CALLS, once it is established."""
     fields = json.loads(run.to_json_line())
     frames = [
@@ -50,10 +51,10 @@ def sites_run(run: Record, sizes: tuple[int, ...]) -> Record:
         if phase["phase"] == "established" and phase["process"] in ("both", "server"):
             block = {"role": "server", "since": "sessions", "blocks": 1}
             phase["sites"]["live"] = [block | {"stack": at, "bytes": size} for at, size in enumerate(sizes)]
-    return Record.model_validate_json(json.dumps(fields))
+    return RecordLine.model_validate_json(json.dumps(fields))
 
 
-def make_runs(stack: str, sizes: tuple[int, ...] | None = None, suite: str = SUITE) -> list[Record]:
+def make_runs(stack: str, sizes: tuple[int, ...] | None = None, suite: str = SUITE) -> list[RecordLine]:
     """Heap runs at two N, and with sizes a sites run; the heap's figures are those of another stack's shape."""
     alike = SHAPES[stack]
     made = [synthetic.record(alike, suite, sessions, "heap") for sessions in (100, 200)]
@@ -70,12 +71,12 @@ KNOWN = {  # a server's established bytes: of `boringssl` 19,000, of `openssl` 5
 
 
 @pytest.fixture
-def recorded() -> list[Record]:
+def recorded() -> list[RecordLine]:
     """Not in the order of release."""
     return [run for stack in ("openssl@4.0.3", *SHAPES) if stack in KNOWN for run in make_runs(stack, KNOWN[stack])]
 
 
-def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> ReleaseWalk:
+def walked(runs: list[RecordLine], role: str = "server", versions: list[str] | None = None) -> ReleaseWalk:
     stacks = releases.select_stacks("openssl", dict.fromkeys(run.stack for run in runs), versions)
     return release_walk.build_walks(select(runs), stacks, [role])[0]
 
@@ -165,7 +166,7 @@ def test_without_sites_runs_the_total_is_all_and_it_is_said():
     assert row[-1].note == release_tables.NO_SITES
 
 
-def split_runs(stack: str) -> list[Record]:
+def split_runs(stack: str) -> list[RecordLine]:
     """With a process for each role."""
     made = [synthetic.record(SHAPES[stack], SUITE, sessions, "heap", roles="split") for sessions in (100, 200)]
     return [run.model_copy(update={"stack": stack}) for run in made]
@@ -203,7 +204,7 @@ def test_what_a_release_cannot_do_is_said_with_its_reason(recorded, snapshot):
     assert table.without == snapshot
 
 
-def elsewhere(run: Record) -> Record:
+def elsewhere(run: RecordLine) -> RecordLine:
     return run.model_copy(update={"machine": run.machine.model_copy(update={"cpu": "another CPU"})})
 
 
@@ -393,4 +394,4 @@ def test_a_torn_recording_is_read_and_told(tmp_path, recorded):
     file.write_bytes(file.read_bytes()[:-30])
     done = ran(recording, "--library", "openssl", "--table", "versions")
     assert done.returncode == 1 and "was cut off while it was written" in done.stderr and "3.0.22" in done.stdout
-    assert read_records.load(recording)
+    assert read_runs.load(recording)

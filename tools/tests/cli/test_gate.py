@@ -18,7 +18,7 @@ from tlsmem.build.commands import BuildFailed
 from tlsmem.gate import baselines, budget_meters, builds, verdicts
 from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.judge import run, run_gate
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 COUNTS = (100, 1000)
@@ -26,7 +26,7 @@ RSS = ONE | {"meter": "rss", "role": "pair", "limit": "+1%"}
 RATE = {"stack": OPENSSL, "suite": SUITE, "role": "client", "meter": "handshakes", "limit": "-3%"}
 
 
-def runs(client_bytes: int = 0, factors=(1.0, 1.001, 0.999), **changes) -> list[Record]:
+def runs(client_bytes: int = 0, factors=(1.0, 1.001, 0.999), **changes) -> list[RecordLine]:
     """Of OpenSSL: two heap runs, with so many bytes more a client session; RSS with repeats by these factors."""
     rss = [synthetic.record(OPENSSL, SUITE, count, **changes) for count in COUNTS]
     repeats = [synthetic.scaled(one, factor, at) for at, factor in enumerate(factors, start=1) for one in rss]
@@ -34,30 +34,30 @@ def runs(client_bytes: int = 0, factors=(1.0, 1.001, 0.999), **changes) -> list[
     return [*repeats, *heap]
 
 
-def planted(run: Record, client_bytes: int) -> Record:
+def planted(run: RecordLine, client_bytes: int) -> RecordLine:
     """With so many bytes more live of each client session, as long as there are any."""
     phases = [one.model_dump() for one in run.phases]
     for one in phases:
         for role in ("client", "total"):
             for name in ("live_bytes", "peak_bytes"):
                 one["heap"][role][name] += client_bytes * (run.sessions // 2) * (one["phase"] in synthetic.MADE)
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
 
 
-def rates(*factors: float, **changes) -> list[Record]:
+def rates(*factors: float, **changes) -> list[RecordLine]:
     return [
         synthetic_timed.record(OPENSSL, SUITE, repeat=at, factor=one, **changes) for at, one in enumerate(factors, 1)
     ]
 
 
-def uneven(run: Record) -> Record:
+def uneven(run: RecordLine) -> RecordLine:
     """One client session of its 500 has 200 bytes more."""
     phases = [one.model_dump() for one in run.phases]
     for one in (phase for phase in phases if phase["phase"] in synthetic.MADE):
         for role in ("client", "total"):
             for name in ("live_bytes", "peak_bytes"):
                 one["heap"][role][name] += 200
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
 
 
 def machine(**changes) -> dict:
@@ -310,7 +310,8 @@ def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tm
     folder = synthetic.write(tmp_path / "old", runs())
     baseline = baselines.load_recording(folder, "baseline")
     assert baselines.load_judged(folder / "../old", baseline, folder) is baseline
-    assert baselines.load_judged(folder, None, folder).records == baseline.records
+    again = baselines.load_judged(folder, None, folder)
+    assert [run.digest for run in again.records] == [run.digest for run in baseline.records]
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "+0B"}, baseline="old"))
     for option, way, why in (
         ("--new-baseline", folder, "a recording is there; a newer one stands beside it"),
@@ -442,9 +443,9 @@ def test_as_a_command_what_cannot_be_used_is_exit_2_without_a_traceback(tmp_path
     assert done.stderr == snapshot
 
 
-def without_phase(run: Record, *names: str) -> Record:
+def without_phase(run: RecordLine, *names: str) -> RecordLine:
     phases = [one.model_dump() for one in run.phases if one.phase not in names]
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
 
 
 @pytest.mark.parametrize("missing", ["established", "idle", "contexts", "closed"])

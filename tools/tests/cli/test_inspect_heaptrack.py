@@ -25,7 +25,7 @@ from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import write_flamegraph
 from tlsmem.profile import profile_metadata
 from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 COMMAND = ROOT / "tools/tls-memtest", "heap", "read"
 MASSIF = """desc: --peak-inaccuracy=0
@@ -81,7 +81,7 @@ def sites_run(*sizes: int) -> bytes:
     ]
     for phase in made["phases"]:
         phase["sites"]["live"] = live if phase["phase"] != "contexts" else []
-    return Record.model_validate(made | {"sites": {"frames": FRAMES, "stacks": [*STACKS.values()]}}).to_json_line()
+    return RecordLine.model_validate(made | {"sites": {"frames": FRAMES, "stacks": [*STACKS.values()]}}).to_json_line()
 
 
 def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

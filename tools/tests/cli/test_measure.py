@@ -165,7 +165,7 @@ def rewrite_machine(file, **changes):
         fields["machine"] |= changes
         fields["path"] = records.run_path(fields)
         fields["key"] = records.run_key(fields)
-    file.write_bytes(b"".join(records.Record.model_validate_json(json.dumps(one)).to_json_line() for one in found))
+    file.write_bytes(b"".join(records.RecordLine.model_validate_json(json.dumps(one)).to_json_line() for one in found))
 
 
 def test_runs_of_another_path_are_made_again_and_those_under_another_kernel_are_not(project):

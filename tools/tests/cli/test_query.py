@@ -15,7 +15,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import recording_files
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats import session_cost
 from tlsmem.tables import documented_queries
 
@@ -41,13 +41,13 @@ def lines(*marks: str) -> list[tuple[str, bytes]]:
     return [(recording, line) for recording, line in found if all(mark in line for mark in wanted)]
 
 
-def runs(*marks: str) -> list[tuple[str, Record]]:
-    return [(recording, Record.model_validate_json(line)) for recording, line in lines(*marks)]
+def runs(*marks: str) -> list[tuple[str, RecordLine]]:
+    return [(recording, RecordLine.model_validate_json(line)) for recording, line in lines(*marks)]
 
 
 def slopes() -> dict[tuple, dict[str, Fraction]]:
     """Recording, stack and build to bytes by suite: as tables of live heap have them."""
-    several: dict[tuple, list[Record]] = {}
+    several: dict[tuple, list[RecordLine]] = {}
     for recording, run in runs(
         '"scenario":"memory"', '"meter":"heap"', '"status":"measured"', '"roles":"split"', '"peer":null'
     ):

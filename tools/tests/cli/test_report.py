@@ -34,7 +34,8 @@ from tlsmem.report import (
 )
 from tlsmem.report.recordings import letters
 from tlsmem.report.sections import Picture, Section, ShownTable, identifier
-from tlsmem.schema import read_records, records
+from tlsmem.schema import records
+from tlsmem.store import read_runs
 from tlsmem.tables import render
 from tlsmem.tables.table import Column, Table, missing_cell, text_cell
 
@@ -443,7 +444,7 @@ def names(loaded: dict, folder) -> list[str]:
     return [str(Path(path).relative_to(folder)) for path in loaded]
 
 
-def definitions_of(name: str) -> list[records.Record]:
+def definitions_of(name: str) -> list[records.RecordLine]:
     found = recordings.definitions.campaigns()[name]
     return synthetic.campaign(found.stacks, found.suites)
 
@@ -478,7 +479,7 @@ def test_bad_input_is_a_sentence(tmp_path, arguments, snapshot):
     assert result.returncode == (2 if arguments == "nowhere" else 1)
     assert result.stderr.splitlines()[-1] == snapshot  # those before tell how long reading took
     assert result.stderr.splitlines()[-1].startswith("memtest: ") and result.stdout == ""
-    assert len(read_records.load(good)) == 6
+    assert len(read_runs.load(good)) == 6
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.support import forked_command
-from tlsmem.schema import read_records
+from tlsmem.store import read_runs
 
 
 def until(condition, what: str) -> None:
@@ -74,7 +74,7 @@ def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, sta
 def test_a_full_disk_stops_the_campaign_with_a_sentence(project, small_disk):
     stacks = project.install("obey")
     done = project.measure("--heap=0", "--repeats=20", f"--out={small_disk}", stacks=stacks, n=2)
-    kept = read_records.load(small_disk)
+    kept = read_runs.load(small_disk)
     assert 0 < len(kept) < 20
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("No space left on device; what was recorded before is unchanged")

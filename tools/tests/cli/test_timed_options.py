@@ -7,8 +7,9 @@ import pytest
 from tests.support import commands
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import read_records, records
+from tlsmem.schema import records
 from tlsmem.schema.recording_files import is_recording
+from tlsmem.store import read_runs
 
 
 def refusal(options, goal="throughput"):
@@ -53,9 +54,11 @@ def test_the_multiplier_is_a_positive_number_wherever_it_comes_from(monkeypatch,
 
 def test_recordings_of_earlier_schemas_are_read():
     folders = filter(is_recording, (ROOT / "data").glob("20*"))  # not of real servers alone
-    found = {run.schema_ for folder in folders for run in read_records.load(folder)}
+    found = {run.schema_ for folder in folders for run in read_runs.load(folder)}
     assert found >= {1, 2}
 
 
 def test_the_schema_of_a_record_is_written_down():
-    assert json.loads((ROOT / "docs/reference/record.schema.json").read_text()) == records.Record.model_json_schema()
+    assert (
+        json.loads((ROOT / "docs/reference/record.schema.json").read_text()) == records.RecordLine.model_json_schema()
+    )

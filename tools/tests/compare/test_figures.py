@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.compare.figure_places import Place, describe_owner, place_order, readable_phase
 from tlsmem.compare.figures import figures_by_place
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.change import Change, Figure, compare_figures
 
 SUITE = planted.SUITE
@@ -163,5 +163,5 @@ def test_places_are_said_as_pages_say_them_and_ordered_as_a_run_goes():
 
 
 def test_sites_runs_stand_in_where_there_are_no_heap_runs():
-    alone: list[Record] = [run for run in planted.counted() if run.meter == "sites"]
+    alone: list[RecordLine] = [run for run in planted.counted() if run.meter == "sites"]
     assert figures_by_place(alone)[place("server", "idle", "heap")].values == (14_116,)

@@ -8,13 +8,13 @@ from tests.support import planted
 from tlsmem.compare import change_text, comparison_output, largest_changes
 from tlsmem.compare.comparison import Comparison, compare
 from tlsmem.compare.site_changes import CallSiteExplainer
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 HELLO = "tls_construct_server_hello"
 LEAKED, BEFORE = 24, 14_116
 
 
-def with_leak(runs: list[Record], blocks: int = 1) -> list[Record]:
+def with_leak(runs: list[RecordLine], blocks: int = 1) -> list[RecordLine]:
     """Of each server session a block of 24 B that is never freed, from its handshake on."""
     late = ("closed", "trimmed", "freed")
     found = []
@@ -25,11 +25,11 @@ def with_leak(runs: list[Record], blocks: int = 1) -> list[Record]:
             for owner in ("server", "total"):
                 phase["heap"][owner]["live_bytes"] += LEAKED * pairs
                 phase["heap"][owner]["live_blocks"] += blocks * pairs
-        found.append(Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases}))
+        found.append(RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases}))
     return found
 
 
-def leaking(**kind) -> list[Record]:
+def leaking(**kind) -> list[RecordLine]:
     more = planted.with_sites("server", **{HELLO: (4_116 + LEAKED, 21), "SSL_new": (10_200, 20)})
     return with_leak(planted.counted(more, **kind))
 
@@ -51,7 +51,7 @@ def test_a_leak_heads_the_list_and_is_called_a_leak(snapshot):
     assert sentences(found) == snapshot(name="sentences")
 
 
-def with_more(amounts: dict[str, int]) -> list[Record]:
+def with_more(amounts: dict[str, int]) -> list[RecordLine]:
     """With so many bytes more live of each client session at the end of these phases."""
     found = []
     for run in planted.counted():
@@ -59,7 +59,7 @@ def with_more(amounts: dict[str, int]) -> list[Record]:
         for phase in phases:
             for owner in ("client", "total"):
                 phase["heap"][owner]["live_bytes"] += amounts.get(phase["phase"], 0) * (run.sessions // 2)
-        found.append(Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases}))
+        found.append(RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases}))
     return found
 
 

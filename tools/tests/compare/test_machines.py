@@ -17,7 +17,7 @@ def run(flags=None, **changes):
     made = synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 100)
     path = {"path": PATH | {"flags": flags}, "context": CONTEXT} if flags else {}
     fields = made.model_dump(by_alias=True) | {"schema": 6, "machine": made.machine.model_dump() | path | changes}
-    return records.Record.model_validate(fields | {"path": records.run_path(fields)})
+    return records.RecordLine.model_validate(fields | {"path": records.run_path(fields)})
 
 
 def differences(old, new):

@@ -19,7 +19,7 @@ from tlsmem.compare.site_changes import (
     describe_changes,
 )
 from tlsmem.profile.errors import Unreadable
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 HELLO = "tls_construct_server_hello"
 MORE = planted.with_sites("server", **{HELLO: (4_132, 20)})
@@ -227,7 +227,7 @@ def below(run, functions, callers):
     for stack in stacks:
         if frames[stack[1]]["function"] in functions:
             stack[2:2] = range(first, first + len(callers))
-    return Record.model_validate(given)
+    return RecordLine.model_validate(given)
 
 
 def kept_certificate(**more):

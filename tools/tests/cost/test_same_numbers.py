@@ -21,11 +21,11 @@ from tlsmem.profile.heap_profile import sum_live
 from tlsmem.report import phase_section
 from tlsmem.report import recordings as recordings_of_report
 from tlsmem.report.answer_section import cost_rows
-from tlsmem.schema import read_records
-from tlsmem.schema.records import Phase, Record
+from tlsmem.schema.records import Phase, RecordLine
 from tlsmem.stats import session_cost
 from tlsmem.stats.churn import find_churn
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY
+from tlsmem.store import read_runs
 from tlsmem.tables import bucket_sources, buckets
 
 DOCS = ROOT / "docs"
@@ -200,12 +200,12 @@ def peaks(tmp_path_factory) -> Path:
     return synthetic.write(tmp_path_factory.mktemp("peaks") / "recording", runs)
 
 
-def used(run: Record) -> list[Phase]:
+def used(run: RecordLine) -> list[Phase]:
     return [one.model_copy(update={"phase": "blocked"}) if one.phase == "idle" else one for one in run.phases]
 
 
 def test_one_more_of_many_is_the_slope_of_heap_runs_and_one_session_alone_the_sum_of_call_stacks(peaks):
-    small, large, sites = sorted(read_records.load(peaks), key=lambda run: (run.meter == "sites", run.sessions))
+    small, large, sites = sorted(read_runs.load(peaks), key=lambda run: (run.meter == "sites", run.sessions))
     found = {peak.phase: peak for peak in session_cost.session_peaks(sites, "client")}
     profile = sites_reader.profile_from_record(sites)
     for phase, peak in found.items():

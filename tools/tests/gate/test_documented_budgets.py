@@ -11,7 +11,7 @@ from tests.support import commands, synthetic
 from tests.support.chained import recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import recording_files
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 PAGE = (ROOT / "docs/how-to/ci.md").read_text()
 OPENSSL, SUITES = "openssl@3.5.5", ("tls12-rsa-aes256", "tls13-rsa-aes256")
@@ -24,7 +24,7 @@ def block(language: str, heading: str = "") -> str:
     return found[0]
 
 
-def write(folder: Path, stack: str, runs: list[Record]) -> None:
+def write(folder: Path, stack: str, runs: list[RecordLine]) -> None:
     synthetic.write(folder, [one.model_copy(update={"stack": stack}) for one in runs])
 
 

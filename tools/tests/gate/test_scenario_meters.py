@@ -11,7 +11,7 @@ from tests.support import commands, synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.gate import budget, judge, measure_budgets, scenario_meters
 from tlsmem.schema import read_records, recording_files
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
 ANNOUNCED = STALL | {"point": "announced-hello"}
@@ -60,14 +60,14 @@ def test_a_limit_against_a_baseline_is_of_the_same_point(gate):
     assert re.search(r"175,204 \| +1 \| grow_init_buf \(statem.c:549\) < read_state_machine", out)
 
 
-def grown(run: Record, size: int) -> Record:
+def grown(run: RecordLine, size: int) -> RecordLine:
     """With so many bytes more for each session that waits, from `stalled` to `closed`."""
     phases = [one.model_dump() for one in run.phases]
     for one in phases:
         for owner in ("server", "total"):
             for name in ("live_bytes", "peak_bytes", "cumulative_bytes"):
                 one["heap"][owner][name] += size * run.sessions // 2 * (one["phase"] == "stalled")
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
 
 
 @pytest.mark.parametrize("more, status", [(0, 0), (1, 3)])

@@ -28,12 +28,12 @@ from tlsmem.config.servers import servers
 from tlsmem.plan import find_model, recordings
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ModelRequest
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 CONTEXTS = f"tools/tls-memtest measure contexts --stacks {STACK}"
 
 
-def model(tmp_path: Path, runs: list[Record], configuration: Configuration, allocator="system", role="server"):
+def model(tmp_path: Path, runs: list[RecordLine], configuration: Configuration, allocator="system", role="server"):
     where = synthetic.write(tmp_path / "recording", runs)
     recordings.load_stack.cache_clear()
     return find_model.find_model(ModelRequest(STACK, SUITE, allocator, role, configuration), [where])
@@ -124,14 +124,14 @@ def test_another_allocator_is_the_ratio_of_peaks_until_it_is_recorded(tmp_path):
     assert (found.how, found.connection) == (MEASURED, pytest.approx(IN_USE))
 
 
-def together(sessions: int, each: int, **kind) -> Record:
+def together(sessions: int, each: int, **kind) -> RecordLine:
     """A run with both ends in one process, in the suite itself, that needs so many bytes for a session."""
     run = synthetic.record(STACK, SUITE, sessions, **kind).model_dump(by_alias=True)
     size = FIXED + sessions * each
     for phase in run["phases"]:
         phase |= {"rss_bytes": size, "peak_rss_bytes": size, "rss_anon_bytes": size}
         phase |= {"rss_file_bytes": 0, "rss_shmem_bytes": 0}
-    return Record.model_validate(run)
+    return RecordLine.model_validate(run)
 
 
 def test_memory_as_nginx_is_its_own_process_rss_in_use_and_its_own_bytes(tmp_path):

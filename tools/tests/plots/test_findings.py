@@ -19,9 +19,9 @@ from tlsmem.plots import buckets, in_use, memory, stacks
 from tlsmem.plots import releases as plot_releases
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.stack_colours import UNKNOWN
-from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.selection import Selection, select, select_campaign
+from tlsmem.store import read_runs
 from tlsmem.tables.bucket_sources import load_profiles
 
 DATA = ROOT / "data"
@@ -70,7 +70,7 @@ def check_look(made: Figure) -> None:
 
 
 def memory_selection(recording: str, campaign: str) -> Selection | None:
-    records = [one for one in read_records.load(DATA / recording) if one.scenario == "memory"]
+    records = [one for one in read_runs.load(DATA / recording) if one.scenario == "memory"]
     selection = select(select_campaign(records, campaign))
     alone = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
     measured = any(one.status == "measured" and one.meter == "rss" for one in alone.records)
@@ -124,7 +124,7 @@ def test_times_of_buckets_are_quotients_of_bars(recording, suite, role):
 
 
 def walks_of(recording: str, stage: str, role: str):
-    runs = [one for one in read_records.load(DATA / recording) if one.scenario == "memory"]
+    runs = [one for one in read_runs.load(DATA / recording) if one.scenario == "memory"]
     for stacks_of_library in releases.group_by_library(dict.fromkeys(one.stack for one in runs), 2).values():
         chosen = release_walk.select_runs(runs, stacks_of_library, None)
         yield release_walk.build_walks(chosen, stacks_of_library, [role])
@@ -148,7 +148,7 @@ def test_steps_from_release_to_release_are_differences_of_bars(stage, role):
 @pytest.mark.parametrize("role", ["client", "server"])
 @pytest.mark.parametrize("libraries", [None, ["openssl", "rustls+aws-lc"], ["rustls+ring"]])
 def test_percents_of_releases_are_of_the_ends_of_lines(libraries, role):
-    runs = select_campaign(read_records.load(DATA / OF_STACKS), "stacks")
+    runs = select_campaign(read_runs.load(DATA / OF_STACKS), "stacks")
     made = plot_releases.figure(select(runs, suites=["tls12-rsa-aes256", "tls13-rsa-aes128"]), libraries, role)
     assert smallest_text(made) >= LEGIBLE
     lines = [line.get_ydata() for axes in made.axes for line in axes.lines if len(line.get_ydata()) > 1]
@@ -161,7 +161,7 @@ def test_percents_of_releases_are_of_the_ends_of_lines(libraries, role):
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_ends_of_the_range_of_stacks_are_the_first_and_the_last_bar(role):
-    runs = select_campaign(read_records.load(DATA / OF_STACKS), "stacks")
+    runs = select_campaign(read_runs.load(DATA / OF_STACKS), "stacks")
     for suite in ("tls12-rsa-aes256", "tls13-rsa-aes128", "tls13-rsa-aes256"):
         made = stacks.figure(select(runs, suites=[suite], roles=["split"]), role)
         check_look(made)
@@ -173,7 +173,7 @@ def test_ends_of_the_range_of_stacks_are_the_first_and_the_last_bar(role):
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_what_low_memory_saves_is_from_a_bar_to_its_diamond(role):
-    made = in_use.figure(select(select_campaign(read_records.load(DATA / IN_USE), "deployed-config")), role)
+    made = in_use.figure(select(select_campaign(read_runs.load(DATA / IN_USE), "deployed-config")), role)
     check_look(made)
     (axes,) = made.axes
     ends = bar_ends(axes)

@@ -280,12 +280,15 @@ def small(tmp_path) -> Path:
     return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS[:1], SUITES[:1], (100, 1000)))
 
 
+LIMIT_BYTES = 64 << 10  # of a file: room for what is read, and not for a picture
+
+
 @pytest.mark.parametrize("name", ["memory.png", "memory.svg"])
 def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
     (small.parent / name).write_text("the one before")
 
     def no_space():  # as a full disk: a write fails half-way
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES))
 
     done = plot_beside(small, "-o", name, preexec_fn=no_space, stdout=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (1, f"memtest: {name}: File too large\n")

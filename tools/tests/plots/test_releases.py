@@ -15,7 +15,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config import releases
 from tlsmem.plots import releases as plot_releases
 from tlsmem.plots.picture import STYLE
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 
 PLOT = ROOT / "tools/tls-memtest", "show", "releases"
@@ -51,13 +51,13 @@ def test_a_library_is_what_stands_before_the_version():
     assert releases.group_by_library([*SHAPES, BORING], least=3).keys() == {"openssl", "rustls+ring"}
 
 
-def make_runs(stack: str, suite: str) -> list[Record]:
+def make_runs(stack: str, suite: str) -> list[RecordLine]:
     runs = synthetic.campaign([SHAPES[stack]], [suite], roles="split")
     return [run.model_copy(update={"stack": stack}) for run in runs]
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Record]:
+def runs() -> list[RecordLine]:
     """All in the classic suite; in the other one OpenSSL 3.0.22 is not."""
     found = [run for stack in SHAPES for suite in (CLASSIC, PQ) for run in make_runs(stack, suite)]
     kept = [run for run in found if (run.stack, run.suite) != ("openssl@3.0.22", PQ)]

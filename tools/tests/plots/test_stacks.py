@@ -13,7 +13,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import stack_title
 from tlsmem.plots import stack_colours, stacks
 from tlsmem.plots.picture import STYLE
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 
 PLOT = ROOT / "tools/tls-memtest", "show", "stacks"
@@ -22,7 +22,7 @@ OPENSSL, RUSTLS, BORING, GO = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "borings
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Record]:
+def runs() -> list[RecordLine]:
     """Go's figure is its runtime's; one stack brings an allocator; one has not the suite."""
     split = synthetic.campaign([OPENSSL, BORING, RUSTLS], [SUITE], roles="split")
     rss = [run for run in split if run.stack == RUSTLS and run.meter == "rss"]

@@ -15,7 +15,7 @@ from tlsmem.plots.memory_panels import marker_styles
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import pictures, stack_style
 from tlsmem.plots.timed.curves import place_labels
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.timed_selection import TimedSelection, select
 
 PLOT = ROOT / "tools/tls-memtest", "show", "timing"
@@ -25,14 +25,14 @@ SUITE = "tls13-rsa-aes256"
 CRASH = "killed by SIGSEGV: no word on stderr"
 
 
-def transfers() -> list[Record]:
+def transfers() -> list[RecordLine]:
     """Five repeats; boringssl has no AEAD of its own, and crashed in one suite."""
     runs = synthetic_timed.campaign([OPENSSL, RUSTLS], BULK, "throughput")
     runs += synthetic_timed.campaign([BORING], BULK[:1], "throughput", without=["seal"])
     return [*runs, synthetic_timed.failed(BORING, BULK[1], CRASH, scenario="throughput")]
 
 
-def shaken() -> list[Record]:
+def shaken() -> list[RecordLine]:
     """Resumed handshakes take a quarter of the time."""
     runs = synthetic_timed.campaign([OPENSSL, RUSTLS, BORING], [SUITE])
     return runs + synthetic_timed.campaign([OPENSSL, RUSTLS], [f"{SUITE}-id"], factors=(0.25,))
@@ -50,7 +50,7 @@ def style():
     pyplot.close("all")
 
 
-def select_scenario(records: list[Record], scenario: str) -> TimedSelection:
+def select_scenario(records: list[RecordLine], scenario: str) -> TimedSelection:
     return select(records).select_scenario(scenario)
 
 

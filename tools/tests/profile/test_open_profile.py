@@ -145,7 +145,7 @@ def test_with_the_record_beside_it_moments_are_phases(tmp_path):
         assert list(found.moments) == [*synthetic.PHASES, PEAK]
         assert all(moment.name == name for name, moment in found.moments.items())
         assert found.moments["sessions"].bytes == 101
-        assert (found.run, found.sessions_of_role, found.warnings) == (RUN, 10, [])
+        assert (found.run.digest, found.sessions_of_role, found.warnings) == (RUN.digest, 10, [])
         assert found.file == str(tmp_path / "null@c.m.zst")
 
 

@@ -1,5 +1,4 @@
-"""Sums by bucket and largest call sites of a record from the cache are those of the record as it was parsed, and are
-computed without its call stacks the next time."""
+"""Sums by bucket and largest call sites of a record are the same when they are recalled, without its call stacks."""
 
 import json
 
@@ -9,9 +8,10 @@ from tlsmem.base import memo
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.schema import read_records, record_cache, recording_files
+from tlsmem.store import read_runs
 from tlsmem.tables import call_sites
 
+BOTH = ("client", "server")
 PROCESSES = {"together": (None, "both"), "split": (None, "client", "server")}
 FILES = {
     "together": ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl",
@@ -20,8 +20,7 @@ FILES = {
 
 
 @pytest.fixture(autouse=True)
-def own_caches(tmp_path, monkeypatch):
-    monkeypatch.setattr(record_cache, "FOLDER", tmp_path)
+def own_results(tmp_path, monkeypatch):
     monkeypatch.setattr(memo, "FILE", tmp_path / "results.sqlite")
     monkeypatch.setattr(memo, "pending", {})
     memo.open_results.cache_clear()
@@ -29,20 +28,10 @@ def own_caches(tmp_path, monkeypatch):
     memo.open_results.cache_clear()
 
 
-def sites_runs(records):
-    return [one for one in records if one.meter == "sites" and one.status == "measured"]
-
-
 def load():
-    """The sites runs of both files, from the cache where they were read before."""
-    return [run for file in FILES.values() for run in sites_runs(read_records.load_file(file))]
-
-
-@pytest.fixture(scope="module")
-def parsed():
-    files = map(recording_files.locate, FILES.values())
-    lines = (line for file in files for line in recording_files.read_lines(file))
-    return sites_runs(read_records.parse(line, str(number)) for number, line in lines)
+    """Return the sites runs of both files."""
+    found = [run for file in FILES.values() for run in read_runs.load(file)]
+    return [run for run in found if run.meter == "sites" and run.status == "measured"]
 
 
 def figures(run, process):
@@ -52,30 +41,26 @@ def figures(run, process):
     return json.dumps([sums.moments, roles, fullest, sums.by_moment()])
 
 
-def test_sums_by_bucket_are_those_of_the_parsed_record(parsed):
-    assert {run.roles for run in parsed} == set(PROCESSES)
-    load()
-    for _ in range(2):  # computed, and recalled
-        for old, new in zip(parsed, load(), strict=True):
-            for process in PROCESSES[old.roles]:
-                assert figures(new, process) == figures(old, process)
-                if process:
-                    assert figures(new.select_process(process), None) == figures(old.select_process(process), None)
+def all_figures():
+    """Return those of all runs and processes; each process is the same when it was selected before."""
+    found = []
+    for run in load():
+        for process in PROCESSES[run.roles]:
+            found.append(figures(run, process))
+            assert process is None or figures(run.select_process(process), None) == found[-1]
+    return found
 
 
-def test_the_second_time_no_call_stack_is_read(parsed, monkeypatch):
-    load()
-    first = [figures(run, None) for run in load()]
+def test_the_second_time_no_call_stack_is_read(monkeypatch):
+    assert {run.roles for run in load()} == set(PROCESSES)
+    first = all_figures()
     monkeypatch.setattr(sites_reader, "read_profile", None)
-    again = load()
-    assert [figures(run, None) for run in again] == first
-    assert not any("sites" in run.__dict__ for run in again)
+    assert all_figures() == first
 
 
-def test_largest_call_sites_are_those_of_the_parsed_record(parsed):
-    load()
-    for _ in range(2):
-        for old, new in zip(parsed, load(), strict=True):
-            for role in ("client", "server"):
-                ends = (old, new) if old.roles == "together" else (old.select_process(role), new.select_process(role))
-                assert len({repr(list(call_sites.list_sites(one, role))) for one in ends}) == 1
+def test_largest_call_sites_are_the_same_when_they_are_recalled():
+    def listed():
+        runs = [one for run in load() for one in ([run] if run.roles == "together" else map(run.select_process, BOTH))]
+        return [[repr(list(call_sites.list_sites(run, role))) for role in BOTH] for run in runs]
+
+    assert listed() == listed()

@@ -9,9 +9,9 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import BASE, LiveHeap, is_phase_end, sum_live
-from tlsmem.schema import read_records
-from tlsmem.schema.records import Record
 from tlsmem.schema.records import RecordedFrame as Recorded
+from tlsmem.schema.records import RecordLine
+from tlsmem.store import read_runs
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 SLOPES = {  # of heap runs: one more session at `established`
@@ -23,9 +23,9 @@ SLOPES = {  # of heap runs: one more session at `established`
 
 
 @pytest.fixture(scope="module")
-def runs() -> list[Record]:
+def runs() -> list[RecordLine]:
     stacks = dict.fromkeys(stack for stack, _ in SLOPES)
-    return [run for stack in stacks for run in read_records.load(RECORDING / f"{stack}.jsonl") if run.meter == "sites"]
+    return [run for stack in stacks for run in read_runs.load(RECORDING / f"{stack}.jsonl") if run.meter == "sites"]
 
 
 def test_a_session_holds_what_one_more_session_adds(runs):
@@ -69,7 +69,7 @@ def test_inlined_functions_share_a_place_and_files_begin_at_their_package(runs):
     assert not any("registry" in (one.file or "") for place in profile.stacks.places for one in place)
 
 
-def made(live: dict[tuple[str, str], list[tuple[str, int, int]]], stripped: bool = False, **kind) -> Record:
+def made(live: dict[tuple[str, str], list[tuple[str, int, int]]], stripped: bool = False, **kind) -> RecordLine:
     """Blocks of (allocated in, stack, bytes) by phase and process; stack 0 is a client's, stack 1 a server's.
 
     Stripped, functions have no names, and both are one stack."""
@@ -83,7 +83,7 @@ def made(live: dict[tuple[str, str], list[tuple[str, int, int]]], stripped: bool
     shown = [{"function": n, "file": None, "line": None, "module": "h", "offset": at} for at, n in enumerate(names)]
     shown = [one | {"function": None} for one in shown] if stripped else shown
     stacks = [[0, 1, 3], [0, 1 if stripped else 2, 3]]
-    return Record.model_validate(run | {"sites": {"frames": shown, "stacks": stacks}})
+    return RecordLine.model_validate(run | {"sites": {"frames": shown, "stacks": stacks}})
 
 
 CLIENT = {("idle", "client"): [("sessions", 0, 40), ("client 1", 0, 2)]}
@@ -174,7 +174,7 @@ def test_a_block_of_one_role_in_a_call_for_the_other_is_a_sentence(snapshot):
     for frame in run["sites"]["frames"]:
         frame["function"] = frame["function"].replace("client", "server")
     with pytest.raises(Unreadable, match="client") as error:
-        sites_reader.profile_from_record(Record.model_validate(run))
+        sites_reader.profile_from_record(RecordLine.model_validate(run))
     assert str(error.value) == snapshot
 
 

@@ -16,6 +16,7 @@ from tlsmem.report.packed_json import unpack_json
 from tlsmem.report.recordings import EVERYTHING
 from tlsmem.schema import read_records
 from tlsmem.stats import session_cost, timed_selection
+from tlsmem.store import read_runs
 from tlsmem.tables import recording_contents, waterfall
 from tlsmem.tables import rss as rss_costs
 
@@ -32,7 +33,7 @@ def recording(runs, path=TOGETHER):
 
 @cache
 def runs(path):
-    return [run for run in read_records.load(ROOT / path) if not timed_selection.is_timed(run)]
+    return [run for run in read_runs.load(ROOT / path) if not timed_selection.is_timed(run)]
 
 
 @cache
@@ -242,7 +243,8 @@ def test_of_one_n_there_is_no_slope_which_is_said():
 
 
 def test_of_failures_alone_it_is_said_why():
-    failed = [run.model_copy(update={"status": "failed", "reason": "killed", "phases": []}) for run in runs(SPLIT)]
+    lines = (run for run in read_records.load(ROOT / SPLIT) if not timed_selection.is_timed(run))
+    failed = [run.model_copy(update={"status": "failed", "reason": "killed", "phases": []}) for run in lines]
     found = recording(failed)
     entries = unpacked(phase_section.section([found]))["entries"]
     assert {role["why"] for entry in entries for role in entry["roles"].values()} == {"failed: killed"}

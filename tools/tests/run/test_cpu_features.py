@@ -55,7 +55,7 @@ def test_features_are_part_of_the_key_the_line_and_the_setting():
     kept = plain.model_copy(update={"cpu_features": cpu_features.features(run("openssl@3.5.5"))})
     assert records.run_key(kept.model_dump()) != records.run_key(plain.model_dump())
     assert "cpu_features" not in json.loads(plain.to_json_line())
-    assert records.Record.model_validate_json(kept.to_json_line()) == kept
+    assert records.RecordLine.model_validate_json(kept.to_json_line()) == kept
     assert (Setting.from_record(plain).cpu, Setting.from_record(kept).cpu) == ("all", "no-aes")
 
 

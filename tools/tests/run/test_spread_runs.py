@@ -12,8 +12,8 @@ from tlsmem.config.run import SYSTEM, Run
 from tlsmem.run import remote_run, spread_runs
 from tlsmem.run.provenance import Provenance
 from tlsmem.run.remote_run import RefusedRun
-from tlsmem.schema import read_records
-from tlsmem.schema.records import Record, record_cell_key, run_key
+from tlsmem.schema.records import RecordLine, record_cell_key, run_key
+from tlsmem.store import read_runs
 
 SMALL, LARGE = (Run("null@c", "none", SYSTEM, "all", sessions, "rss", 1) for sessions in (2, 20))
 
@@ -29,7 +29,7 @@ def test_a_run_that_comes_back_twice_is_recorded_once(tmp_path, provenance, caps
     with ProcessPoolExecutor(2) as pool:
         result = spread_runs.record_all(runs, lambda builds: pool, provenance, tmp_path, None)
     assert result == (0, 0)
-    recorded = read_records.load(tmp_path)
+    recorded = read_runs.load(tmp_path)
     assert {(run.sessions, run.status) for run in recorded} == {(2, "measured"), (20, "measured")}
     assert len(recorded) == 2
     assert {record_cell_key(run) for run in recorded} == {provenance.cell_key(SMALL), provenance.cell_key(LARGE)}
@@ -87,7 +87,7 @@ def answer():
 
 def forged(answer, **fields):
     """The record with other fields, and the key and the checksum that go with them."""
-    changed = Record.model_validate_json(answer).model_copy(update=fields)
+    changed = RecordLine.model_validate_json(answer).model_copy(update=fields)
     return changed.model_copy(update={"key": run_key(changed.model_dump())}).to_json_line()
 
 
@@ -95,7 +95,7 @@ def test_an_answer_counts_for_its_own_run_only(tmp_path, provenance, answer, cap
     runs = [replace(SMALL, repeat=repeat) for repeat in range(1, 7)]
     result = spread_runs.record_all(runs, lambda builds: Answering(answer), provenance, tmp_path, None)
     assert result == (0, 5)
-    (recorded,) = read_records.load(tmp_path)
+    (recorded,) = read_runs.load(tmp_path)
     assert recorded.key == provenance.key(SMALL)
     told = capsys.readouterr().err.splitlines()
     another = "the machine answered with another run: the run of null@c, none, N = 2, repeat 1"

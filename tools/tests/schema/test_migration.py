@@ -10,7 +10,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config import choices
 from tlsmem.schema import read_records, recording_files, records
-from tlsmem.schema.records import SCHEMA, Record
+from tlsmem.schema.records import SCHEMA, RecordLine
 from tlsmem.stats.selection import ASPECTS
 from tlsmem.tables import recording_contents, render
 from tlsmem.tables.table import Table
@@ -43,12 +43,12 @@ def lines(schema: int) -> list[bytes]:
 OLD = {schema: found for schema in range(1, SCHEMA) if (found := lines(schema))}
 
 
-def upgraded(line: bytes) -> Record:
+def upgraded(line: bytes) -> RecordLine:
     """As today's tools would have recorded it, of the fields that it has."""
-    return Record.model_validate_json(json.dumps({"env": "lab"} | json.loads(line) | {"schema": SCHEMA}))
+    return RecordLine.model_validate_json(json.dumps({"env": "lab"} | json.loads(line) | {"schema": SCHEMA}))
 
 
-def shown(runs: list[Record]) -> dict[str, Table]:
+def shown(runs: list[RecordLine]) -> dict[str, Table]:
     """Every table that these runs have by themselves, by name."""
     tables = recording_contents.select(runs, dict.fromkeys(ASPECTS)).tables(None, None)
     return {table.name: table for table in tables}
@@ -63,7 +63,7 @@ def test_every_older_schema_has_committed_recordings():
 @pytest.mark.parametrize("schema", OLD)
 def test_an_old_line_is_read_and_written_back_as_it_was(schema):
     for line in OLD[schema][::10]:
-        run = Record.model_validate_json(line)
+        run = RecordLine.model_validate_json(line)
         assert run.schema_ == schema
         assert json.loads(run.to_json_line()) == json.loads(line)
         assert records.run_key(run.model_dump()) == run.key
@@ -71,7 +71,7 @@ def test_an_old_line_is_read_and_written_back_as_it_was(schema):
 
 @pytest.mark.parametrize("schema", OLD)
 def test_what_came_later_is_unknown_and_never_nought(schema):
-    run = Record.model_validate_json(next(line for line in OLD[schema] if b'"status":"measured"' in line))
+    run = RecordLine.model_validate_json(next(line for line in OLD[schema] if b'"status":"measured"' in line))
     later = [names for since, names in CAME.items() if since > schema]
     assert {getattr(run, name) for of_run, _ in later for name in of_run} <= {None}
     assert {getattr(phase, name) for _, of_phase in later for phase in run.phases for name in of_phase} <= {None}
@@ -80,7 +80,7 @@ def test_what_came_later_is_unknown_and_never_nought(schema):
 
 @pytest.mark.parametrize("schema", OLD)
 def test_a_sites_run_of_an_old_schema_does_not_say_what_was_temporary_or_live_at_the_peak(schema):
-    phases = [phase for line in OLD[schema] for phase in Record.model_validate_json(line).phases if phase.sites]
+    phases = [phase for line in OLD[schema] for phase in RecordLine.model_validate_json(line).phases if phase.sites]
     assert all(phase.sites.temporary is None for phase in phases if schema < 8)
     assert all(phase.sites.peak is phase.sites.peak_bytes is None for phase in phases)
 
@@ -90,7 +90,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
     suite = json.loads(OLD[schema][0])["suite"].encode()
     some = [line for line in OLD[schema] if b'"suite":"%b"' % suite in line and b'"roles":"together"' in line]
     some = [line for line in some if b'"meter":"sites"' not in line and b'"meter":"instructions"' not in line]
-    old, new = [Record.model_validate_json(line) for line in some], [upgraded(line) for line in some]
+    old, new = [RecordLine.model_validate_json(line) for line in some], [upgraded(line) for line in some]
     assert {run.schema_ for run in old} == {schema} and {run.schema_ for run in new} == {SCHEMA}
     tables, others = shown(old), shown(new)
     assert len(tables) > 2
@@ -98,7 +98,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
         assert render.format_tables([table], choices.JSON) == render.format_tables([others[name]], choices.JSON)
 
 
-def load_runs(recording: str, stack: str) -> list[Record]:
+def load_runs(recording: str, stack: str) -> list[RecordLine]:
     found = read_records.load(ROOT / "data" / recording / f"{stack}.jsonl")
     alike = [run for run in found if (run.suite, run.window, run.roles, run.env) == ("tls13-rsa-aes256", "all", *LAB)]
     return [run for run in alike if run.allocator.name == "system"]
@@ -143,7 +143,7 @@ def test_a_schema_that_never_was_is_no_newer_one(tmp_path, schema):
 
 
 def test_the_newest_schema_is_the_one_that_is_written():
-    known = Record.model_json_schema()["properties"]["schema"]["enum"]
+    known = RecordLine.model_json_schema()["properties"]["schema"]["enum"]
     assert known == list(range(1, SCHEMA + 1))
     page = (ROOT / "docs/reference/records.md").read_text()
     assert re.search(rf"^\| `schema` \| `{SCHEMA}`; ", page, re.MULTILINE)

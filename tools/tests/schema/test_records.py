@@ -16,7 +16,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.harness_output import Phase, describe_error
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 STACK = "null@c"
 RUNS = [record(STACK, "none", 2), record(STACK, "none", 4, "heap"), failed(STACK, "none", 6, "killed by SIGSEGV")]
@@ -25,12 +25,12 @@ FILE = b"".join(run.to_json_line() for run in RUNS)
 
 def test_the_schema_in_docs_is_current():
     schema = ROOT / "docs/reference/record.schema.json"
-    assert json.loads(schema.read_text()) == Record.model_json_schema()
+    assert json.loads(schema.read_text()) == RecordLine.model_json_schema()
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_a_record_reads_back_as_it_was_written(run):
-    assert Record.model_validate_json(run.to_json_line()) == run
+    assert RecordLine.model_validate_json(run.to_json_line()) == run
 
 
 SHA256 = {"version": "1", "sha256": "a" * 64}
@@ -39,14 +39,14 @@ SOURCES = [{"crate": "openssl-src"} | SHA256, {"debian": "openssl", "suite": "bo
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_source_is_kept_as_the_build_said_it(source):
-    run = Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": source}))
+    run = RecordLine.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": source}))
     assert json.loads(run.to_json_line())["source"] == source
 
 
 @pytest.mark.parametrize("more", [{"crate": "a"}, {"prefix": "/opt"}, {"suite": None}])
 def test_a_source_is_of_one_kind_and_whole(more):
     with pytest.raises(ValidationError):
-        Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": SOURCES[1] | more}))
+        RecordLine.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": SOURCES[1] | more}))
 
 
 @pytest.mark.slow
@@ -57,7 +57,7 @@ def test_committed_records_are_read_and_keyed_as_they_were_made():
     for file in files:
         lines = recording_files.read_content(file).splitlines()
         for line in (lines[0], lines[-1]):
-            run = Record.model_validate_json(line)
+            run = RecordLine.model_validate_json(line)
             assert (records.run_key(run.model_dump()), json.loads(run.to_json_line())) == (run.key, json.loads(line))
 
 
@@ -124,10 +124,10 @@ def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
     fields = json.loads(RUNS[0].to_json_line())
     fields[key[1:]] = fields.pop(key)
     with pytest.raises(ValidationError) as error:
-        Record.model_validate_json(json.dumps(fields))
+        RecordLine.model_validate_json(json.dumps(fields))
     assert describe_error(error.value) == f"{key[1:]}: no such key; did you mean {key}?"
     with pytest.raises(ValidationError) as error:
-        Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"repeated": 1}))
+        RecordLine.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"repeated": 1}))
     assert describe_error(error.value) == "repeated: no such key"
 
 
@@ -164,7 +164,7 @@ def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, 
 
 def test_a_measured_run_without_phases_is_refused():
     with pytest.raises(ValueError, match="a measured run has phases"):
-        Record.model_validate(RUNS[0].model_dump(by_alias=True) | {"phases": []})
+        RecordLine.model_validate(RUNS[0].model_dump(by_alias=True) | {"phases": []})
 
 
 def test_glibc_s_books_and_the_memory_of_a_process_are_there():
@@ -183,13 +183,13 @@ FRAME = {"function": "main", "file": None, "line": None, "module": "x", "offset"
 LIVE = {"role": "client", "since": "sessions", "stack": 0, "blocks": 1, "bytes": 1}
 
 
-def sites_run(of_phase: dict, frames: int = 1) -> Record:
+def sites_run(of_phase: dict, frames: int = 1) -> RecordLine:
     """A call stack of one frame, and a block from it; the phase's counts and the run's frames may be changed."""
     run = record(STACK, "none", 4, "sites")
     phases = [phase.model_dump() for phase in run.phases]
     phases[3]["sites"] |= {"live": [LIVE]} | of_phase
     sites = {"frames": [FRAME] * frames, "stacks": [[0]]}
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases, "sites": sites})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases, "sites": sites})
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_sites_run_that_contradicts_itself_is_refused(changed, said):
 def test_a_phase_comes_once_in_a_process():
     fields = RUNS[0].model_dump(by_alias=True)
     with pytest.raises(ValidationError, match="a process goes through each phase once"):
-        Record.model_validate(fields | {"phases": [*fields["phases"], fields["phases"][0]]})
+        RecordLine.model_validate(fields | {"phases": [*fields["phases"], fields["phases"][0]]})
     split = record(STACK, "none", 4, roles="split")
     assert len({phase.phase for phase in split.phases}) < len(split.phases)
 

@@ -12,7 +12,7 @@ from tests.support.synthetic import keyed, record, write
 from tlsmem.base.errors import UserError
 from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.manifest import BadRecording
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 STACK = "null@c"
 HEAP = record(STACK, "none", 4, "heap")
@@ -22,7 +22,7 @@ WRITTEN = [record(STACK, "none", sessions, "heap", schema=records.SCHEMA) for se
 WAY_OUT = "restore the file from git or a copy, or record again into another OUT="
 
 
-def changed(run: Record, change) -> bytes:
+def changed(run: RecordLine, change) -> bytes:
     """The run's line with `change` made to its fields."""
     fields = json.loads(run.to_json_line())
     change(fields)

@@ -6,8 +6,9 @@ from tests.support import synthetic
 from tests.tables.test_accounts import rss_runs, run, straight, with_books
 from tests.tables.test_reconciliation import sites_run
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import read_records
 from tlsmem.selfcheck import audit
+from tlsmem.store import read_runs
+from tlsmem.store.read_runs import from_lines
 
 OPENSSL, SUITE, NULL = "openssl@3.5.5", "tls13-rsa-aes256", "null@c"
 COMMITTED = ROOT / "data" / "2026-11-21-amd-epyc"
@@ -145,12 +146,12 @@ def test_records_without_the_phase_freed_are_not_judged_by_it():
     def early(run):
         return run.model_copy(update={"phases": [phase for phase in run.phases if phase.phase != "freed"]})
 
-    runs = [early(heap_run(OPENSSL, SUITE, n, phases=AFTER, bytes_each=64)) for n in (100, 1000)]
+    runs = from_lines(early(heap_run(OPENSSL, SUITE, n, phases=AFTER, bytes_each=64)) for n in (100, 1000))
     assert audit.findings(runs) == []
 
 
 def test_the_committed_recording_has_no_findings():
-    assert audit.findings(read_records.load(COMMITTED)) == []
+    assert audit.findings(read_runs.load(COMMITTED)) == []
 
 
 def test_pairs_that_are_not_alike_are_said_with_their_process():

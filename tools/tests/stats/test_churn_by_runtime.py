@@ -1,14 +1,14 @@
 """What waves leave in a stack whose runtime tells what is live."""
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.churn import Churn, find_churn
 
 PAIRS, WAVES = 200, 12
 SESSION_BYTES, GOROUTINE_BYTES = 40_000, 500
 
 
-def churned(leak: int) -> Record:
+def churned(leak: int) -> RecordLine:
     """A run of waves, a process for each role; a server leaks so many bytes in each wave."""
     phases = []
     named = [("contexts", None), *((name, wave) for wave in range(1, WAVES + 1) for name in ("open", "closed"))]

@@ -7,7 +7,7 @@ import pytest
 from tlsmem.base.paths import ROOT
 from tlsmem.plots import client_contexts
 from tlsmem.schema import read_records, recording_files
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.contexts import find_contexts, newest_of_each_stack
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.contexts import contexts_table
@@ -31,14 +31,14 @@ def find_of_stack(records, stack):
     return found
 
 
-def changed(run: Record, owner: str, phase: str, more: int) -> Record:
+def changed(run: RecordLine, owner: str, phase: str, more: int) -> RecordLine:
     """With so many bytes more at the end of a phase."""
     phases = [one.model_dump() for one in run.phases]
     for one in phases:
         if one["phase"] == phase:
             one["heap"][owner]["live_bytes"] += more
             one["heap"]["total"]["live_bytes"] += more
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
 
 
 @pytest.mark.parametrize(

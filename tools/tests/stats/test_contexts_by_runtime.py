@@ -4,7 +4,7 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.config.scenarios import PHASES
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.contexts import Contexts, find_contexts
 from tlsmem.stats.missing import Missing
 
@@ -12,7 +12,7 @@ CLIENT_BYTES, NAME_BYTES, SESSION_BYTES = 2_600, 10_000, 30_000
 SHARED_BYTES = 12_000  # of the one context of the other role
 
 
-def run(sessions: int, names: int = 1, sharing: str = "shared") -> Record:
+def run(sessions: int, names: int = 1, sharing: str = "shared") -> RecordLine:
     """A run in which each pair adds its sessions, and a client's context if clients have one each."""
     pairs = sessions // 2
     contexts = pairs * CLIENT_BYTES if sharing == "each-client" else CLIENT_BYTES

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats import live_heap
 from tlsmem.stats.live_heap import HeapFigure, SessionHeap
 from tlsmem.stats.missing import Missing
@@ -12,13 +12,13 @@ from tlsmem.stats.selection import select
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
 
-def session_heap(runs: list[Record]) -> SessionHeap:
+def session_heap(runs: list[RecordLine]) -> SessionHeap:
     selection = select(runs)
     (setting,) = selection.settings
     return SessionHeap(selection.series(STACK, setting, "both"), "client")
 
 
-def without_phase(run: Record, name: str) -> Record:
+def without_phase(run: RecordLine, name: str) -> RecordLine:
     return run.model_copy(update={"phases": [phase for phase in run.phases if phase.phase != name]})
 
 

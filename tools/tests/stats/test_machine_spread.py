@@ -20,7 +20,7 @@ def machine_runs(flags, factor, hour, roles):
     ]
     machine = runs[0].machine.model_dump() | {"path": PATH | {"flags": flags}}
     known = {"schema": 6, "machine": machine, "started_at": f"2026-01-31T{hour:02}:00:00Z"}
-    found = [records.Record.model_validate(one.model_dump(by_alias=True) | known) for one in runs]
+    found = [records.RecordLine.model_validate(one.model_dump(by_alias=True) | known) for one in runs]
     return [one.model_copy(update={"path": records.run_path(one.model_dump())}) for one in found]
 
 

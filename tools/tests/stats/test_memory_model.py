@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats import memory_model
 from tlsmem.stats.memory_model import ModelError, fit_and_check
 from tlsmem.stats.missing import Missing
@@ -13,7 +13,7 @@ STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 FIXED, KEPT, HANDSHAKE = 8 * MIB, 20_000, 30_000
 
 
-def run(sessions: int, window: int | str, share: float = 1) -> Record:
+def run(sessions: int, window: int | str, share: float = 1) -> RecordLine:
     """The peak is this share of the law's."""
     pairs = sessions // 2 if window == "all" else window
     peak = round(share * (FIXED + sessions * KEPT + pairs * HANDSHAKE))
@@ -22,7 +22,7 @@ def run(sessions: int, window: int | str, share: float = 1) -> Record:
     return made.model_copy(update={"phases": phases})
 
 
-def runs(**shares: float) -> list[Record]:
+def runs(**shares: float) -> list[RecordLine]:
     """w100=1.1: with 100 pairs at once the peak of the larger N is 10 % above the law's."""
     windows = (1, 10, 100, 200, "all")
     return [

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import read_records
 from tlsmem.stats.post_quantum import (
     Choice,
     choice_of,
@@ -15,6 +14,7 @@ from tlsmem.stats.post_quantum import (
     is_of_key_exchange,
 )
 from tlsmem.stats.selection import select
+from tlsmem.store import read_runs
 
 PUBLIC_KEY_AND_SIGNATURE = {"mldsa-44": 1312 + 2420, "mldsa-65": 1952 + 3309, "mldsa-87": 2592 + 4627}  # FIPS 204
 LEAF_BYTES = {"mldsa-44": 4195, "mldsa-65": 5724, "mldsa-87": 7682}
@@ -51,7 +51,7 @@ def test_suites_differ_in_one_choice():
 
 def test_the_recorded_campaign_has_rows_whose_sessions_are_in_use():
     """OpenSSL's client keeps 26,502 B more for an ML-DSA-65 chain than for one of RSA-2048, with full records."""
-    runs = read_records.load(ROOT / "data/2026-11-24-amd-epyc-p0457-post-quantum")
+    runs = read_runs.load(ROOT / "data/2026-11-24-amd-epyc-p0457-post-quantum")
     rows = find_certificate_rows(select(run for run in runs if run.stack == "openssl@3.5.5"))
     (client,) = [row for row in rows if (row.role, row.choice) == CLIENT_MLDSA65]
     assert (

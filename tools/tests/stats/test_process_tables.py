@@ -4,12 +4,14 @@ import pytest
 
 from tests.support.synthetic import PHASES, record
 from tests.tables.test_reconciliation import with_sites
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.selfcheck import audit, meter_agreement
 from tlsmem.selfcheck.reference_profilers import SITES, Reading, Statement, Subject
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.process_tables import TableSize
 from tlsmem.stats.selection import select
+from tlsmem.store.read_runs import from_lines
+from tlsmem.store.record import Record
 from tlsmem.tables import heap
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
@@ -18,7 +20,7 @@ SIZES = {100: TableSize(1792, 1), 1000: TableSize(1792 * 15, 4)}  # of tables, b
 GROWN = PHASES[PHASES.index("client 1") : PHASES.index("freed")]
 
 
-def planted(sessions: int, rest: TableSize, phases=GROWN, meter: str = "heap") -> Record:
+def planted(sessions: int, rest: TableSize, phases=GROWN, meter: str = "heap") -> RecordLine:
     """A run whose client's heap, in these phases and at their peaks, has so much besides."""
     run = record(STACK, SUITE, sessions, meter)
     changed = [phase.model_dump() for phase in run.phases]
@@ -27,14 +29,14 @@ def planted(sessions: int, rest: TableSize, phases=GROWN, meter: str = "heap") -
             for figure in ("live", "peak"):
                 phase["heap"][role][f"{figure}_bytes"] += rest.bytes
                 phase["heap"][role][f"{figure}_blocks"] += rest.blocks
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": changed, "argv": RSA})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": changed, "argv": RSA})
 
 
-def runs(phases=GROWN, sizes=SIZES) -> tuple[Record, Record]:
-    return tuple(planted(sessions, rest, phases) for sessions, rest in sizes.items())
+def runs(phases=GROWN, sizes=SIZES) -> tuple[Record, ...]:
+    return tuple(from_lines(planted(sessions, rest, phases) for sessions, rest in sizes.items()))
 
 
-def found(*records: Record) -> list[str]:
+def found(*records: RecordLine) -> list[str]:
     kinds = ("uneven", "state", "sites", "leak")
     return [one.split(":")[0] for one in audit.findings(records) if one.startswith(kinds)]
 
@@ -83,7 +85,7 @@ def test_what_is_no_table_is_found(phases, sizes, kinds):
     assert sorted(found(*runs(phases, sizes))) == kinds
 
 
-def of_sites(phases=GROWN, alike: int = 48) -> Record:
+def of_sites(phases=GROWN, alike: int = 48) -> RecordLine:
     """48 pairs of 50 are alike, and two have blocks besides."""
     run = planted(100, TableSize(0, 0), ())
     changes = {phase.phase: phase.heap for phase in planted(100, TableSize(5376, 2), phases).phases}
@@ -92,7 +94,7 @@ def of_sites(phases=GROWN, alike: int = 48) -> Record:
     for phase in grown:
         if phase["phase"] not in phases:
             phase["sites"] |= {"alike": 50, "identical": 50}
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": grown})
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": grown})
 
 
 def test_a_sites_run_has_the_rest_and_no_finding():

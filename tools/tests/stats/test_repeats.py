@@ -7,12 +7,12 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats import bends, repeats, session_cost
 from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.selection import select
+from tlsmem.store import read_runs
 from tlsmem.tables import nonlinearity
 from tlsmem.tables.mixed_pairs import change_cell
 from tlsmem.tables.peaks import peak_table
@@ -37,7 +37,7 @@ def test_beyond_what_repeats_are_known_to_vary_it_is_one():
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda one: one.name)
 def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
     """A recording whose repeats lie farther apart than ASSUMED needs another."""
-    selection = select(run for run in read_records.load(recording) if run.meter == "rss" and run.window == "all")
+    selection = select(run for run in read_runs.load(recording) if run.meter == "rss" and run.window == "all")
     judged = 0
     for setting in selection.settings if selection.records else ():
         for stack in selection.stacks if setting.roles == "together" else ():

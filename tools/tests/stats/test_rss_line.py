@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats import live_heap
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
@@ -17,7 +17,7 @@ STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 CLIENT = 64_000 * 1.1  # bytes of RSS that an established client session adds
 
 
-def series(records: list[Record]) -> Series:
+def series(records: list[RecordLine]) -> Series:
     """Of the process that has the clients."""
     selection = select(records)
     setting = selection.settings[0]

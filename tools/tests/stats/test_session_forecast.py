@@ -3,14 +3,14 @@
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_forecast import check_forecast, forecast_sessions
 
 FIXED, EACH, WIRE = 5_000_000, 7_700, 40_000
 
 
-def run(sessions: int, more: int = 0) -> Record:
+def run(sessions: int, more: int = 0) -> RecordLine:
     """So many sessions of a role stay; the process has `more` bytes than the line says."""
     made = synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 2 * sessions, window=100)
     peak = FIXED + EACH * sessions + more - WIRE

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.config.scenarios import PHASES
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import Stall, find_stalls, newest_of_each_stack
 from tlsmem.tables.stall import stall_table
@@ -20,7 +20,7 @@ GO = {  # by phase: live objects, goroutine stacks, RSS
 }
 
 
-def stalled(stack: str, point: str = "unread-flight", suite: str = "tls13-rsa-aes128", **changes) -> Record:
+def stalled(stack: str, point: str = "unread-flight", suite: str = "tls13-rsa-aes128", **changes) -> RecordLine:
     """A run of the scenario."""
     sessions = 2 * PAIRS
     argv = [f"build/harness/{stack}", "stall", f"sessions={sessions}", f"point={point}"]
@@ -40,7 +40,7 @@ def phases(statistics: dict[str, dict[str, int]], received: int = 0) -> list[dic
     return made
 
 
-def go_run(**kind) -> Record:
+def go_run(**kind) -> RecordLine:
     """A run whose runtime was made to collect at the end of each phase."""
     books = {
         name: {"live_bytes": live, "stack_inuse_bytes": stacks, "rss_bytes": rss}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import synthetic_timed
 from tests.support.synthetic_timed import FACTORS
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats import bootstrap, timed_rates, timed_selection
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_summary import Gap, Ratio, RunSpan, Sample
@@ -16,21 +16,21 @@ from tlsmem.tables.timed import cells
 OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
 
-def handshake(**kind) -> Record:
+def handshake(**kind) -> RecordLine:
     return synthetic_timed.record(OPENSSL, SUITE, **kind)
 
 
-def transfer(**kind) -> Record:
+def transfer(**kind) -> RecordLine:
     return synthetic_timed.record(OPENSSL, SUITE, "throughput", **kind)
 
 
-def changed(record: Record, part: str, **fields) -> Record:
+def changed(record: RecordLine, part: str, **fields) -> RecordLine:
     """With other figures of this part, in its first thread."""
     dumped = record.model_dump(by_alias=True)
     for one in dumped["timings"][0]["parts"]:
         if one["part"] == part:
             one |= fields
-    return Record.model_validate(dumped)
+    return RecordLine.model_validate(dumped)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from tests.support import synthetic
 from tests.support.in_use import added
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 HOLDING = ("established", "payload", "reply", "idle")  # phases
 
 
-def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> list[Record]:
+def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> list[RecordLine]:
     """Return heap runs of the suite, and RSS runs with 100 handshakes at a time, with `more` bytes a session of a role
     from `established` to `idle`, and the bytes that a server keeps of one that is closed."""
     runs = synthetic.campaign([stack], [suite], (200, 2000), roles="split")
@@ -15,7 +15,7 @@ def recorded(stack: str, suite: str, more: dict[str, int], kept: int = 0) -> lis
     return [plant(run, more, kept) for run in windowed]
 
 
-def plant(run: Record, more: dict[str, int], kept: int) -> Record:
+def plant(run: RecordLine, more: dict[str, int], kept: int) -> RecordLine:
     pairs, phases, began = run.sessions // 2, [], False
     for phase in run.phases:
         began |= phase.phase == HOLDING[0]

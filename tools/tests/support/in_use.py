@@ -1,14 +1,14 @@
 """Recordings of stacks in use: runs with full records, by default and with low memory."""
 
 from tests.support import planted, synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SUITE = "tls13-rsa-aes256"
 ALLOCATIONS = 3  # of a server session, when it sends a full record
 
 
-def with_full_records(run: Record, more_bytes: int) -> Record:
+def with_full_records(run: RecordLine, more_bytes: int) -> RecordLine:
     """As a run with data=full, whose server sessions hold so much more once they were used."""
     phases = []
     for phase in run.phases:
@@ -18,7 +18,7 @@ def with_full_records(run: Record, more_bytes: int) -> Record:
     return run.model_copy(update={"phases": phases, "argv": [*run.argv, "data=full"]})
 
 
-def used(phase, name: str, more_bytes: int, run: Record):
+def used(phase, name: str, more_bytes: int, run: RecordLine):
     if not phase.heap:
         return phase.model_copy(update={"phase": name})
     server = phase.heap.server
@@ -31,7 +31,7 @@ def used(phase, name: str, more_bytes: int, run: Record):
     return phase.model_copy(update={"phase": name, "heap": heap.model_copy(update={"total": added(heap)})})
 
 
-def recorded(stack: str, variant: str = "", more_bytes: int = 0) -> list[Record]:
+def recorded(stack: str, variant: str = "", more_bytes: int = 0) -> list[RecordLine]:
     runs = synthetic.campaign([stack], [SUITE + variant], roles="split")
     return [with_full_records(run, more_bytes) for run in runs]
 
@@ -45,7 +45,7 @@ def added(heap):
     return heap.total.model_copy(update=summed | {"peak_bytes": max(heap.total.peak_bytes, summed["live_bytes"])})
 
 
-def record_peaks(momentary) -> Record:
+def record_peaks(momentary) -> RecordLine:
     """A sites run of sessions in use, with these bytes at their peaks in `client 1` alone; None: peaks without call
     stacks."""
     kind = {"suite": f"{SUITE}+tickets-library", "argv": ["memtest", "data=full"]}

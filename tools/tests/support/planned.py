@@ -3,7 +3,7 @@
 import json
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 FIXED, AT_REST, IN_USE, RELEASED, H = 9_000_000, 40_000, 54_000, 21_000, 30_000  # bytes
@@ -20,7 +20,7 @@ def used_run(
     live: int = 0,
     sizes: dict | None = None,
     **kind,
-) -> Record:
+) -> RecordLine:
     """A run with full records of a process a role. `sizes` are bytes of RSS a session: `peak` in the handshake, `rest`,
     `use` and `closed`; `live` is live heap in use."""
     sizes, stack = sizes or {}, kind.pop("stack", STACK)
@@ -46,12 +46,12 @@ def used_run(
             counts |= {"server": synthetic.heap(pairs * live, pairs * 40, pairs * live)}
             total = {key: sum(one[key] for one in counts.values()) for key in counts["server"]}
             phase["heap"] = counts | {"total": total}
-    return Record.model_validate(run | {"phases": phases, "argv": [*run["argv"], "data=full"]})
+    return RecordLine.model_validate(run | {"phases": phases, "argv": [*run["argv"], "data=full"]})
 
 
 def used_runs(
     variant: str, use: int, rest: int, live: int, handshakes: bool = True, retained: float = 1.0, counts=COUNTS, **kind
-) -> list[Record]:
+) -> list[RecordLine]:
     """Few handshakes at a time, the heap, and all handshakes concurrent, of whose H a share is retained."""
     few = {"use": use, "rest": rest, "peak": rest}
     found = [used_run(variant, n, sizes=few, **kind) for n in counts]
@@ -63,9 +63,9 @@ def used_runs(
     return found
 
 
-def default_runs(**kind) -> list[Record]:
+def default_runs(**kind) -> list[RecordLine]:
     return used_runs(DEFAULT, IN_USE, AT_REST, LIVE, **kind)
 
 
-def low_memory_runs(**kind) -> list[Record]:
+def low_memory_runs(**kind) -> list[RecordLine]:
     return used_runs(LOW, RELEASED, RELEASED, RELEASED_LIVE, **kind)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 Sites = dict[str, dict[str, tuple[int, int]]]  # by role and function: bytes and blocks of a session
@@ -127,7 +127,7 @@ def run(
     temporary: Sites | None = None,
     momentary: Sites | None = None,
     **kind,
-) -> Record:
+) -> RecordLine:
     known = known or sites
     args = (sessions // 2, sites, meter, known, rest_bytes, temporary, momentary)
     phases = [phase(name, *args) for name in synthetic.PHASES]
@@ -137,17 +137,17 @@ def run(
     return synthetic.record(stack, suite, sessions, meter, **made)
 
 
-def counted(sites: Sites = SITES, known: Sites | None = None, rest_bytes: int = 0, **kind) -> list[Record]:
+def counted(sites: Sites = SITES, known: Sites | None = None, rest_bytes: int = 0, **kind) -> list[RecordLine]:
     """Heap runs at two N and a sites run."""
     runs = [run("heap", sessions, sites, rest_bytes=rest_bytes, **kind) for sessions in COUNTS]
     return [*runs, run("sites", COUNTS[-1], sites, known, rest_bytes, **kind)]
 
 
-def resident(factors: Sequence[float], counts: Sequence[int] = (100, 1000, 5000), **kind) -> list[Record]:
+def resident(factors: Sequence[float], counts: Sequence[int] = (100, 1000, 5000), **kind) -> list[RecordLine]:
     """RSS runs, a repeat for each factor."""
     runs = ((sessions, repeat, factor) for repeat, factor in enumerate(factors, start=1) for sessions in counts)
     return [synthetic.scaled(run("rss", sessions, **kind), factor, repeat) for sessions, repeat, factor in runs]
 
 
-def write(recording: Path, *runs: Iterable[Record]) -> Path:
+def write(recording: Path, *runs: Iterable[RecordLine]) -> Path:
     return synthetic.write(recording, [one for some in runs for one in some])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.schema.records import Record, run_key
+from tlsmem.schema.records import RecordLine, run_key
 
 MIB = 1024 * 1024
 STEPS = ("client 1", "server 1", "client 2", "server 2")
@@ -118,7 +118,7 @@ def record(
     client: str | None = None,
     env: str = "lab",
     **changes,
-) -> Record:
+) -> RecordLine:
     """With a client of another stack: a mixed pair, whose roles are split."""
     roles = "split" if client else roles
     phases = changes["phases"] if "phases" in changes else phases_of(stack, sessions, meter, extra, roles, client)
@@ -172,19 +172,21 @@ def record(
         "environment": {"aslr": "off", "thp": "off", "cpu": 0, "notes": []},
         "phases": phases,
     }
-    return keyed(Record.model_validate(made | changes))
+    return keyed(RecordLine.model_validate(made | changes))
 
 
-def keyed(record: Record) -> Record:
+def keyed(record: RecordLine) -> RecordLine:
     """With the key of its fields, which readers ask for."""
     return record.model_copy(update={"key": run_key(record.model_dump())})
 
 
-def failed(stack: str, suite: str, sessions: int, reason: str, status: str = "failed", meter: str = "rss") -> Record:
+def failed(
+    stack: str, suite: str, sessions: int, reason: str, status: str = "failed", meter: str = "rss"
+) -> RecordLine:
     return record(stack, suite, sessions, meter, status=status, reason=reason, phases=[], negotiated=None)
 
 
-def campaign(stacks: Sequence[str], suites: Sequence[str], counts: Sequence[int] = COUNTS, **kind) -> list[Record]:
+def campaign(stacks: Sequence[str], suites: Sequence[str], counts: Sequence[int] = COUNTS, **kind) -> list[RecordLine]:
     """RSS runs at every number of sessions, heap runs at the two smallest; roles, client and env as record has them."""
     pairs = [(stack, suite) for stack in stacks for suite in suites]
     rss = [record(stack, suite, sessions, **kind) for stack, suite in pairs for sessions in counts]
@@ -192,23 +194,23 @@ def campaign(stacks: Sequence[str], suites: Sequence[str], counts: Sequence[int]
     return rss + [record(stack, suite, sessions, "heap", **kind) for stack, suite in pairs for sessions in metered]
 
 
-def interop(stacks: Sequence[str], suite: str, counts: Sequence[int] = COUNTS) -> list[Record]:
+def interop(stacks: Sequence[str], suite: str, counts: Sequence[int] = COUNTS) -> list[RecordLine]:
     """Every stack as server with every stack as client."""
     peers = {stack: [other if other != stack else None for other in stacks] for stack in stacks}
     runs = (campaign([stack], [suite], counts, roles="split", client=one) for stack in stacks for one in peers[stack])
     return [record for found in runs for record in found]
 
 
-def scaled(record: Record, factor: float, repeat: int) -> Record:
+def scaled(record: RecordLine, factor: float, repeat: int) -> RecordLine:
     """A repeat whose RSS is this much more or less."""
     phases = [one.model_dump() for one in record.phases]
     for one in phases:
         one |= {name: round(factor * one[name]) for name in ("rss_bytes", "peak_rss_bytes")}
         one["rss_anon_bytes"] = one["rss_bytes"] - one["rss_file_bytes"]
-    return keyed(Record.model_validate(record.model_dump(by_alias=True) | {"phases": phases, "repeat": repeat}))
+    return keyed(RecordLine.model_validate(record.model_dump(by_alias=True) | {"phases": phases, "repeat": repeat}))
 
 
-def environments(stacks: Sequence[str], suite: str, factors: dict[str, Sequence[float]]) -> list[Record]:
+def environments(stacks: Sequence[str], suite: str, factors: dict[str, Sequence[float]]) -> list[RecordLine]:
     """RSS runs by environment; the factors are those of its repeats."""
     return [
         scaled(record(stack, suite, sessions, env=env), factor, repeat)
@@ -219,7 +221,7 @@ def environments(stacks: Sequence[str], suite: str, factors: dict[str, Sequence[
     ]
 
 
-def write(recording: Path, records: Iterable[Record]) -> Path:
+def write(recording: Path, records: Iterable[RecordLine]) -> Path:
     recording.mkdir(parents=True, exist_ok=True)
     for one in records:
         with (recording / f"{one.stack}.jsonl").open("ab") as file:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 PAIRS, SESSION_BYTES, PAGE = 200, 50_000, 4096
@@ -26,7 +26,7 @@ def phase(name: str, wave: int | None, role: str, live: int, resident: int, mete
 
 def churn(
     left: Sequence[int], rss: Sequence[int], meter: str, pattern: str = "waves", allocator: str = "system", **changes
-) -> Record:
+) -> RecordLine:
     """One run: of a server's process in each wave the live bytes that are left, and RSS while all are open."""
     waves = range(1, len(left) + 1)
     opened = PAIRS * SESSION_BYTES

@@ -1,7 +1,7 @@
 """Runs of the scenario churn that nobody measured, of servers that keep their sessions: entries of a known size."""
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 STACK, SUITE = "openssl@3.5.5", "tls13-ecdsa-aes256-store"
 PAIRS, WAVES = 10, 12
@@ -33,7 +33,7 @@ def store(
     waves: int = WAVES,
     table_blocks: int = 0,
     **changes,
-) -> Record:
+) -> RecordLine:
     """One heap run: after each wave as many entries as sessions put in, up to the most; one is of the warm-up. The
     table may have blocks that are a session's, which has enlarged it when the store is full."""
     each = tickets if protocol == "TLSv1.3" else 1

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from tests.support import synthetic
 from tlsmem.config import timed_matrix
 from tlsmem.schema import timed_record
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
 MIB = 1024 * 1024
 ROUNDS = {"handshake": 512, "throughput": 64}
@@ -68,7 +68,7 @@ def record(
     tail: dict[int, int] | None = None,
     without: Sequence[str] = (),
     **changes,
-) -> Record:
+) -> RecordLine:
     """`factor`: of all times; `without`: parts that this driver has not."""
     parts = intervals_of(stack, scenario, size, factor, tail or {})
     sent = moved(size) if scenario == "throughput" else None
@@ -89,7 +89,7 @@ def noise(load: float = 0.1, steal_ns: int = 0, busy_ns: int = 0, mhz: Sequence[
     return {"load": load, "steal_ns": steal_ns, "busy_ns": busy_ns, "mhz": tuple(mhz)}
 
 
-def failed(stack: str, suite: str, reason: str, status: str = "failed", **kind) -> Record:
+def failed(stack: str, suite: str, reason: str, status: str = "failed", **kind) -> RecordLine:
     """Or unsupported."""
     nothing = {"timings": None, "noise": None, "negotiated": None}
     return record(stack, suite, status=status, reason=reason, **nothing, **kind)
@@ -105,7 +105,7 @@ def campaign(
     factors: Sequence[float] = FACTORS,
     threads: Sequence[int] = (1,),
     **kind,
-) -> list[Record]:
+) -> list[RecordLine]:
     """A repeat for each factor, interleaved over stacks."""
     return [
         record(stack, suite, scenario, repeat, count, factor, **kind)
@@ -118,7 +118,7 @@ def campaign(
 
 def counted(
     stack: str, suite: str, scenario: str = "handshake", parts: dict[str, float] | None = None, **kind
-) -> Record:
+) -> RecordLine:
     """A run under callgrind: instructions of one round, by part."""
     made = {"tool": "valgrind 3.19.0, callgrind", "hides": "AVX-512, VAES", "rounds": (8, 16), "parts": parts or {}}
     return record(stack, suite, scenario, **({"meter": "instructions", "timings": None, "instructions": made} | kind))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
 from tlsmem.tables.account_2023 import LADDERS, account_2023_table, published_slope
@@ -12,7 +12,7 @@ OPENSSL, RUSTLS = LADDERS[0], LADDERS[2]
 KIB, MIB = 1024, 1024 * 1024
 
 
-def run(rung, sessions: int, meter: str, each: int, reply: int) -> Record:
+def run(rung, sessions: int, meter: str, each: int, reply: int) -> RecordLine:
     """A peak of `each` bytes a session up to the payload, and of `reply` more after it."""
     made = synthetic.record("openssl@3.5.5", rung.suite, sessions, meter).model_copy(update={"stack": rung.stack})
     for at, phase in enumerate(made.phases):
@@ -25,7 +25,7 @@ def run(rung, sessions: int, meter: str, each: int, reply: int) -> Record:
     return made
 
 
-def ladder(rungs=OPENSSL, counts=(100, 1_000, 5_000), meters=("rss", "heap")) -> list[Record]:
+def ladder(rungs=OPENSSL, counts=(100, 1_000, 5_000), meters=("rss", "heap")) -> list[RecordLine]:
     """Each rung from the second on adds its number times 100 bytes a session, and a heap run's ten times as much; at
     N = 100 all is elsewhere."""
     found = {}

@@ -11,7 +11,7 @@ from tlsmem.config import definitions
 from tlsmem.config.advisories import Advisory, advisories
 from tlsmem.report import stall_section
 from tlsmem.schema import read_records, recording_files
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.advisories import find_findings
 from tlsmem.stats.stalls import Stall, find_stalls
 from tlsmem.tables.advisories import advisory_list, advisory_table, refusal_note
@@ -23,7 +23,7 @@ MEASURED = ADVISORY | {"point": "announced-hello", "suite": "tls13-rsa-aes256", 
 
 
 @pytest.fixture(scope="module")
-def records() -> list[Record]:
+def records() -> list[RecordLine]:
     found = []
     for stack in BEFORE, AFTER, REFUSES:
         content = recording_files.read_content(recording_files.find_stack(RECORDING, stack))
@@ -71,14 +71,14 @@ def test_the_list_has_each_advisory_with_its_command_or_the_reason(records):
     assert not advisory_list([]).rows and not advisory_table([]).without
 
 
-def changed(run: Record, live: int, peak: int) -> Stall:
+def changed(run: RecordLine, live: int, peak: int) -> Stall:
     """The run's stall, whose server has so many bytes in all in `stalled`, and such a peak, beyond `connected`."""
     phases = [one.model_dump() for one in run.phases]
     base = next(one["heap"]["server"]["live_bytes"] for one in phases if one["phase"] == "connected")
     for one in phases:
         if one["phase"] == "stalled":
             one["heap"]["server"] |= {"live_bytes": base + live, "peak_bytes": base + peak}
-    (found,) = find_stalls([Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})])
+    (found,) = find_stalls([RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases})])
     return found
 
 

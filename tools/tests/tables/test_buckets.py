@@ -28,20 +28,20 @@ ROLES = ("client", "server")
 
 
 @cache
-def loaded() -> list[records.Record]:
+def loaded() -> list[records.RecordLine]:
     return read_records.load(RECORDING)
 
 
-def sites_runs() -> list[records.Record]:
+def sites_runs() -> list[records.RecordLine]:
     return [one for one in loaded() if one.meter == "sites" and one.status == "measured"]
 
 
-def named(run: records.Record) -> str:
+def named(run: records.RecordLine) -> str:
     return f"{run.stack} {run.suite}"
 
 
 @pytest.fixture(params=sites_runs(), ids=named)
-def run(request) -> records.Record:
+def run(request) -> records.RecordLine:
     return request.param
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.profile.frames import ALLOCATOR
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
 from tlsmem.tables.call_sites import ROWS
@@ -21,16 +21,16 @@ FRAMES = [frame("CRYPTO_malloc", 1), frame("CRYPTO_zalloc", 2), frame("SSL_new",
 STACKS = [[0, 1, 2, 3], [0, 2, 3], [4, 3, 3, 3], [0, 1]]
 
 
-def run(live: list[tuple[str, int, int]], **kind) -> Record:
+def run(live: list[tuple[str, int, int]], **kind) -> RecordLine:
     """A sites run with blocks of (role, stack, bytes) live in every phase."""
     made = synthetic.record(STACK, SUITE, 100, "sites", **kind).model_dump(by_alias=True)
     blocks = [{"role": r, "since": "sessions", "stack": s, "blocks": 1, "bytes": size} for r, s, size in live]
     for phase in made["phases"]:
         phase["sites"]["live"] = blocks
-    return Record.model_validate(made | {"sites": {"frames": FRAMES, "stacks": STACKS}})
+    return RecordLine.model_validate(made | {"sites": {"frames": FRAMES, "stacks": STACKS}})
 
 
-def rows(record: Record) -> list[dict]:
+def rows(record: RecordLine) -> list[dict]:
     (table,) = catalogue.build(select([record]), ["call-sites"])
     keys = [column.key for column in table.columns]
     return [dict(zip(keys, (cell.text for cell in row), strict=True)) for row in table.rows]
@@ -57,7 +57,7 @@ def test_what_is_not_shown_is_in_one_row_and_all_rows_are_the_pair():
             {"role": "client", "since": "sessions", "stack": number, "blocks": 2, "bytes": 1000 + number}
             for number in range(len(many))
         ]
-    found = rows(Record.model_validate(made))
+    found = rows(RecordLine.model_validate(made))
     assert len(found) == ROWS + 1 and found[-1]["callers"] == "3 others"
     assert (found[-1]["bytes"], found[-1]["blocks"]) == ("3,003", "6")
     assert sum(int(row["bytes"].replace(",", "")) for row in found) == sum(1000 + n for n in range(ROWS + 3))

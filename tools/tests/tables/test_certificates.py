@@ -16,9 +16,10 @@ from tlsmem.config import certificate_kinds
 from tlsmem.config.certificate_kinds import KINDS, OTHER, kind_of_path, rules_of_family
 from tlsmem.plots import certificates as picture
 from tlsmem.plots.picture import STYLE
-from tlsmem.schema import read_records, recording_files
+from tlsmem.schema import recording_files
 from tlsmem.stats import selection
 from tlsmem.stats.missing import Missing
+from tlsmem.store import read_runs
 from tlsmem.tables import certificates
 from tlsmem.tables.certificates import CLIENT_CHAIN, NAME, NO_CALL_STACKS, NO_NAMES, TRUST_STORE, find_certificates
 from tlsmem.tables.recording_contents import select
@@ -35,8 +36,7 @@ EVERYTHING = dict.fromkeys(selection.ASPECTS)
 
 
 def read(folder, stack):
-    content = recording_files.read_content(recording_files.find_stack(folder, stack))
-    return [read_records.parse(line, stack) for line in content.splitlines()]
+    return read_runs.load(recording_files.find_stack(folder, stack))
 
 
 @pytest.fixture(scope="module")

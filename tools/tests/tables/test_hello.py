@@ -7,8 +7,8 @@ from matplotlib import pyplot
 
 from tlsmem.base.paths import ROOT
 from tlsmem.plots import large_hellos
-from tlsmem.schema import read_records
 from tlsmem.stats.large_hellos import LargeHello, find_large_hellos
+from tlsmem.store import read_runs
 from tlsmem.tables.hello import hello_table
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
@@ -17,7 +17,7 @@ OPENSSL, RUSTLS, REFUSES = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "wolfssl@5.
 
 @pytest.fixture(scope="module")
 def records():
-    return [run for run in read_records.load(RECORDING) if run.stack in (OPENSSL, RUSTLS, REFUSES)]
+    return [run for run in read_runs.load(RECORDING) if run.stack in (OPENSSL, RUSTLS, REFUSES)]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ LARGE = ROOT / "data/2026-11-24-amd-epyc-p0457-hellos"
 
 @pytest.fixture(scope="module")
 def messages() -> list[LargeHello]:
-    return find_large_hellos(run for run in read_records.load(LARGE) if run.stack in (OPENSSL, RUSTLS))
+    return find_large_hellos(run for run in read_runs.load(LARGE) if run.stack in (OPENSSL, RUSTLS))
 
 
 def test_a_large_message_of_a_server_is_held_against_its_small_one_at_the_client(messages):

@@ -11,7 +11,7 @@ from tests.support.pictured import overlaps
 from tlsmem.plots import in_use as picture
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema.harness_output import Window
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables.in_use import in_use_table
 
@@ -54,7 +54,7 @@ def test_places_say_who_moves(selection):
     assert found == {RUSTLS: ("1", "1"), BORING: ("2", "3"), OPENSSL: ("3", "2")}
 
 
-def by_windows(runs: Iterable[Record], window: Window = 100) -> Selection:
+def by_windows(runs: Iterable[RecordLine], window: Window = 100) -> Selection:
     """The runs with so many handshakes at a time, as deployed-config has them."""
     return select([run.model_copy(update={"window": window}) for run in runs])
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import is_recording
+from tlsmem.store import read_runs
 from tlsmem.tables import catalogue, layout, recording_contents, render, scenario_catalogue
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 from tlsmem.tables.timed import catalogue as timed_catalogue
@@ -144,7 +144,7 @@ def check(made: Table, width: int) -> None:
 
 
 def recorded_tables(folder) -> Iterator[Table]:
-    records = list(read_records.load(folder))
+    records = list(read_runs.load(folder))
     yield from scenario_catalogue.build(scenario_catalogue.select_runs(records))
     contents = recording_contents.select(records, EVERYTHING)
     if contents.memory:

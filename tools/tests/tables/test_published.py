@@ -3,14 +3,14 @@
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue, published
 
 OPENSSL, RUSTLS, SUITE = "openssl@3.2.0", "rustls+aws-lc+jemalloc-rust@0.22.0", "tls12-rsa-aes256"
 
 
-def of_then(factor: float = 1.0) -> list[Record]:
+def of_then(factor: float = 1.0) -> list[RecordLine]:
     runs = [run.model_copy(update={"stack": OPENSSL}) for run in synthetic.campaign(["openssl@3.5.5"], [SUITE])]
     return [synthetic.scaled(run, factor, 1) if run.meter == "rss" else run for run in runs]
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.synthetic import record
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.selfcheck import audit
 from tlsmem.stats.reconciliation import Reconciliation, reconcile
 from tlsmem.stats.selection import select
@@ -15,7 +15,7 @@ WHERE = {"since": "sessions", "stack": 0}
 PAIRS = 50
 
 
-def with_sites(run: Record, explained: float = 1, alike: int = PAIRS, lost: int = 0, **changes) -> Record:
+def with_sites(run: RecordLine, explained: float = 1, alike: int = PAIRS, lost: int = 0, **changes) -> RecordLine:
     """The heap run as a sites run whose pair holds this share of the bytes that each pair does, and lost so many blocks
     of each role."""
     phases = [phase.model_dump() for phase in run.phases]
@@ -25,21 +25,21 @@ def with_sites(run: Record, explained: float = 1, alike: int = PAIRS, lost: int 
         counts = {"pair": 25, "pairs": PAIRS, "alike": alike, "identical": alike}
         phase["sites"] = counts | {"live": live, "stack_bytes": {"client": 4096, "server": None}}
     changed = {"meter": "sites", "phases": phases, "sites": {"frames": [], "stacks": [[]]}}
-    return Record.model_validate(run.model_dump(by_alias=True) | changed | changes)
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | changed | changes)
 
 
 def of_pair(heap: dict, explained: float, lost: int) -> dict[str, int]:
     return {"bytes": int(heap["live_bytes"] * explained) // PAIRS, "blocks": heap["live_blocks"] // PAIRS - lost}
 
 
-def sites_run(extra: int = 0, roles: str = "together", **kind) -> Record:
+def sites_run(extra: int = 0, roles: str = "together", **kind) -> RecordLine:
     return with_sites(record(STACK, SUITE, 2 * PAIRS, "heap", extra=extra, roles=roles), **kind)
 
 
 ECDSA = ["x", "memory", "certs=memtest/certs/ecdsa-p256"]  # a suite that does not repeat exactly
 
 
-def heap_runs(extra: int = 0) -> tuple[Record, Record]:
+def heap_runs(extra: int = 0) -> tuple[RecordLine, RecordLine]:
     return record(STACK, SUITE, 100, "heap"), record(STACK, SUITE, 1000, "heap", extra=extra)
 
 
@@ -59,7 +59,7 @@ def test_what_grows_beside_the_pair_is_the_rest(more):
     grown = [phase.model_dump() for phase in run.phases]
     for phase in grown[1:]:
         phase["heap"]["client"]["live_bytes"] += more
-    run = Record.model_validate(run.model_dump(by_alias=True) | {"phases": grown})
+    run = RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": grown})
     for one in reconcile(run):
         assert one.rest_bytes == more
         assert one.pair_bytes * one.pairs + one.rest_bytes == one.live_bytes
@@ -150,8 +150,8 @@ def test_a_pair_that_differs_is_not_rounded_away():
     assert [columns[key].cell(row).text for key in ("alike", "identical")] == ["50,000", "49,999"]
 
 
-def reread(run: Record, phases: list[dict]):
-    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases}).phases
+def reread(run: RecordLine, phases: list[dict]):
+    return RecordLine.model_validate(run.model_dump(by_alias=True) | {"phases": phases}).phases
 
 
 def test_rows_say_how_roles_were_placed_and_which_process_it_is():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.support import synthetic
-from tlsmem.schema.records import Phase, Record
+from tlsmem.schema.records import Phase, RecordLine
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue, render
@@ -26,12 +26,12 @@ SIZES |= {OPENSSL: ("9,000", "75,000", "64,000")}  # of clients: created, at the
 LIVE = ("created", "peak", "established")
 
 
-def split(*stacks: str, suites=(CLASSIC,), factors=(1.0,)) -> list[Record]:
+def split(*stacks: str, suites=(CLASSIC,), factors=(1.0,)) -> list[RecordLine]:
     runs = synthetic.campaign(stacks, suites, roles="split")
     return [synthetic.scaled(run, factor, at) for at, factor in enumerate(factors, start=1) for run in runs]
 
 
-def shown(records: list[Record], **asked) -> Table:
+def shown(records: list[RecordLine], **asked) -> Table:
     return standings.stack_table(select(records, **asked))
 
 
@@ -99,7 +99,7 @@ def test_the_slope_of_rss_has_an_interval_over_repeats(snapshot):
     assert cell(1.0).note == snapshot
 
 
-def sites_run(stack: str, function: str, owned: dict[str, int]) -> Record:
+def sites_run(stack: str, function: str, owned: dict[str, int]) -> RecordLine:
     """In which a session of each role holds one block when it is established, allocated within this function."""
     run = synthetic.record(OPENSSL, CLASSIC, 100, "sites", roles="split").model_dump(by_alias=True)
     run |= {"stack": stack, "sites": {"frames": [], "stacks": [[0]]}}
@@ -108,7 +108,7 @@ def sites_run(stack: str, function: str, owned: dict[str, int]) -> Record:
         held = owned.get(phase["process"], 0) if phase["phase"] == "established" else 0
         live = {"role": phase["process"], "since": "sessions", "stack": 0, "blocks": 1, "bytes": held}
         phase["sites"]["live"] = [live] if held else []
-    return Record.model_validate(run)
+    return RecordLine.model_validate(run)
 
 
 def test_what_the_caller_owns_of_an_established_session_is_told(snapshot):
@@ -163,7 +163,7 @@ def test_what_a_stack_cannot_do_is_told_once_and_has_no_row():
     assert render.structure(table)["without"] == table.without
 
 
-def with_books(run: Record, books) -> Record:
+def with_books(run: RecordLine, books) -> RecordLine:
     """Books of each phase, by its name and how many sessions of the role there are."""
     phases = [phase.model_copy(update={"allocator": books(phase, run.sessions // 2)}) for phase in run.phases]
     return run.model_copy(update={"phases": phases})

@@ -8,9 +8,9 @@ from matplotlib import pyplot
 from tlsmem.base.paths import ROOT
 from tlsmem.plots import stalled_peers
 from tlsmem.report import stall_section
-from tlsmem.schema import read_records
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.stalls import Stall, find_stalls, newest_of_each_stack, point_of
+from tlsmem.store import read_runs
 from tlsmem.tables.stall import stall_table
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
@@ -19,8 +19,8 @@ SUITE = "tls13-rsa-aes256"
 
 
 @pytest.fixture(scope="module")
-def records() -> list[Record]:
-    return [run for run in read_records.load(RECORDING) if run.stack in (BEFORE, AFTER, REFUSES)]
+def records() -> list[RecordLine]:
+    return [run for run in read_runs.load(RECORDING) if run.stack in (BEFORE, AFTER, REFUSES)]
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +91,8 @@ def test_what_a_session_keeps_that_is_closed_is_said_of_the_worst_point(stalls):
     """Wherever that stands: other points, at which nothing is kept, come before and after it."""
     stall = stalls[AFTER, "silent"]
     run = stall.runs["heap"]
-    phases = [
-        phase.model_copy(update={"heap": leaked(phase.heap)}) if phase.phase == "closed" else phase
-        for phase in run.phases
-    ]
-    faulty = Stall(AFTER, SUITE, "silent", {"heap": run.model_copy(update={"phases": phases})})
+    phases = [phase.with_heap(leaked(phase.heap)) if phase.phase == "closed" else phase for phase in run.phases]
+    faulty = Stall(AFTER, SUITE, "silent", {"heap": run.with_phases(phases)})
     assert faulty.kept_bytes == 64
     sound = stalls[AFTER, "announced-hello"]
     assert "openssl@3.6.3 keeps up to 64 B of each" in list(stall_section.sentences([sound, faulty, sound]))[-1]
@@ -105,4 +102,4 @@ def leaked(heap):
     """With 64 B more for each of 100 sessions, in as many blocks."""
     server = heap.server
     more = {"live_bytes": server.live_bytes + 6_400, "live_blocks": server.live_blocks + 100}
-    return heap.model_copy(update={"server": server.model_copy(update=more)})
+    return {"server": server._replace(**more)}

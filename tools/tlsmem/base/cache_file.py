@@ -1,54 +1,21 @@
-"""Files below build/ that keep what took long to compute. Standard library only.
-
-A file begins with a key, which stands for all that decides its content, and a checksum of the rest. One that is
-missing, damaged or of another key is as good as none. A failure to write is not reported: it only costs time."""
+"""Digests of what decides a result that is kept below build/: input, code, packages. Standard library only."""
 
 import hashlib
-import mmap
 import os
 import re
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 
 PACKAGE = ROOT / "tools/tlsmem"
-REQUIREMENTS = ROOT / "tools/requirements.txt"  # the versions of all packages
+REQUIREMENTS = (ROOT / "tools/requirements-core.txt", ROOT / "tools/requirements.txt")  # the versions of all packages
 DEFINITIONS = ROOT / "memtest"
 TABLE_READER = "config/toml_tables.py"  # the module that reads memtest/*.toml
-NAMED = re.compile(r"(tlsmem(?:\.\w+)*)(?: import (\([^)]*\)|.*))?")  # a module, and the names imported from it
-KEY_BYTES = CHECKSUM_BYTES = 32
-
-
-def read_cache(place: Path, key: bytes) -> memoryview | None:
-    """Return what was written with this key; None when there is no such file. The content is read when it is used."""
-    try:
-        with place.open("rb") as file:
-            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):  # not there; empty
-        return None
-    content = whole[KEY_BYTES + CHECKSUM_BYTES :]
-    return content if whole[: KEY_BYTES + CHECKSUM_BYTES] == key + compute_digest(content) else None
-
-
-def write_cache(place: Path, key: bytes, content: bytes) -> None:
-    """Write the content completely or not at all. Another key's is replaced."""
-    partial = place.with_suffix(f".{os.getpid()}")
-    try:
-        partial.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(key + compute_digest(content) + content)
-        partial.replace(place)
-    except OSError:
-        with suppress(OSError):
-            partial.unlink()
-
-
-def cache_place(folder: Path, file: Path) -> Path:
-    """Return where the cache of a file is: one for each, so that a changed file replaces what was kept of it."""
-    return folder / f"{hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:16]}.cache"
+NAMED = re.compile(r"^ *(?:from|import) (tlsmem(?:\.\w+)*)(?: import (\([^)]*\)|.*))?", re.MULTILINE)  # and names
+KEY_BYTES = 32
 
 
 def compute_digest(*parts: bytes | memoryview) -> bytes:
@@ -75,7 +42,7 @@ def digest_code(patterns: tuple[str, ...], more: tuple[Path, ...] = ()) -> bytes
     memtest/*.toml where one of them reads it, of more files, of all packages' versions and of Python's."""
     modules = import_closure(module for pattern in patterns for module in PACKAGE.glob(pattern))
     tables = sorted(DEFINITIONS.glob("*.toml")) if PACKAGE / TABLE_READER in modules else []
-    return compute_digest(sys.version.encode(), digest_files([*sorted(modules), *tables, *more, REQUIREMENTS]))
+    return compute_digest(sys.version.encode(), digest_files([*sorted(modules), *tables, *more, *REQUIREMENTS]))
 
 
 def import_closure(modules: Iterable[Path]) -> set[Path]:

@@ -1,6 +1,6 @@
 """Results that take long and follow from their arguments alone, kept from one command to the next.
 
-They are in build/records/results.sqlite, which git ignores. Each is found by the function's name, its arguments and the
+They are in build/results/results.sqlite, which git ignores. Each is found by the function's name, its arguments and the
 code that decides it (see cache_file.py), and is JSON behind a checksum: reading it runs no code, and a damaged result
 is computed again. Where the file is missing, locked or damaged, or cannot be written, results are computed as usual."""
 
@@ -16,7 +16,7 @@ from urllib.parse import quote
 from tlsmem.base.cache_file import KEY_BYTES, compute_digest
 from tlsmem.base.paths import ROOT
 
-FILE = ROOT / "build/records/results.sqlite"
+FILE = ROOT / "build/results/results.sqlite"
 MOST_BYTES = 256 << 20  # of a larger file all results are forgotten
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 FAILURES = (sqlite3.Error, UnicodeDecodeError)  # Python fails to decode SQLite's message about a damaged schema

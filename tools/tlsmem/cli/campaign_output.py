@@ -10,8 +10,8 @@ from tlsmem.base.paths import shorten
 from tlsmem.cli import campaign_conclusion
 from tlsmem.cli.campaign_plan import Plan
 from tlsmem.config.matrix import distinct_values
-from tlsmem.schema import read_records
-from tlsmem.schema.records import Record
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
 
 
 class CampaignOutput(NamedTuple):
@@ -25,7 +25,7 @@ class CampaignOutput(NamedTuple):
 def show_campaign(plan: Plan, title: str) -> bool:
     """Return whether all is well: False, after a sentence, with any finding, and without tables or pictures."""
     keys = {plan.key_of_run(run) for run in plan.runs}
-    records = [record for record in read_records.load(plan.recording) if plan.key_of_record(record) in keys]
+    records = [record for record in read_runs.load(plan.recording) if plan.key_of_record(record) in keys]
     show = show_timed_campaign if plan.campaign.is_timed else SHOWN.get(plan.campaign.scenario, show_scenario_campaign)
     try:
         output = show(records, plan, title)

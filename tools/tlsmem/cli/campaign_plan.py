@@ -11,10 +11,11 @@ from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.config.matrix import campaign_runs, unmetered_reason
 from tlsmem.config.run import Run
 from tlsmem.run.provenance import Provenance, is_built
-from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.recording_name import default_recording
-from tlsmem.schema.records import Record, record_cell_key
+from tlsmem.schema.records import record_cell_key
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
 
 JOBS = 2  # memory runs do not disturb each other's figures
 
@@ -33,7 +34,7 @@ class Plan:
         self.campaign, self.runs, self.recording = campaign, campaign_runs(campaign), recording
         self.name, self.provenance = paths.shorten(recording), provenance
         self.anywhere = anywhere
-        recorded = [] if fresh else append_records.load_existing(recording)
+        recorded = [] if fresh else read_runs.load_existing(recording)
         self.states = {self.key_of_record(record): record.status for record in recorded}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 

@@ -14,10 +14,10 @@ from tlsmem.cli.options import REQUIRED
 
 
 def print_schema(given: argparse.Namespace, asked: CommandParser) -> None:
-    from tlsmem.schema.records import Record
+    from tlsmem.schema.records import RecordLine
 
     with stdout.raise_write_errors():
-        print(json.dumps(Record.model_json_schema(), indent=2))
+        print(json.dumps(RecordLine.model_json_schema(), indent=2))
 
 
 def seal(given: argparse.Namespace, asked: CommandParser) -> None:

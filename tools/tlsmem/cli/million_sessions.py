@@ -20,7 +20,6 @@ from tlsmem.run.provenance import Provenance, describe_missing, is_built, read_m
 from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
 from tlsmem.schema.harness_output import Role, Roles
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_forecast import (
     SMALLEST_WINDOWS,
@@ -29,6 +28,8 @@ from tlsmem.stats.session_forecast import (
     check_forecast,
     forecast_sessions,
 )
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
 
 CAMPAIGN = "c1m"
 KEEPS: dict[Role, Roles] = {"client": "keep-client", "server": "keep-server"}
@@ -45,7 +46,7 @@ class SessionRuns:
         self.window, self.most = given.window, given.n
         self.reserve_bytes = given.reserve * GIB
         self.runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout)
-        self.records = {} if given.fresh else {one.key: one for one in append_records.load_existing(recording)}
+        self.records = {} if given.fresh else {one.key: one for one in read_runs.load_existing(recording)}
 
     def run_of(self, stack: str, sessions: int) -> Run:
         """Return the run in which so many sessions of the role stay."""
@@ -70,7 +71,7 @@ class SessionRuns:
         if to_go:
             await self.runner.record_all(to_go, exclusive.cores_first()[:1], self.recording)
             made = {self.runner.provenance.key(run) for run in to_go}  # with --fresh, older runs must not count
-            self.records |= {one.key: one for one in append_records.load_existing(self.recording) if one.key in made}
+            self.records |= {one.key: one for one in read_runs.load_existing(self.recording) if one.key in made}
         return [self.records[self.runner.provenance.key(run)] for run in runs]
 
     async def measure(self, stack: str) -> bool:

@@ -13,7 +13,7 @@ from tlsmem.compare.figure_places import parse_phase, recorded_phase
 from tlsmem.config import choices
 from tlsmem.config.choices import ALL_PHASES, COMPARED_STAGES, PEAK
 from tlsmem.schema import recording_files
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 
 
 def requested_figures(given: argparse.Namespace) -> FigureFilter:

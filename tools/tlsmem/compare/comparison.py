@@ -10,9 +10,9 @@ from tlsmem.compare.figures import Figure, figures_by_place
 from tlsmem.compare.run_matching import MEMORY_WORK, Match
 from tlsmem.compare.side_names import NEW, OLD, shorten_names
 from tlsmem.config.choices import COMPARED_STAGES
-from tlsmem.schema.records import Record
 from tlsmem.stats.change import Change, compare_figures
 from tlsmem.stats.series import Series, Setting
+from tlsmem.store.record import Record
 
 SETTINGS = ("stack", "allocator", "window", "roles", "env", "cpu")
 HANDSHAKE = "established"  # what was allocated up to here is a handshake's

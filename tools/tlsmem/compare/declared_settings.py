@@ -5,10 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.schema import harness_output
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import allocator_as_used
 
 VERSION = re.compile(r"\d[\w.]*")
@@ -154,6 +156,8 @@ def schema_notes(old: Sequence[Record], new: Sequence[Record], names: tuple[str,
 
 def fields_of(runs: Sequence[Record]) -> set[str]:
     """That the runs and their phases have."""
-    found = {name for one in runs for name in type(one).model_fields if getattr(one, name) is not None}
+    found = {name for one in runs for name in RecordLine.model_fields if getattr(one, name, None) is not None}
     phases = (phase for one in runs for phase in one.phases)
-    return found | {name for phase in phases for name in type(phase).model_fields if getattr(phase, name) is not None}
+    return found | {
+        name for phase in phases for name in harness_output.Phase.model_fields if getattr(phase, name, None) is not None
+    }

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from tlsmem.base import phase_names
 from tlsmem.config.choices import COMPARED_STAGES, METERS, PEAK
 from tlsmem.config.scenarios import Settings
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 
 Meter = Literal[
     "heap", "blocks", "allocations", "allocated", "rest", "rss", "peak-rss", "handshakes", "send", "receive"

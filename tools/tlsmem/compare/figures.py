@@ -5,12 +5,12 @@ from fractions import Fraction
 
 from tlsmem.compare.figure_places import CUMULATIVE_METERS, METERS, PEAK, Place, parse_phase, timed_phase_name
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.records import Record
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
 from tlsmem.stats.change import Figure
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import sample_from_runs as timed_figure
+from tlsmem.store.record import Record
 
 FIELDS = {"heap": "bytes", "blocks": "blocks", "allocations": "blocks", "allocated": "bytes"}  # of the heap meter
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's sessions alone

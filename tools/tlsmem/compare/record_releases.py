@@ -10,7 +10,7 @@ from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.schedule import Schedule
 from tlsmem.compare import two_builds
 from tlsmem.config import definitions
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 
 
 class ReleaseBuilds:

@@ -10,7 +10,6 @@ from tlsmem.config.choices import RELEASE_SUITES, STAGE_PHASES
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_output import Role
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.comparability import machine_identity
@@ -18,6 +17,7 @@ from tlsmem.stats.live_heap import why_no_heap_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import HeapCost
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import describe_machine
 
 UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from tlsmem.compare import declared_settings
 from tlsmem.compare.declared_settings import SettingDifference
 from tlsmem.compare.figure_places import timed_phase_name
-from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.series import Setting
+from tlsmem.store.record import Record
 
 MEMORY_WORK = "memory"
 TOGETHER = (("rss",), ("heap", "sites"), ("time",))  # meters whose runs go together

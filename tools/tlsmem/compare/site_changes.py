@@ -19,9 +19,9 @@ from tlsmem.explore.diff.site_text import describe_sites_below, format_amount, f
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame, skip_containers
-from tlsmem.schema.records import Record
 from tlsmem.stats import contexts, session_cost
 from tlsmem.stats.change import SAME
+from tlsmem.store.record import Record
 
 UNEXPLAINED = "unexplained"
 UNEXPLAINED_REASON = "call stacks are those of one pair, the slope is over all sessions"

@@ -21,9 +21,9 @@ from tlsmem.run import exclusive
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.run.runner import Runner
-from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
-from tlsmem.schema.records import Record
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
 
 CAMPAIGN = "compare"
 OUT = "build/compare"
@@ -117,10 +117,10 @@ def measure_sides(sides: Sides, asked: Runs, out: Path) -> dict[str, list[Record
     provenance = Provenance(definitions.suites(), definitions.allocators())
     runs = list_runs({side: firsts[name] for side, name in sides.items()}, asked)
     keys = {provenance.key(run): run.stack for run in runs}
-    there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
+    there = {one.key for one in read_runs.load_existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:
         run_to_completion(Runner(provenance, None).record_all(to_go, allowed_cpus()[:JOBS], out), STOPPED)
-    kept = {one.key: one for one in append_records.load_existing(out) if one.key in keys}
+    kept = {one.key: one for one in read_runs.load_existing(out) if one.key in keys}
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 

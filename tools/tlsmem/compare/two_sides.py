@@ -9,10 +9,10 @@ from tlsmem.base.printable import printable_text
 from tlsmem.compare import declared_settings
 from tlsmem.config.choices import NARROWED
 from tlsmem.config.suite_variants import expand_words
-from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, require_recording
-from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
 
 
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
@@ -20,7 +20,7 @@ def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
     place = require_recording(file)
     files = [find_stack(place, stack) for stack in dict.fromkeys(stacks)] if place.is_dir() else []
     alone = [one for one in files if one] if files and all(files) else [place]
-    found = [one for part in alone for one in read_records.load(part)]
+    found = [one for part in alone for one in read_runs.load(part)]
     if not found:
         raise ValueError(f"{file}: the recording is empty")
     return found

@@ -21,7 +21,7 @@ from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Roles,
 
 
 class Definition(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def fraction(text: str) -> str:

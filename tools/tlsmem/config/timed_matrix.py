@@ -12,7 +12,7 @@ from tlsmem.config.definitions import Suite
 from tlsmem.config.run import EVERY_FEATURE, SYSTEM, Run
 from tlsmem.schema.harness_output import Role, Scenario
 from tlsmem.schema.machine import allowed_cpus
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 
 FULL, RESUMED = 512, 4096  # handshakes
 TRANSFER_BYTES = 2**30

@@ -14,12 +14,12 @@ from tlsmem.plan.recorded_states import RecordedState, RecordedSuite, find_recor
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import AT_REST, CONFIGURATIONS, IN_USE, Configuration, ConfiguredStack
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
 from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.session_cost import SessionPeak, session_peaks
+from tlsmem.store.record import Record
 
 SUITE = choices.PLAN_SUITE
 EVERY_COST = (COSTS[0], LIVE_AT_REST, *COSTS[1:])  # of states that are not as servers run the stack, too

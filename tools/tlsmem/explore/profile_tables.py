@@ -15,7 +15,7 @@ from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profi
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 
 if TYPE_CHECKING:
-    from tlsmem.schema.records import Record
+    from tlsmem.store.record import Record
 
 BAR = 24  # characters of the longest
 WIDEST = 100  # of a command

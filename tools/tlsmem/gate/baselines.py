@@ -10,9 +10,9 @@ from tlsmem.base.errors import UserError
 from tlsmem.gate import builds
 from tlsmem.gate.budget import Budget, BudgetError, Budgets, entry_name
 from tlsmem.gate.budget_figure import Recording
-from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_recording, name_recordings
 from tlsmem.stats import comparability
+from tlsmem.store import read_runs
 
 WAY = "`tools/tls-memtest gate {} --new-baseline {}` makes one"
 
@@ -24,7 +24,7 @@ def load_recording(folder: Path, where: str, way: str = "") -> Recording:
         near = way or name_recordings(folder)
         raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{near}")
     try:
-        found = read_records.load(place)
+        found = read_runs.load(place)
     except UserError as error:
         said = str(error)
         raise BudgetError(said if said.startswith(where) else f"{where}: {said}") from None

@@ -12,7 +12,6 @@ from tlsmem.gate import measure_budgets, scenario_meters
 from tlsmem.gate.budget import Budget
 from tlsmem.gate.scenario_meters import METERS
 from tlsmem.schema.harness_output import Roles
-from tlsmem.schema.records import Record
 from tlsmem.stats import timed_selection
 from tlsmem.stats.change import Figure
 from tlsmem.stats.comparability import select_comparable
@@ -20,6 +19,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import select_newest
 from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import Work
+from tlsmem.store.record import Record
 
 NONE = "it was not measured in {}, which has {}"
 OTHER_SETTINGS = "it was not measured in {} with these settings; there are: {}"

@@ -15,7 +15,7 @@ from tlsmem.gate import verdict_table
 from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.grown_call_sites import Growth
 from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
 

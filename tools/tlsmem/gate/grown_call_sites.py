@@ -19,8 +19,8 @@ from tlsmem.gate.scenario_meters import METERS
 from tlsmem.gate.verdicts import COUNTED, EXCEEDED, Ruling
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES, Owner, Role
+from tlsmem.store.record import Record
 from tlsmem.tables import call_sites
 from tlsmem.tables.table import Cell, Column, Table, quotient_cell
 

@@ -16,10 +16,10 @@ from tlsmem.run import exclusive, heap_page, preflight
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.run.runner import Runner
-from tlsmem.schema import append_records
 from tlsmem.schema.harness_output import Meter, Roles
 from tlsmem.schema.machine import allowed_cpus
-from tlsmem.schema.records import Record
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
 
 JOBS = 2  # of memory: they do not disturb each other's figures
 
@@ -45,7 +45,7 @@ def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) 
 
     run_to_completion(work(), "stopped; nothing was judged")
     asked = set(map(runner.provenance.key, runs))
-    newest = {record.key: record for record in append_records.load_existing(recording) if record.key in asked}
+    newest = {record.key: record for record in read_runs.load_existing(recording) if record.key in asked}
     return list(newest.values())
 
 

@@ -12,10 +12,10 @@ from typing import Literal
 from tlsmem.config import scenarios
 from tlsmem.config.scenarios import Settings
 from tlsmem.schema.harness_output import Meter, Role, Scenario
-from tlsmem.schema.records import Record
 from tlsmem.stats import churn, contexts, session_store, stalls
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing, map_present
+from tlsmem.store.record import Record
 
 COUNTED: tuple[tuple[Meter, int], ...] = (("heap", 200), ("sites", 200))  # exact: few sessions are enough
 ROLES: tuple[Role, ...] = ("client", "server")

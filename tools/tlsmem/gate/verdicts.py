@@ -10,9 +10,9 @@ from tlsmem.gate.budget import Budget
 from tlsmem.gate.budget_figure import Evidence, Recording
 from tlsmem.gate.limits import RATE_UNITS
 from tlsmem.schema.harness_output import Roles
-from tlsmem.schema.records import Record
 from tlsmem.stats import change, repeats
 from tlsmem.stats.change import Figure
+from tlsmem.store.record import Record
 
 HELD, EXCEEDED, UNKNOWN = "held", "exceeded", "cannot be judged"
 Verdict = Literal["held", "exceeded", "cannot be judged"]

@@ -14,12 +14,12 @@ from tlsmem.plan.configuration import Configuration, describe_recording
 from tlsmem.plan.connection_model import SYSTEM, find_series, find_settings, machine_identity, select_runs
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.server_memory import WINDOW, find_live_runs, measured_rss, predict_rss
-from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.selection import Selection, select_campaign
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Quantity
+from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
 
 ELSEWHERE = "on another machine than the runs that the model is fitted to"

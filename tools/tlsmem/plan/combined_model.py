@@ -14,9 +14,9 @@ from tlsmem.plan.connection_model import (
     select_runs,
     share,
 )
-from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model
 from tlsmem.stats.series import limit_to_common_sessions
+from tlsmem.store.record import Record
 
 
 def add_roles(server: ConnectionModel, client: ConnectionModel) -> ConnectionModel:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from tlsmem.config.suite_variants import LOW_MEMORY
 from tlsmem.plan.configuration import Configuration
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IDLE, IN_USE
@@ -19,6 +18,7 @@ from tlsmem.stats.missing import keep_present, map_present
 from tlsmem.stats.runtime_heap import bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
+from tlsmem.store.record import Record
 
 WHOLE = 16_384  # bytes of data in the largest record
 SYSTEM = "system"

@@ -17,11 +17,11 @@ from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
 from tlsmem.plan import recordings
 from tlsmem.schema.harness_output import Meter
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import CONFIGURATIONS, Configuration, ConfiguredStack
 from tlsmem.stats.selection import run_from_record, select
 from tlsmem.stats.series import Setting, data_size
+from tlsmem.store.record import Record
 
 EACH_CLIENT = (
     "chains-each",

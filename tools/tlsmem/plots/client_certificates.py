@@ -14,9 +14,9 @@ from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.schema.records import Record
 from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite
 from tlsmem.stats.series import Series
+from tlsmem.store.record import Record
 
 KEY = KINDS["rsa-2048"]
 NEWEST_PROTOCOL = "TLSv1.3"

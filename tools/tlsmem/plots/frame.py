@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import dates, describe_machine
 
 TITLE, SUBTITLE, CAPTION = 1.3, 1.0, 0.82  # times the font size

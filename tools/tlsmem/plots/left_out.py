@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 
 NOT_RECORDED = "not recorded"
 

@@ -13,10 +13,10 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import points as font_points
 from tlsmem.plots.line_labels import INK, LineEnd
 from tlsmem.plots.stack_colours import stack_colours
-from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import KIB, MIB
+from tlsmem.store.record import Phase, Record
 
 MARKERS = "osD^vPX<>h*d"
 SEEN = 0.04  # of the highest dot: a whisker that is shorter hides behind its dot

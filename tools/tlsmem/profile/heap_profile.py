@@ -11,7 +11,7 @@ from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.frames import Frame, Owner, find_owner
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
-    from tlsmem.schema.records import Record
+    from tlsmem.store.record import Record
 
 Tool = Literal["heaptrack", "massif", "dhat", "sites"]
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's

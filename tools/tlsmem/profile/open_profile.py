@@ -14,7 +14,7 @@ from tlsmem.profile.heap_profile import Profile, is_phase_end, profiler_name
 
 if TYPE_CHECKING:
     from tlsmem.profile.profile_metadata import ProfileRecord
-    from tlsmem.schema.records import Record
+    from tlsmem.store.record import Record
 
 START = 4096  # bytes that tell a form
 FORMS = (
@@ -115,8 +115,9 @@ def recorded(file: Path, record: "ProfileRecord", progress: Progress | None) -> 
     """What lies beside the record `file`."""
     if record.file is None:
         from tlsmem.profile import sites_reader
+        from tlsmem.store import read_runs
 
-        found = sites_reader.profile_from_record(record.run)
+        found = sites_reader.profile_from_record(read_runs.from_lines([record.run])[0])
         found.file = str(file)
         return found
     profile = file.with_name(record.file)
@@ -139,7 +140,10 @@ def with_record(found: Profile) -> Profile:
         found.warnings.append(str(error).removeprefix(f"{found.file}: "))
         return found
     if record:
-        found.run, found.sessions_of_role = record.run, record.run.sessions // 2
+        from tlsmem.store import read_runs
+
+        (found.run,) = read_runs.from_lines([record.run])
+        found.sessions_of_role = record.run.sessions // 2
         name_phases(found, list(dict.fromkeys(phase.phase for phase in record.run.phases)))
     return found
 
@@ -187,9 +191,9 @@ def way_to_record(runs: "Sequence[Record]", suite: str | None, stack: str | None
 
 
 def loaded(file: Path) -> "Iterable[Record]":
-    from tlsmem.schema import read_records
+    from tlsmem.store import read_runs
 
     try:
-        return read_records.load(file)
+        return read_runs.load(file)
     except UserError as error:
         raise Unreadable(str(error)) from None

@@ -16,7 +16,7 @@ from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Tool
 from tlsmem.schema.harness_output import Model, describe_error
 from tlsmem.schema.read_records import printable_json
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.schema.run_origins import Sha256
 
 SCHEMA = 1
@@ -31,7 +31,7 @@ class ProfileRecord(Model):
     command: list[str]  # in the root of the repository; what it writes is then there
     file: str | None  # a name, beside this one
     file_sha256: Sha256 | None
-    run: Record
+    run: RecordLine
 
     @model_validator(mode="after")
     def check_consistency(self) -> Self:

@@ -18,11 +18,11 @@ from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, add_live
-from tlsmem.schema.harness_output import LiveBlocks, Process, TemporaryBlocks
-from tlsmem.schema.records import Phase, Record, RecordedCallstacks
-from tlsmem.schema.records import RecordedFrame as Recorded
+from tlsmem.schema.harness_output import Process
 from tlsmem.schema.roles import Owner
 from tlsmem.stats import session_cost
+from tlsmem.store.record import LiveBlocks, Phase, Record, RecordedCallstacks, TemporaryBlocks
+from tlsmem.store.record import RecordedFrame as Recorded
 
 BlocksByPhase = Mapping[str, Sequence[LiveBlocks | TemporaryBlocks]]
 
@@ -32,12 +32,12 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
 
     Bytes are those of one session of each role. Raises Unreadable with a sentence when it is no sites run."""
     check_sites_run(record)
-    digest = record.bulk_digest()
-    if digest is None:
-        return read_profile(record, process)
-    arguments = [digest, record.stack, process]
+
+    def compute() -> SumsByMoment:
+        return BucketSums(read_profile(record, process)).by_moment()
+
     code = digest_code(("profile/sites_reader.py",))
-    sums = memo.recall("bucket sums", arguments, code, lambda: BucketSums(read_profile(record, process)).by_moment())
+    sums = memo.recall("bucket sums", [record.digest, process], code, compute)
     return SitesProfile(record, process, sums)
 
 

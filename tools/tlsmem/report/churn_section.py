@@ -12,10 +12,10 @@ from tlsmem.plots import churn as churn_picture
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.schema.records import Record
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
 from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.session_store import keeps_sessions
+from tlsmem.store.record import Record
 from tlsmem.tables.churn import churn_table, describe_patterns
 
 PANEL_INCHES = 4.6

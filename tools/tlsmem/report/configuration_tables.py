@@ -11,11 +11,11 @@ from tlsmem.cost.find_costs import SUITE
 from tlsmem.report import memory_pictures, recordings
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, ShownTable
-from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import machine_identity
 from tlsmem.stats.configured_stack import Place, base_settings
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting
+from tlsmem.store.record import Record
 from tlsmem.tables.in_use import rank_all, table_from_places
 
 TITLE = "Every stack in three configurations: no tickets, library defaults, low memory"

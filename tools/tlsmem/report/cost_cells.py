@@ -6,12 +6,12 @@ reason; where there is one N only, and so no slope, the quotient stands, marked.
 import statistics
 from collections.abc import Sequence
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.live_heap import NO_COST_WHEN_WINDOWED, NO_PAYLOAD, SessionHeap, why_no_heap_cost
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.series import Series
+from tlsmem.store.record import Record
 from tlsmem.tables.heap import heap_cell, heap_cells
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES

@@ -8,10 +8,10 @@ from tlsmem.report import differing_settings, memory_pictures
 from tlsmem.report.cost_cells import COLUMNS, METERS
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable
-from tlsmem.schema.records import Record
 from tlsmem.stats.live_heap import roles_and_processes
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
+from tlsmem.store.record import Record
 from tlsmem.tables.heap import ROLE_NAMES
 from tlsmem.tables.settings import SETTING_ASPECTS
 from tlsmem.tables.table import Column, Table, text_cell

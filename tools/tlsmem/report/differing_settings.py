@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.records import Record
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import allocator_as_used
 from tlsmem.tables.table import Cell, Column, Table
 

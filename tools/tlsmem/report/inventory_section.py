@@ -12,9 +12,9 @@ from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable, mark_code
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.machine_path import FLAGS
-from tlsmem.schema.records import Record
 from tlsmem.schema.run_origins import Machine
 from tlsmem.stats.selection import run_from_record
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import allocator_as_used, dates, distinct_cell, options
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 

@@ -10,12 +10,12 @@ from tlsmem.config.run import SYSTEM
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema.harness_output import Process
-from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, process_tables, session_cost
 from tlsmem.stats.live_heap import why_no_heap_cost
 from tlsmem.stats.remainders import Cause, find_cause
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
+from tlsmem.store.record import Record
 from tlsmem.tables.environments import LAB
 from tlsmem.tables.heap import CAUSES
 

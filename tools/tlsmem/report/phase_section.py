@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from tlsmem.base import memo
-from tlsmem.base.cache_file import compute_digest, digest_code
+from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config import recording_command
@@ -27,8 +27,8 @@ from tlsmem.report.packed_json import pack_json
 from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
-from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
+from tlsmem.store.record import Record
 
 ROOM = 340_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
@@ -104,7 +104,7 @@ def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
 def find_figures(selection: Selection, at: StackInSuite) -> tuple[list[str], dict]:
     """Return the names of the phases, and the figures by role; cached by the records that they are of, and by code."""
     runs = phase_figures.runs_of(selection, at)
-    digests = [run.bulk_digest() for run in runs]
+    digests = [run.digest for run in runs]
 
     def make() -> tuple[list[str], dict]:
         names, run = phase_figures.phases(selection, at), phase_figures.sites_run(selection, at)
@@ -113,11 +113,8 @@ def find_figures(selection: Selection, at: StackInSuite) -> tuple[list[str], dic
         roles = ("client", "server", PAIR) if together else ("client", "server")
         return names, {role: phase_figures.figures(selection, at, role, names, profile) for role in roles}
 
-    if None in digests:
-        return make()
     code = digest_code(("report/phase_section.py",))
-    told = [(run.key, run.status, run.reason) for run in runs]  # which the digests do not cover
-    names, figures = memo.recall("phases of a stack in a suite", [repr(at), digests, told], code, make)
+    names, figures = memo.recall("phases of a stack in a suite", [repr(at), digests], code, make)
     return names, figures
 
 
@@ -144,7 +141,7 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
     Raises ValueError if the figures alone do not fit."""
     make = partial(fit_trees, recordings, found, wanted, room)
     runs = [run for at in wanted if (run := found[at].run)]
-    digests = [run.bulk_digest() or compute_digest(run.to_json_line()).hex() for run in runs]
+    digests = [run.digest for run in runs]
     code = digest_code(("**/*.py",))
     return memo.recall("call trees of a page", [page_data(recordings, found, {}), digests, [*wanted], room], code, make)
 

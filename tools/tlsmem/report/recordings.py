@@ -17,9 +17,9 @@ from tlsmem.plan import recordings as plan_recordings
 from tlsmem.schema import recording_files
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
-from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import machine_identity
 from tlsmem.stats.selection import ASPECTS, run_from_record
+from tlsmem.store.record import Record
 from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables.recording_contents import RecordingContents
 from tlsmem.tables.settings import describe_machine
@@ -98,6 +98,7 @@ def load_silently(path: Path) -> list[Record]:
     """Return the runs of a recording. Raises ValueError with a sentence that names it."""
     try:
         files = recording_files.list_files(path) if path.is_dir() else ()
+        plan_recordings.load_together(files)
         found = [run for file in files for run in plan_recordings.load_file(file)]
         found = found or table_command.load_recording(path)
     except ValueError as error:

@@ -22,12 +22,12 @@ from tlsmem.report.ranking import sort_newest_first
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.schema.harness_output import Process
-from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity, why_no_such_phase
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import KIB, MIB
+from tlsmem.store.record import Record
 from tlsmem.tables.environments import LAB
 from tlsmem.tables.settings import dates, describe_machine
 

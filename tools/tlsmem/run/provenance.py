@@ -22,7 +22,7 @@ from tlsmem.run.validate import Outcome
 from tlsmem.schema import timed_record
 from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, describe_error
 from tlsmem.schema.machine import read_machine
-from tlsmem.schema.records import SCHEMA, Record, cell_key, run_key, run_path
+from tlsmem.schema.records import SCHEMA, RecordLine, cell_key, run_key, run_path
 from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, SourceRecord
 
 
@@ -102,7 +102,7 @@ class Provenance:
     def cell_key(self, run: Run) -> str:
         return cell_key(self.declared(run))
 
-    def record(self, run: Run, outcome: Outcome) -> Record:
+    def record(self, run: Run, outcome: Outcome) -> RecordLine:
         declared, said, end = self.declared(run), outcome.run, outcome.end
         commit, dirty = checkout()
         fields = declared | {
@@ -121,7 +121,7 @@ class Provenance:
             "phases": [phase.model_dump() for phase in outcome.phases],
             "sites": resolve_stacks(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
         }
-        return Record.model_validate(fields | timed_run_fields(run, outcome))
+        return RecordLine.model_validate(fields | timed_run_fields(run, outcome))
 
 
 @cache

@@ -18,7 +18,7 @@ from tlsmem.run.remote_run import RefusedRun
 from tlsmem.schema import append_records, read_records
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.recording_files import RESTORE
-from tlsmem.schema.records import Record, record_cell_key
+from tlsmem.schema.records import RecordLine, record_cell_key
 
 ExecutorOf = Callable[[Mapping[str, str]], Executor]  # by the builds that a run needs
 
@@ -58,7 +58,7 @@ def record_all(
     return SpreadResult(failed, missing)
 
 
-def read_answer(future: "Future[bytes]", cell: str) -> Record:
+def read_answer(future: "Future[bytes]", cell: str) -> RecordLine:
     """Return the record that a machine answered with.
 
     Raises RefusedRun where it made none, or what came is not the record of the run with this key."""
@@ -78,7 +78,7 @@ def read_answer(future: "Future[bytes]", cell: str) -> Record:
     return record
 
 
-def store(recording: Path, record: Record, recorded: set[str]) -> bool:
+def store(recording: Path, record: RecordLine, recorded: set[str]) -> bool:
     """Record a run unless it is in `recorded`, which takes it; return whether it failed."""
     cell = record_cell_key(record)
     if cell in recorded:
@@ -88,7 +88,7 @@ def store(recording: Path, record: Record, recorded: set[str]) -> bool:
     return record.status == "failed"
 
 
-def describe_record(record: Record) -> str:
+def describe_record(record: RecordLine) -> str:
     """Return what came of a run, in words."""
     took = f"{record.elapsed_ns / 1e9:.1f} s"
     return took if record.status == "measured" else f"{record.status}: {record.reason}"

@@ -9,14 +9,14 @@ from pathlib import Path
 from tlsmem.base import repository
 from tlsmem.base.errors import UserError
 from tlsmem.schema.manifest import BadRecording
-from tlsmem.schema.read_records import load, parse
-from tlsmem.schema.recording_files import PLAIN, SEALED, TORN_MARK, is_recording, is_torn
-from tlsmem.schema.records import Record
+from tlsmem.schema.read_records import parse
+from tlsmem.schema.recording_files import PLAIN, SEALED, TORN_MARK, is_torn
+from tlsmem.schema.records import RecordLine
 
 held_locks: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
 
 
-def append(directory: Path, record: Record) -> None:
+def append(directory: Path, record: RecordLine) -> None:
     """Append one run to `directory`/STACK.jsonl and wait until it is on the disk.
 
     Two runners may append to one file. Raises UserError when the line cannot be written; the file is then as
@@ -102,8 +102,3 @@ def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
         ) from None
     except OSError:
         pass  # a file system that locks no directories, such as NFS
-
-
-def load_existing(directory: Path) -> list[Record]:
-    """Return the runs of a recording; an empty list when there is none yet. Raises BadRecording as `load` does."""
-    return load(directory) if is_recording(directory) else []

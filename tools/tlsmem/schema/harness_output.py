@@ -37,7 +37,7 @@ Book = Annotated[dict[Annotated[str, Field(pattern="_bytes$")], NonNegativeInt],
 class Model(BaseModel):
     """A value of a recording: it cannot be changed, has no other keys than its own, and converts no types."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class HeapCounts(Model):
@@ -296,7 +296,7 @@ class EndLine(Model):
 
 OutputLine = RunLine | StackLine | PhaseLine | ThreadLine | EndLine
 OUTPUT_LINE: pydantic.TypeAdapter[OutputLine] = pydantic.TypeAdapter(
-    Annotated[OutputLine, Field(discriminator="record")]
+    Annotated[OutputLine, Field(discriminator="record")], config=ConfigDict(defer_build=True)
 )
 
 

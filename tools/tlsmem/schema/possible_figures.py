@@ -5,14 +5,14 @@ Only what follows from how the meters count is here; all recordings in data/ hol
 add up, since each role has its own at another time."""
 
 from tlsmem.schema.harness_output import HeapCounts, Heaps, Phase, PhaseSites
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 from tlsmem.schema.roles import ROLES
 from tlsmem.schema.timed_record import INTERVAL_PARTS
 
 ADDITIVE_COUNTS = ("live_bytes", "live_blocks", "cumulative_bytes", "cumulative_blocks")
 
 
-def find_impossible(record: Record) -> str | None:
+def find_impossible(record: RecordLine) -> str | None:
     """Return a sentence about the first figure that cannot be true, with its place; None when all can be."""
     for phase in record.phases:
         if what := find_impossible_phase(phase):

@@ -1,4 +1,4 @@
-"""Reads recordings: every line is checked, unless the cache has the file as it is now."""
+"""Reads the lines of recordings: every line is checked."""
 
 import gc
 import json
@@ -9,48 +9,31 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tlsmem.base.printable import printable_text
-from tlsmem.schema import record_cache, recording_files
+from tlsmem.schema import recording_files
 from tlsmem.schema.checksum import matches_checksum
 from tlsmem.schema.harness_output import describe_error
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.possible_figures import find_impossible
 from tlsmem.schema.recording_files import RESTORE
-from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, Record, run_key, run_path
-
-NEVER_RECORDINGS = (".md", ".toml", ".txt", ".py", ".json")  # named by mistake
+from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, RecordLine, run_key, run_path
 
 
-def load(recording: Path | str) -> list[Record]:
-    """Return all runs of a recording (a directory, or one of its files), by stack in the order of recording.
+def load(recording: Path | str) -> list[RecordLine]:
+    """Return the lines of a recording (a directory, or one of its files), each checked, by stack in the order of
+    recording. Tables read the store instead: tlsmem.store.read_runs.
 
-    Raises BadRecording, which ends a command with its sentence, when there is no recording, or a line is no record of
-    this schema or cannot be true."""
-    files = recording_files.list_files(recording)
-    if not files:
-        raise BadRecording(f"{recording}: no recording here (no .jsonl file)")
-    if len(files) == 1 and files[0] == Path(recording) and files[0].suffix in NEVER_RECORDINGS:
-        raise BadRecording(f"{recording} is not a recording (.jsonl)")
+    Raises BadRecording when there is no recording, or a line is no record of this schema or cannot be true."""
     with without_collection():
-        return [record for file in files for record in load_file(file)]
+        return [record for file in recording_files.require_files(recording) for record in load_file(file)]
 
 
-def load_file(file: Path) -> list[Record]:
-    """Return the runs of one file, plain or sealed; from the cache where it has the file as it is now.
+def load_file(file: Path) -> list[RecordLine]:
+    """Return the lines of one file, plain or sealed, each checked.
 
     Raises BadRecording as `load` does. Warns on stderr of a last line that was cut off."""
     file = recording_files.locate(file)
-    packed = recording_files.read_file(file)
-    found = record_cache.load(file, packed)
-    if found is None:
-        lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
-        with without_collection():
-            found = [parse(line, f"{file}: line {n}") for n, line in lines]
-        if cut:
-            recording_files.warn_of_cut(file, cut)
-        else:
-            record_cache.store(file, packed, found)
-            found = record_cache.load(file, packed) or found  # what no table asks for then needs no memory
-    return found
+    with without_collection():
+        return [parse(line, f"{file}: line {number}") for number, line in recording_files.read_lines(file)]
 
 
 @contextmanager
@@ -67,7 +50,7 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def parse(line: bytes, place: str) -> Record:
+def parse(line: bytes, place: str) -> RecordLine:
     """Return the record of a line without its newline; characters that are not printable become question marks.
 
     Raises BadRecording, with a sentence that begins with `place`, when the line is no record, was changed after it was
@@ -76,8 +59,9 @@ def parse(line: bytes, place: str) -> Record:
     if unchanged is False:
         raise BadRecording(f"{place} was changed after it was recorded: its checksum does not match; {RESTORE}")
     try:
-        record = Record.model_validate_json(line)
-        UNIQUE_KEYS.decode(line.decode())
+        record = RecordLine.model_validate_json(line)
+        if not unchanged:  # what was written here has each key once
+            UNIQUE_KEYS.decode(line.decode())
     except ValidationError as error:
         what = describe_error(error)
         way_out = "" if "(git pull)" in what else f"; {RESTORE}"
@@ -91,7 +75,7 @@ def parse(line: bytes, place: str) -> Record:
     if impossible := find_impossible(record):
         raise BadRecording(f"{place} cannot be true: {impossible}; {RESTORE}")
     check_key(record, place)
-    return record if is_plain(line) else Record.model_validate_json(printable_json(line))
+    return record if is_plain(line) else RecordLine.model_validate_json(printable_json(line))
 
 
 class RepeatedKey(Exception):
@@ -108,7 +92,7 @@ def refuse_repeated_keys(pairs: list[tuple[str, object]]) -> None:
 UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)
 
 
-def check_key(record: Record, place: str) -> None:
+def check_key(record: RecordLine, place: str) -> None:
     """Raise BadRecording when the record's key is not that of its fields, as when one of them was changed."""
     fields = record.model_dump(include=ALL_KEY_FIELDS)
     if record.path != (path := run_path(fields)):

@@ -26,6 +26,8 @@ MOST_NAMED = 5  # recordings that a sentence lists
 MOST_BYTES = 256 << 20  # of a sealed file without a manifest; of those in data/ the largest has 13 MB
 MOST_SHORT_LINES, SHORTEST_RECORD = 10_000, 64  # more lines than that, and shorter on average in bytes, are no runs
 
+NEVER_RECORDINGS = (".md", ".toml", ".txt", ".py", ".json")  # named by mistake
+
 TORN_MARK = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 
 skipped_lines: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
@@ -59,6 +61,16 @@ def list_files(recording: Path | str) -> list[Path]:
             )
     found = plain | sealed
     return [found[stack] for stack in sorted(found, key=lambda stack: f"{stack}{PLAIN}")]
+
+
+def require_files(recording: Path | str) -> list[Path]:
+    """Return the files of a recording as `list_files` does. Raises BadRecording also where there is none."""
+    files = list_files(recording)
+    if not files:
+        raise BadRecording(f"{recording}: no recording here (no {PLAIN} file)")
+    if len(files) == 1 and files[0] == Path(recording) and files[0].suffix in NEVER_RECORDINGS:
+        raise BadRecording(f"{recording} is not a recording ({PLAIN})")
+    return files
 
 
 def locate(file: Path) -> Path:

@@ -5,6 +5,7 @@ import json
 from typing import Any, Literal, Self
 
 from pydantic import (
+    ConfigDict,
     Field,
     NonNegativeInt,
     PositiveInt,
@@ -12,6 +13,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import to_jsonable_python
 
 from tlsmem.schema import timed_record
 from tlsmem.schema.checksum import add_checksum
@@ -53,7 +55,7 @@ class RecordedCallstacks(Model):
 
     @model_validator(mode="after")
     def check_frame_numbers(self) -> Self:
-        if any(frame >= len(self.frames) for stack in self.stacks for frame in stack):
+        if max((max(stack) for stack in self.stacks if stack), default=-1) >= len(self.frames):
             raise ValueError("a call stack has a frame that is not among its frames")
         return self
 
@@ -71,8 +73,10 @@ ABSENT_WHEN_NONE = ("path", "sites", "cpu_features", *TIMED, "checksum")
 SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
 
 
-class Record(Model):
+class RecordLine(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
+
+    model_config = ConfigDict(title="Record")
 
     schema_: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
@@ -153,7 +157,7 @@ class Record(Model):
                 fields.pop(name, None)
         return fields
 
-    def select_process(self, process: Process) -> "Record":
+    def select_process(self, process: Process) -> "RecordLine":
         """Return the run with the phases of one of its processes.
 
         Raises ValueError with a sentence when the run had no such process."""
@@ -174,9 +178,10 @@ class Record(Model):
         """Return whether the record has the call stacks of its live blocks."""
         return self.sites is not None
 
-    def bulk_digest(self) -> str | None:
-        """Return what identifies phases, sites and timings that have not been read yet; None where they have been."""
-        return None
+    @property
+    def digest(self) -> str:
+        """What stands for the line."""
+        return digest_line(self.to_json_line().rstrip(b"\n"))
 
     def describe(self) -> str:
         """Name the run in a sentence: stack, suite and number of sessions."""
@@ -186,6 +191,11 @@ class Record(Model):
         """Return the line of a recording: JSON with its checksum, from schema 5 on, and a newline."""
         text = self.model_dump_json(by_alias=True, exclude={"checksum"}).encode()
         return (add_checksum(text) if self.schema_ >= CHECKSUMS_SINCE else text) + b"\n"
+
+
+def digest_line(line: bytes) -> str:
+    """Return what stands for a line without its newline: 32 digits."""
+    return hashlib.blake2b(line, digest_size=16).hexdigest()
 
 
 KEY_FIELDS = (
@@ -234,9 +244,10 @@ def cell_key(fields: dict[str, Any]) -> str:
     return digest_fields(declared_fields(fields))
 
 
-def record_cell_key(record: Record) -> str:
-    """Return the same of a record."""
-    return cell_key(record.model_dump(include={*KEY_FIELDS, "env", "cpu_features", "peer", "argv"}))
+def record_cell_key(record: object) -> str:
+    """Return the same of a record: a line, or a run of the store, whose fields have the same names."""
+    names = [*KEY_FIELDS, "cpu_features", "peer", "argv"] + ["env"] * (getattr(record, "schema_", SCHEMA) > 1)
+    return cell_key({name: to_jsonable_python(getattr(record, name)) for name in names})
 
 
 def declared_fields(fields: dict[str, Any]) -> dict[str, Any]:

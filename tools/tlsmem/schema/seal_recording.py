@@ -21,9 +21,9 @@ from tlsmem.schema.live_records import LiveRecord, load_live_file
 from tlsmem.schema.manifest import BadRecording, Manifest, SealedFile, load_manifest
 from tlsmem.schema.read_records import load_file
 from tlsmem.schema.recording_files import PLAIN, RESTORE, SEALED, list_files, read_content, stack_name
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordLine
 
-Run = Record | LiveRecord
+Run = RecordLine | LiveRecord
 RESTORE_DIRECTORY = "restore the directory from git or a copy"
 LEVEL = 12  # 57 MB in about a second, to 2.4 %; level 19 takes minutes, to 2.1 %
 OPTIONS: dict[int, int] = {CompressionParameter.compression_level: LEVEL, CompressionParameter.checksum_flag: 1}

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process
-from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.bends import PAGE
 from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
@@ -25,6 +24,7 @@ from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
+from tlsmem.store.record import Phase, Record
 from tlsmem.tables.table import format_bytes_in_blocks
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tlsmem.config import definitions, matrix
-from tlsmem.schema.records import Record
 from tlsmem.selfcheck.audit import describe_split_difference
 from tlsmem.stats import memory_model, role_sums, session_cost
 from tlsmem.stats.comparability import select_comparable
 from tlsmem.stats.memory_model import ModelError
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection, Series, run_from_record, select, select_campaign
+from tlsmem.store.record import Record
 from tlsmem.tables.memory_model import error_cell
 from tlsmem.tables.table import Cell, Column, Table
 

@@ -22,10 +22,10 @@ from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
-from tlsmem.schema.records import Record
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.slides.why_openssl import OPENSSL, UNKNOWN, is_explained, is_in_use
 from tlsmem.stats.configured_stack import IN_USE
+from tlsmem.store.record import Record
 
 MESSAGES = "handshake messages and transcript"
 OTHER_SUITE = "tls12-rsa-aes256"  # of a library without TLS 1.3

@@ -17,7 +17,6 @@ from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.plots.timed.ratio_dots import draw_dot
-from tlsmem.schema.records import Record
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats import timed_selection
 from tlsmem.stats.configured_stack import AT_REST
@@ -28,6 +27,7 @@ from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_rates import per_second
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import Ratio, sample_from_runs
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import dates
 
 CLASSIC, POST_QUANTUM = SUITE, f"{SUITE}-pq"

@@ -22,10 +22,10 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
-from tlsmem.schema.records import Record
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.configured_stack import IN_USE
 from tlsmem.stats.costs import LIVE_IN_USE
+from tlsmem.store.record import Record
 
 OPENSSL = "openssl"
 REPLY = "reply"  # the phase in which a session was used, where runs have no full records

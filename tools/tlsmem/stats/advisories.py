@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tlsmem.config.advisories import Advisory, Place
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import Stall, find_stalls
+from tlsmem.store.record import Record
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ brings one."""
 
 from collections.abc import Iterable
 
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Phase, Record
 
 # Live, with rounding and headers. glibc counts what a thread's cache holds free as live: a constant, so not in slopes.
 LIVE_FIELDS = {

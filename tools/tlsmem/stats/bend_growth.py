@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.allocator_statistics import LIVE_FIELDS
 from tlsmem.stats.bends import Bend, SessionStep
 from tlsmem.stats.exact_slope import PhaseQuantity, quantity_at_end
 from tlsmem.stats.series import Series
+from tlsmem.store.record import Phase, Record
 
 LEAST_SHARE = 0.5  # of the excess
 TABLE_OWNERS = ("client_context", "server_context", "harness")  # fields of a phase's heap

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, median_low
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import KIB
+from tlsmem.store.record import Record
 
 PAGE = 4 * KIB
 ONCE_BYTES = 128 * KIB  # what is no bend in runs made once: RssFile repeats within 100 KiB, slopes within ASSUMED

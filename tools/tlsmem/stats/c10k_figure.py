@@ -2,10 +2,10 @@
 
 from typing import Literal, NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, bends, session_cost
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.series import Series
+from tlsmem.store.record import Record
 
 Doubt = Literal["garbage", "bends"]
 

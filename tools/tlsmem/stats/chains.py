@@ -10,7 +10,6 @@ from tlsmem.config import definitions
 from tlsmem.config.certificates import chain_sizes, has_many_clients, key_kind
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.schema.harness_output import Window
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.missing import NOT_RECORDED, Missing, find_missing, keep_present, map_present
@@ -18,6 +17,7 @@ from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, heap_of_role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, is_same_stack_pair
+from tlsmem.store.record import Record
 
 ESTABLISHED, USED, CLOSED = "established", "reply", "closed"  # phases
 LONGEST = 4  # intermediates

@@ -11,14 +11,13 @@ from functools import cached_property
 from typing import Literal
 
 from tlsmem.config.scenarios import settings_in_argv
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.runtime_memory import HEAP, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phases_of
+from tlsmem.store.record import Phase, Record
 
 SCENARIO = "churn"
 ROLES: tuple[Role, ...] = ("server", "client")

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tlsmem.config.scenarios import settings_in_argv
-from tlsmem.schema.harness_output import HeapCounts, Meter, Phase, Role
-from tlsmem.schema.records import Record
+from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
 from tlsmem.stats.comparability import machine_identity, sort_by_start
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import phase_of
+from tlsmem.store.record import HeapCounts, Phase, Record
 
 SCENARIO = "contexts"
 ROOTS = (10, 150)  # of the two stores whose difference tells what a root costs

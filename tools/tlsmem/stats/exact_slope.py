@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
+from tlsmem.store.record import Phase, Record
 
 ESTABLISHED = "established"
 PhaseQuantity = Callable[[Phase], int]

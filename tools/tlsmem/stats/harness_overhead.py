@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from tlsmem.schema.harness_output import PartName
-from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.timed_rates import MAIN_PARTS, Quantity
 from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.store.record import Record
 
 CLOCK_READINGS = 4  # of a role in a handshake, at most: one for each step
 WIRES: tuple[PartName, ...] = ("wire_write", "wire_read")

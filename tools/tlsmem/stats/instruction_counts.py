@@ -1,9 +1,9 @@
 """Instructions of one handshake, or of a MiB of application data, as callgrind counted them."""
 
 from tlsmem.config import timed_matrix
-from tlsmem.schema.records import Record
 from tlsmem.stats.harness_overhead import WIRE_OF_PART
 from tlsmem.stats.session_cost import MIB
+from tlsmem.store.record import Record
 
 
 def instructions_per_unit(record: Record, part: str) -> float | None:

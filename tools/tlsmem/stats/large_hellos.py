@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import Stall, find_stalls
+from tlsmem.store.record import Record
 
 KINDS = {  # points to what is large there
     "hello-alpn": "60,000 bytes of ALPN names",

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from tlsmem.base import phase_names
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remainders, role_sums, session_cost
 from tlsmem.stats.bootstrap import Interval
@@ -18,6 +17,7 @@ from tlsmem.stats.remainders import Cause, HeapPair
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures, Setting
 from tlsmem.stats.session_cost import HeapCost, Quotient
+from tlsmem.store.record import Record
 
 TOTAL = "total"  # beside the roles: a pair, with all that the process holds for it
 STAGES = ("sessions", "established", "reply")  # phases of the table; the peak is between the first two

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from tlsmem.schema.harness_output import Meter, Phase
-from tlsmem.schema.records import Record
+from tlsmem.schema.harness_output import Meter
 from tlsmem.stats import session_cost
 from tlsmem.stats.missing import Missing
+from tlsmem.store.record import Phase, Record
 
 
 def handshaking(record: Record) -> list[Phase]:

@@ -4,7 +4,6 @@ bytes per pair, in a process of one role per session, at `established`."""
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.schema.harness_output import Phase
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
@@ -12,6 +11,7 @@ from tlsmem.stats.rss_breakdown import COARSE, requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
+from tlsmem.store.record import Phase
 
 REQUESTED_OF_ALL = Missing("requested bytes are not known by allocator")
 RESIDENT_OF_ALL = Missing("the kernel counts the process, not one allocator")

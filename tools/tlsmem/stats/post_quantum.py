@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tlsmem.config import definitions
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES, Role
 from tlsmem.stats.chains import Amount, exact
 from tlsmem.stats.missing import NOT_RECORDED, Missing, map_present
@@ -17,6 +16,7 @@ from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import heap_of_role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, is_same_stack_pair
+from tlsmem.store.record import Record
 
 CREATED, ESTABLISHED, IN_USE = "sessions", "established", "blocked"  # phases
 RSA, ECDSA = "rsa-2048", "ecdsa-p256"

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.remainders import HeapPair, keeps_state
 from tlsmem.stats.session_cost import HeapCost, Quotient
+from tlsmem.store.record import Phase, Record
 
 ROLES = ("client", "server")
 TABLE_NOTE = "process-wide tables of the library: they grow with N and keep their size when sessions are closed"
@@ -112,15 +111,12 @@ def subtract(run: Record, tables: Mapping[str, TableSize], live: Places, peak: P
                 heap = session_cost.heap_of(phase, role)
                 at_end = table if (phase.phase, role) in live else EMPTY
                 at_peak = table if (phase.phase, role) in peak else EMPTY
-                figures = {
-                    "live_bytes": heap.live_bytes - at_end.bytes,
-                    "live_blocks": heap.live_blocks - at_end.blocks,
-                    "peak_bytes": heap.peak_bytes - at_peak.bytes,
-                    "peak_blocks": heap.peak_blocks - at_peak.blocks,
-                }
-                heaps[role] = heap.model_copy(update=figures)
-        if not phase.heap or not heaps:
-            return phase
-        return phase.model_copy(update={"heap": phase.heap.model_copy(update=heaps)})
+                heaps[role] = heap._replace(
+                    live_bytes=heap.live_bytes - at_end.bytes,
+                    live_blocks=heap.live_blocks - at_end.blocks,
+                    peak_bytes=heap.peak_bytes - at_peak.bytes,
+                    peak_blocks=heap.peak_blocks - at_peak.blocks,
+                )
+        return phase.with_heap(heaps) if heaps else phase
 
-    return run.model_copy(update={"phases": [reduced(phase) for phase in run.phases]})
+    return run.with_phases([reduced(phase) for phase in run.phases])

@@ -5,12 +5,11 @@ A rest is memory that does not come from where that pair's does: tables that gro
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlsmem.schema.harness_output import Phase, PhaseSites
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import session_cost
 from tlsmem.stats.process_tables import TableSize, are_tables, remove_tables
 from tlsmem.stats.session_cost import Quotient
+from tlsmem.store.record import Phase, PhaseSites, Record
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere

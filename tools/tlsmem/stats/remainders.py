@@ -6,9 +6,9 @@ from math import isqrt
 from typing import Literal
 
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.session_cost import HeapCost
+from tlsmem.store.record import Record
 
 SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
 BLINDING_BYTES = 16  # a process: what blinds an RSA key is random; BoringSSL of API 21 keeps it in 264 or in 280 bytes

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Line, Quantity
+from tlsmem.store.record import Record
 
 # The spread of what was measured once: 2.8 % is the largest that repeats of a recording in data/ have, of RSS slopes of
 # rustls with aws-lc in TLS 1.2 (docs/reference/results.md). All others repeat within 0.2 %, but one run does not tell

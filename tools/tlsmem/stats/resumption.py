@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import NOT_RECORDED, Missing, map_present
+from tlsmem.store.record import Record
 
 REST, IN_USE, CLOSED = "established", "blocked", "closed"  # phases
 ROLES: tuple[Role, ...] = ("server", "client")

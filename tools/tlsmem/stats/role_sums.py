@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting, is_one_process, is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
+from tlsmem.store.record import Record
 
 KEPT = "established"  # the phase in which a run that frees the peers holds what others do; it has no payload after it
 Figures = dict[Role, tuple[Quotient, Quotient]]  # live bytes and blocks per session of the role

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, bootstrap, session_cost
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.live_heap import NO_PAYLOAD
@@ -14,6 +13,7 @@ from tlsmem.stats.missing import Missing, find_missing, replace_missing
 from tlsmem.stats.repeats import group_by_repeat
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Quantity
+from tlsmem.store.record import Record
 
 RSS_PHASES: dict[str, str | None] = {  # which RSS, with its phase
     "peak of the run": None,

@@ -1,8 +1,8 @@
 """What else the machine did during a timed run."""
 
 from tlsmem.run.machine_noise import TICK_NS
-from tlsmem.schema.records import Record
 from tlsmem.schema.timed_record import Noise
+from tlsmem.store.record import Record
 
 
 def noise_of(run: Record) -> Noise:

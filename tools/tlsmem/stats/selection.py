@@ -13,7 +13,6 @@ from tlsmem.config.run import Run
 from tlsmem.config.scenarios import Settings, settings_in_argv
 from tlsmem.config.stack_names import resolve_name
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Env, Meter, Roles, Scenario
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ITSELF, Process
 from tlsmem.stats.comparability import (
     MachineFields,
@@ -26,6 +25,7 @@ from tlsmem.stats.comparability import (
 from tlsmem.stats.series import Series as Series  # for those who read a selection
 from tlsmem.stats.series import Setting as Setting
 from tlsmem.stats.series import cpu_name, data_size, peer_name
+from tlsmem.store.record import Record
 
 
 def declared(record: Record) -> tuple[str, Setting, Scenario, Settings, int, Meter, int]:

@@ -6,8 +6,8 @@ from typing import get_args
 
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.harness_output import Cpu, Data, Env, Meter, Roles, Window
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
+from tlsmem.store.record import Record
 
 
 def allocator_name(record: Record) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tlsmem.schema.harness_output import HeapCounts, Phase
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
+from tlsmem.store.record import HeapCounts, Phase, Record
 
 KIB = 1024
 MIB = 1024 * KIB

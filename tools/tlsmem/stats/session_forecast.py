@@ -5,9 +5,9 @@ Sizes are bytes; sessions are those that stay in the process, all of one role.""
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.series import Series
+from tlsmem.store.record import Record
 
 SMALLEST_WINDOWS = 10  # a run with fewer windows has more of the handshakes in its peak than of the sessions
 TOLERANCE = 0.01  # a run further off was not predicted

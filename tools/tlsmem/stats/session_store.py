@@ -13,13 +13,12 @@ from statistics import mode
 
 from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats.churn import SCENARIO
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import heap_of
+from tlsmem.store.record import Phase, Record
 
 STEADY_WAVES = 3  # without another entry, and the store is full
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from tlsmem.config.scenarios import STALL_POINTS, stalled_role
 from tlsmem.schema.harness_output import Meter, Role
-from tlsmem.schema.records import Record
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
 from tlsmem.stats.comparability import machine_identity, sort_by_start
 from tlsmem.stats.live_heap import live_bytes
@@ -17,6 +16,7 @@ from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.process_tables import is_table, remaining_heap
 from tlsmem.stats.runtime_memory import STACKS, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phase_of
+from tlsmem.store.record import Record
 
 SCENARIO = "stall"
 SILENT_POINTS = ("silent", "silent-server")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.schema.harness_output import PartName, Scenario
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.schema.timed_record import TimedPart
 from tlsmem.stats.session_cost import MIB
+from tlsmem.store.record import Record
 
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram

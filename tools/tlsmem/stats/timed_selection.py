@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tlsmem.schema.harness_output import Meter, Scenario
-from tlsmem.schema.records import SLOT_ARGUMENTS, Record
+from tlsmem.schema.records import SLOT_ARGUMENTS
 from tlsmem.stats.comparability import (
     DECLARED_ARGUMENTS,
     MachineFields,
@@ -16,6 +16,7 @@ from tlsmem.stats.comparability import (
     sort_by_start,
 )
 from tlsmem.stats.series import allocator_name, cpu_name
+from tlsmem.store.record import Record
 
 FEW = 3  # stacks by name
 

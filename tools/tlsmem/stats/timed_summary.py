@@ -7,13 +7,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import relative_range
 from tlsmem.stats.timed_rates import Quantity
 from tlsmem.stats.timed_selection import TimedSeries
+from tlsmem.store.record import Record
 
 MAX_GAP = 30  # runs as long as the longer of the two: more of a campaign hardly lies between what it compares
 RESOLUTION_S = 1.0  # of a run's start, as it is recorded

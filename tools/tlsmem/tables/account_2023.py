@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tlsmem.schema.harness_output import Phase
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, is_one_process
 from tlsmem.stats.session_cost import KIB
+from tlsmem.store.record import Phase, Record
 from tlsmem.tables.published import load_published_peaks
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from tlsmem.config.advisories import Advisory, advisories, campaign_of
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.records import Record
 from tlsmem.stats.advisories import Finding, find_findings
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.stalls import Stall
+from tlsmem.store.record import Record
 from tlsmem.tables.runtime_notes import fraction_cell
 from tlsmem.tables.stall import REFUSED
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, text_cell

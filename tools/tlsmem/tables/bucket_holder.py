@@ -6,9 +6,9 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import Rule
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Frame, skip_containers
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats.missing import Missing
+from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from tlsmem.config.suite_variants import expand_words
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import is_recording, require_recording
 from tlsmem.stats.selection import choose_values, select
+from tlsmem.store import read_runs
 from tlsmem.tables import buckets
 
 Names = Sequence[str] | None
@@ -28,7 +28,7 @@ def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = N
 
 def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
     """Yield the largest sites run of each stack. Raises ValueError where there is none."""
-    records = read_records.load(path)
+    records = read_runs.load(path)
     suites = expand_words(suites, (one.suite for one in records if one.scenario == "memory"))
     found = list(buckets.profiles_from_selection(select(records, stacks, suites)))
     if not found:

@@ -15,10 +15,10 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, format_frame, skip_allocators
 from tlsmem.profile.heap_profile import CallstackTree
 from tlsmem.schema.harness_output import Role
-from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import SeriesFigures
+from tlsmem.store.record import Record
 from tlsmem.tables.rss_accounts import STACK
 from tlsmem.tables.settings import setting_columns
 from tlsmem.tables.table import Cell, Column, Table, integer_cell
@@ -73,13 +73,10 @@ def find_largest(run: Record, role: Role, phase: str) -> LargestSites:
 
 
 def recall_largest(run: Record, role: Role, phase: str) -> LargestSites:
-    """As find_largest, which is asked once for a record from the cache."""
-    digest = run.bulk_digest()
-    if digest is None:
-        return find_largest(run, role, phase)
+    """As find_largest, which is asked once for a record."""
     code = digest_code(("tables/call_sites.py",))
     compute = partial(find_largest, run, role, phase)
-    return LargestSites(*memo.recall("largest sites", [digest, role, phase, FRAMES, ROWS], code, compute))
+    return LargestSites(*memo.recall("largest sites", [run.digest, role, phase, FRAMES, ROWS], code, compute))
 
 
 class SiteFigure(NamedTuple):

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from tlsmem.config.scenarios import CHURN_PATTERNS
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.records import Record
 from tlsmem.stats.churn import HEAP_TOLERANCE_BYTES, RSS_TOLERANCE, Churn, Trend, find_churn
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import MIB
+from tlsmem.store.record import Record
 from tlsmem.tables.runtime_notes import GOROUTINES_NOTE, OBJECTS_NOTE, Size, size_cell, size_if_known
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 

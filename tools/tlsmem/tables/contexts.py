@@ -10,9 +10,9 @@ from fractions import Fraction
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import version
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.records import Record
 from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present
+from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
 from tlsmem.tables.runtime_notes import GARBAGE_NOTE, RUNTIME_NOTE, Size, fraction_cell, size_cell, size_if_known
 from tlsmem.tables.table import Cell, Column, Table, optional

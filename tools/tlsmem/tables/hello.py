@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tlsmem.schema.records import Record
 from tlsmem.stats.large_hellos import find_large_hellos
+from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import holder_cell
 from tlsmem.tables.runtime_notes import fraction_cell
 from tlsmem.tables.stall import describe_refusals, holder

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_forecast import TOLERANCE, ForecastCheck, check_series
+from tlsmem.store.record import Record
 from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, integer_cell
 

@@ -7,9 +7,9 @@ from tlsmem.base.cache_file import digest_code
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, format_frame, skip_containers
 from tlsmem.profile.heap_profile import CallstackTree
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import phase_of
+from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell
 
 
@@ -40,15 +40,12 @@ def sum_by_function(run: Record, owner: str | None, phase: str, since: str | Non
     """Return what each function allocated of the blocks that are live at the end of a phase; or only since another.
 
     Cached by the record and by code."""
-    digest = run.bulk_digest()
-    if digest is None:
-        return add_by_function(run, owner, phase, since)
 
     def make() -> dict[str, tuple[Frame, int]]:
         return {name: (one.frame, one.bytes) for name, one in add_by_function(run, owner, phase, since).items()}
 
     code = digest_code(("tables/phase_holder.py",))
-    found = memo.recall("live bytes by function", [digest, owner, phase, since], code, make)
+    found = memo.recall("live bytes by function", [run.digest, owner, phase, since], code, make)
     return {name: Holder(Frame(*frame), size) for name, (frame, size) in found.items()}
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.harness_output import StackDepth
-from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.missing import Missing
@@ -17,6 +15,7 @@ from tlsmem.stats.remainders import repeats_exactly
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
 from tlsmem.stats.session_cost import Quotient
+from tlsmem.store.record import Record, StackDepth
 from tlsmem.tables.rss_accounts import row_name_columns
 from tlsmem.tables.table import Cell, Column, Table, format_bytes_in_blocks, integer_cell
 

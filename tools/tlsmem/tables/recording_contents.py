@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tlsmem.config.table_names import JOINT_NEEDS, NEEDS, SCENARIO_NEEDS, TIMED_NEEDS
-from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
 from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.store.record import Record
 from tlsmem.tables import catalogue, certificates, scenario_catalogue
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time

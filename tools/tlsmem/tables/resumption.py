@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from tlsmem.profile.frames import format_frame
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.resumption import (
     IN_USE,
@@ -23,6 +22,7 @@ from tlsmem.stats.resumption import (
 )
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_store import SessionStore, find_stores
+from tlsmem.store.record import Record
 from tlsmem.tables.in_use import without_suite
 from tlsmem.tables.phase_holder import Holder, find_increase, holder_cell, sum_by_function
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from tlsmem.config.table_names import SCENARIO_NEEDS
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 from tlsmem.tables.advisories import advisory_list, advisory_table
 from tlsmem.tables.churn import churn_table
 from tlsmem.tables.contexts import contexts_table

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process, Window
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name
+from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "options": "options {}"}

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
+from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
 from tlsmem.tables.runtime_notes import (
     GARBAGE_NOTE,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from tlsmem.base.printable import printable_text
 from tlsmem.explore.diff.match_callstacks import STACK_VERSION
 from tlsmem.profile.heap_profile import BASE, END, PEAK, Profile, profiler_name
-from tlsmem.schema.records import Record
+from tlsmem.store.record import Record
 
 ESTABLISHED = "established"
 USUAL = (ESTABLISHED, PEAK, END)

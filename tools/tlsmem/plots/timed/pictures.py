@@ -19,10 +19,10 @@ from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.timed import curves, handshake_kinds, stack_style
 from tlsmem.plots.timed.panels import draw_over_sizes
 from tlsmem.plots.timed.ratio_dots import Ratios, draw_ratios, find_ratios, limits
-from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import TimedSelection, Work, select
+from tlsmem.store.record import Record
 from tlsmem.tables.timed.captions import repeats_text
 
 AROUND = 2.0  # inches: above and below the panels

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.plots.timed import handshake_kinds, pictures
-from tlsmem.schema.records import Record
 from tlsmem.stats.selection import choose_values, select_campaign
 from tlsmem.stats.timed_selection import is_timed, select
+from tlsmem.store.record import Record
 from tlsmem.tables import table_command
 
 

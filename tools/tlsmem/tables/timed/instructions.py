@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tlsmem.schema.records import Record
 from tlsmem.schema.timed_record import Instructions
 from tlsmem.stats.instruction_counts import cipher_share, instructions_per_unit
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, percent
 from tlsmem.tables.timed.captions import describe_common_work, join_sentences
 from tlsmem.tables.timed.rows import PART_NAME, STACK, PartRow, part_rows, work_columns

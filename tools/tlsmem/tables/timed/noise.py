@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tlsmem.schema.records import Record
 from tlsmem.stats import run_noise, timed_rates
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table
 from tlsmem.tables.timed.captions import describe_conditions, join_sentences
 from tlsmem.tables.timed.cells import number_cell, percent_cell

@@ -6,8 +6,8 @@ from statistics import median
 
 from tlsmem.config.timed_matrix import TimedRun, run_from_record
 from tlsmem.schema import timed_record
-from tlsmem.schema.records import Record
 from tlsmem.stats import run_noise, timed_rates
+from tlsmem.store.record import Record
 
 MOST = 10  # sentences about repeats
 

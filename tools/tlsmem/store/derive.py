@@ -1,0 +1,225 @@
+"""From a file of a recording to its tables: every line is checked once, and Parquet is derived from what was checked.
+
+The sealed JSON stays the record. What is derived is an entry of the cache directory: a directory by the digest of the
+file, its manifest and the code that checks it, written completely or not at all. An entry that is cut, changed or of
+another version is as good as none; where it cannot be kept, it lasts as long as the process."""
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from tlsmem.base.cache_file import PACKAGE, REQUIREMENTS, compute_digest, digest_files
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+from tlsmem.base.repository import MANIFEST
+from tlsmem.schema import recording_files
+from tlsmem.schema.manifest import BadRecording
+from tlsmem.schema.read_records import parse, printable_json
+from tlsmem.schema.recording_files import RESTORE, SEALED, Lines
+from tlsmem.schema.records import RecordLine, digest_line
+from tlsmem.store import tables
+
+FOLDER = ROOT / "build/store"
+LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
+CODE = ("schema/*.py", "base/printable.py", "store/derive.py", "store/tables.py")  # checks lines, makes tables of them
+ABOUT = "entry.json"
+LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """Return the connection that all reading shares: nothing is kept in it."""
+    return duckdb.connect(config={"threads": 1})
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was derived from one file: where its tables are, and how many rows they have."""
+
+    source: str  # the file; where that is no more, the entry goes
+    folder: Path
+    runs: int
+    phases: int
+    cut: int | None  # the number of the last line (from 1), which was cut off while it was written
+    digests: dict[str, str]  # of the Parquet files, by table
+
+    def table(self, name: str) -> Path:
+        """Return the Parquet file of a table."""
+        return self.folder / f"{name}.parquet"
+
+    def is_intact(self) -> bool:
+        """Return whether the Parquet files are as they were written."""
+        try:
+            return all(digest_file(self.table(name)) == digest for name, digest in self.digests.items())
+        except OSError:
+            return False
+
+
+def find_entry(file: Path) -> Entry:
+    """Return the entry of a file of a recording; it is derived where there is none yet.
+
+    Raises BadRecording where the file cannot be read or a line is no record, with file, line and a way out."""
+    packed = recording_files.read_file(file)
+    place = FOLDER / compute_key(file, packed)
+    return read_entry(place) or derive_entry(file, packed, place)
+
+
+def has_entry(file: Path) -> bool:
+    """Return whether the tables of a file are there. Raises BadRecording where it cannot be read."""
+    packed = recording_files.read_file(file)
+    return is_small(file, packed) or (FOLDER / compute_key(file, packed) / ABOUT).exists()
+
+
+def compute_key(file: Path, packed: bytes) -> str:
+    """Return what stands for a file with these bytes, its manifest, and the code that checks them and makes tables."""
+    manifest = file.with_name(MANIFEST)
+    parts = (packed, manifest.read_bytes() if manifest.exists() else b"")
+    return f"{tables.VERSION}-{compute_digest(digest_own_code(), *map(compute_digest, parts)).hex()[:32]}"
+
+
+@cache
+def digest_own_code() -> bytes:
+    """Return a digest of the modules that check lines and make tables of them, and of the packages' versions."""
+    modules = sorted(module for pattern in CODE for module in PACKAGE.glob(pattern))
+    return digest_files([*modules, *REQUIREMENTS])
+
+
+def read_entry(place: Path) -> Entry | None:
+    """Return the entry at this place; None where there is none that is complete and as it was written."""
+    try:
+        entry = Entry(**{**json.loads((place / ABOUT).read_bytes()), "folder": place})
+    except (OSError, ValueError, TypeError):
+        return None
+    return entry if entry.is_intact() else None
+
+
+def derive_entry(file: Path, packed: bytes, place: Path) -> Entry:
+    """Check all lines of a file, derive its tables, and keep them at the place, if they can be kept.
+
+    Raises BadRecording as `find_entry` does, and UserError where there is no room at all."""
+    lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
+    checked = list(check_lines(file, lines))
+    try:
+        if not is_small(file, packed):
+            with suppress(OSError, duckdb.IOException):  # a full disk, or one that may not be written
+                return keep(write_tables(make_folder(FOLDER), checked, file, cut), place)
+        return write_tables(make_folder(own_folder()), checked, file, cut)
+    except duckdb.DataError:
+        raise BadRecording(f"{file}: has a number that no meter gives; {RESTORE}") from None
+    except (OSError, duckdb.IOException) as error:
+        raise UserError(f"{own_folder()}: cannot read {file} by way of it: {error}; set TMPDIR= to another") from None
+
+
+def check_lines(file: Path, lines: Lines) -> Iterator[bytes]:
+    """Yield each line as tables are made of it: with its digest, and with question marks for what is not printable.
+
+    Raises BadRecording, with file and line, where one is no record."""
+    for number, line in lines:
+        parse(line, f"{file}: line {number}")
+        yield with_digest(line)
+
+
+def with_digest(line: bytes) -> bytes:
+    """Return a line without its newline as tables are made of it."""
+    return b'{"digest":"%s",%s' % (digest_line(line).encode(), printable_json(line)[1:])
+
+
+def derive_lines(records: Iterable[RecordLine]) -> Entry:
+    """Return the tables of records that were checked; they last as long as the process. Raises OSError."""
+    lines = [with_digest(one.to_json_line().rstrip(b"\n")) for one in records]
+    return write_tables(make_folder(own_folder()), lines)
+
+
+def make_folder(below: Path) -> Path:
+    """Return a new directory for an entry that is being written. Raises OSError."""
+    below.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=".partial-", dir=below))
+
+
+def write_tables(folder: Path, lines: Sequence[bytes], source: Path | None = None, cut: int | None = None) -> Entry:
+    """Write the tables of these lines into a folder, which is removed where that fails.
+
+    Raises OSError, and what DuckDB raises."""
+    try:
+        plain = folder / "lines.jsonl"
+        plain.write_bytes(b"\n".join(lines))
+        with database().cursor() as cursor:
+            cursor.execute(tables.read_lines(plain, max(map(len, lines), default=0) + LEAST_BYTES))
+            plain.unlink()
+            runs, phases, sites = count_rows(cursor)
+            for name in tables.TABLES if sites else tables.ALWAYS:
+                file = tables.quote(folder / f"{name}.parquet")
+                cursor.execute(f"COPY ({tables.TABLES[name]}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
+        digests = {file.stem: digest_file(file) for file in sorted(folder.glob("*.parquet"))}
+        entry = Entry(str(source and source.resolve()), folder, runs, phases, cut, digests)
+        (folder / ABOUT).write_text(json.dumps({**asdict(entry), "folder": None}))
+        return entry
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def count_rows(cursor: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
+    """Return how many runs, phases and sites runs the lines have."""
+    counted = cursor.execute("SELECT count(*), coalesce(sum(len(phases)), 0), count(sites) FROM lines").fetchall()
+    runs, phases, sites = map(int, counted[0])
+    return runs, phases, sites
+
+
+def keep(entry: Entry, place: Path) -> Entry:
+    """Move a complete entry to its place, and return it from there. Where another process was first, its entry is as
+    good; a bad one is moved away, since another process may be reading it."""
+    for _ in range(2):
+        with suppress(OSError):
+            entry.folder.rename(place)
+            return replace(entry, folder=place)
+        if found := read_entry(place):
+            shutil.rmtree(entry.folder, ignore_errors=True)
+            return found
+        with suppress(OSError):
+            place.rename(make_folder(FOLDER) / "bad")
+    return entry
+
+
+def remove_old() -> None:
+    """Remove old entries whose file is no more or has a newer entry, and what was left of killed processes."""
+    newest: dict[str, float] = {}
+    found = []
+    for about in FOLDER.glob(f"*/{ABOUT}"):
+        with suppress(OSError, ValueError, KeyError):
+            source, changed_at = json.loads(about.read_bytes())["source"], about.stat().st_mtime
+            found.append((about.parent, source, changed_at))
+            newest[source] = max(newest.get(source, 0), changed_at)
+    left = [(one, one.stat().st_mtime) for one in FOLDER.glob(".partial-*")]
+    needless = [(place, at) for place, source, at in found if at < newest[source] or not Path(source).exists()]
+    for place, changed_at in needless + left:
+        if time.time() - changed_at > LEAST_SECONDS:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def is_small(file: Path, packed: bytes) -> bool:
+    """Return whether a file grows yet, and deriving its tables again takes no longer than a user notices."""
+    return len(packed) < LEAST_BYTES and not file.name.endswith(SEALED)
+
+
+def digest_file(file: Path) -> str:
+    """Return a digest of the file's content. Raises OSError."""
+    return compute_digest(file.read_bytes()).hex()
+
+
+@cache
+def own_folder() -> Path:
+    """Return a directory that lasts as long as this process."""
+    made, owner = Path(tempfile.mkdtemp(prefix="tls-memtest-")), os.getpid()
+    atexit.register(lambda: shutil.rmtree(made, ignore_errors=True) if os.getpid() == owner else None)
+    return made
