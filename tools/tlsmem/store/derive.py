@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -22,7 +22,7 @@ from tlsmem.base.cache_file import PACKAGE, REQUIREMENTS, compute_digest, digest
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
-from tlsmem.schema import recording_files
+from tlsmem.schema import live_records, recording_files
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.read_records import parse, printable_json
 from tlsmem.schema.recording_files import RESTORE, SEALED, Lines
@@ -124,9 +124,15 @@ def check_lines(file: Path, lines: Lines) -> Iterator[bytes]:
     """Yield each line as tables are made of it: with its digest, and with question marks for what is not printable.
 
     Raises BadRecording, with file and line, where one is no record."""
+    check: Callable[[bytes, str], object] = live_records.parse_live if is_live(file) else parse
     for number, line in lines:
-        parse(line, f"{file}: line {number}")
+        check(line, f"{file}: line {number}")
         yield with_digest(line)
+
+
+def is_live(file: Path | None) -> bool:
+    """Return whether the file has live runs, whose lines and tables are others."""
+    return file is not None and file.parent.name == live_records.FOLDER
 
 
 def with_digest(line: bytes) -> bytes:
@@ -154,12 +160,15 @@ def write_tables(folder: Path, lines: Sequence[bytes], source: Path | None = Non
         plain = folder / "lines.jsonl"
         plain.write_bytes(b"\n".join(lines))
         with database().cursor() as cursor:
-            cursor.execute(tables.read_lines(plain, max(map(len, lines), default=0) + LEAST_BYTES))
+            live = is_live(source)
+            line, queries = (tables.LIVE_LINE, tables.LIVE_TABLES) if live else (tables.LINE, tables.TABLES)
+            cursor.execute(tables.read_lines(plain, max(map(len, lines), default=0) + LEAST_BYTES, line))
             plain.unlink()
-            runs, phases, sites = count_rows(cursor)
-            for name in tables.TABLES if sites else tables.ALWAYS:
-                file = tables.quote(folder / f"{name}.parquet")
-                cursor.execute(f"COPY ({tables.TABLES[name]}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
+            runs, phases, sites = count_rows(cursor, "0" if live else "count(sites)")
+            for name, query in queries.items():
+                if sites or name not in tables.OF_SITES_RUNS:
+                    file = tables.quote(folder / f"{name}.parquet")
+                    cursor.execute(f"COPY ({query}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
         digests = {file.stem: digest_file(file) for file in sorted(folder.glob("*.parquet"))}
         entry = Entry(str(source and source.resolve()), folder, runs, phases, cut, digests)
         (folder / ABOUT).write_text(json.dumps({**asdict(entry), "folder": None}))
@@ -169,9 +178,9 @@ def write_tables(folder: Path, lines: Sequence[bytes], source: Path | None = Non
         raise
 
 
-def count_rows(cursor: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
-    """Return how many runs, phases and sites runs the lines have."""
-    counted = cursor.execute("SELECT count(*), coalesce(sum(len(phases)), 0), count(sites) FROM lines").fetchall()
+def count_rows(cursor: duckdb.DuckDBPyConnection, sites_runs: str) -> tuple[int, int, int]:
+    """Return how many runs, phases and sites runs the lines have; the last by an expression."""
+    counted = cursor.execute(f"SELECT count(*), coalesce(sum(len(phases)), 0), {sites_runs} FROM lines").fetchall()
     runs, phases, sites = map(int, counted[0])
     return runs, phases, sites
 

@@ -19,7 +19,7 @@ from tlsmem.schema import recording_files
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import RecordLine
 from tlsmem.store import derive
-from tlsmem.store.derive import derive_lines, find_entry, has_entry, remove_old
+from tlsmem.store.derive import Entry, derive_lines, find_entry, has_entry, remove_old
 from tlsmem.store.record import Record, open_records
 
 MUCH_BYTES = 1 << 20  # of packed files: worth another process
@@ -43,6 +43,14 @@ def load_each(files: Sequence[Path], are_searched: bool = False) -> list[list[Re
     they are searched, for the phases of few runs, the columns of phases are read file by file.
 
     Raises BadRecording as `load` does."""
+    entries = find_entries(files)
+    runs = iter(open_records(entries, are_searched))
+    return [[*islice(runs, entry.runs)] for entry in entries]
+
+
+def find_entries(files: Sequence[Path]) -> list[Entry]:
+    """Return the entries of these files; the store takes in what is new. Raises BadRecording as `load` does. Warns on
+    stderr of a last line that was cut off."""
     files = [recording_files.locate(file) for file in files]
     missing = [file for file in files if not has_entry(file)]
     take_in(missing)
@@ -52,8 +60,7 @@ def load_each(files: Sequence[Path], are_searched: bool = False) -> list[list[Re
     for file, entry in zip(files, entries, strict=True):
         if entry.cut:
             recording_files.warn_of_cut(file, entry.cut)
-    runs = iter(open_records(entries, are_searched))
-    return [[*islice(runs, entry.runs)] for entry in entries]
+    return entries
 
 
 def from_lines(records: Iterable[RecordLine]) -> list[Record]:

@@ -1,15 +1,16 @@
 """The flat tables of a recording: their columns, as DuckDB derives them from lines of JSON that were checked.
 
 RUNS has a row a run, PHASES one a phase of a run, and SITES one a phase of a sites run; CALLSTACKS one a sites run.
-`run` is the run's place in its file and `position` that of a phase in its run, both from 0. NULL is what a line does
-not have."""
+Files of live runs have LIVE, a row a phase of a run, and SAMPLES, one a reading between phases. `run` is the run's
+place in its file and `position` that of a phase or reading in its run, both from 0. NULL is what a line does not
+have."""
 
 from collections.abc import Mapping
 
-VERSION = 1  # of these tables: one higher whenever a column changes
+VERSION = 2  # of these tables: one higher whenever a column changes
 OWNERS = ("client", "server", "client_context", "server_context", "harness", "total")
 COUNTS = ("live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "cumulative_bytes", "cumulative_blocks")
-INTEGER, TEXT, JSON = "BIGINT", "VARCHAR", "JSON"
+INTEGER, REAL, TEXT, JSON, BOOLEAN = "BIGINT", "DOUBLE", "VARCHAR", "JSON", "BOOLEAN"
 
 RUN_COLUMNS: Mapping[str, str] = {
     "digest": TEXT,  # of the line
@@ -37,7 +38,7 @@ RUN_COLUMNS: Mapping[str, str] = {
     "repeat": INTEGER,
     "argv": f"{TEXT}[]",
     "commit": TEXT,
-    "dirty": "BOOLEAN",
+    "dirty": BOOLEAN,
     "machine": JSON,
     "path": TEXT,
     "started_at": TEXT,
@@ -108,6 +109,66 @@ LINE: Mapping[str, str] = {
     "phases": f"{PHASES}[]",
     "sites": struct({"frames": FRAMES, "stacks": f"{INTEGER}[][]"}),
 }
+LIVE_RUN_COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys(("digest", "key", "server", "reported", "program_sha256", "configuration_sha256"), TEXT),
+    **dict.fromkeys(("tls_library", "transport", "meter", "meter_sha256"), TEXT),
+    **dict.fromkeys(("schema", "connections", "window", "full_bytes", "client_processes", "cgroup_version"), INTEGER),
+    **dict.fromkeys(("hollow", "ktls", "dirty"), BOOLEAN),
+    **dict.fromkeys(("idle_s", "settle_s"), REAL),
+    **dict.fromkeys(("negotiated", "machine"), JSON),
+    **dict.fromkeys(("commit", "started_at", "status", "reason"), TEXT),
+    "elapsed_ns": INTEGER,
+}
+LIVE_PHASE_COLUMNS = {  # what each is of a phase
+    "phase": "phase",
+    "ended_s": "ended_s",
+    "open_connections": "connections",
+    "processes": "server.processes",
+    "rss_bytes": "server.rss_bytes",
+    "rss_anon_bytes": "server.rss_anon_bytes",
+    "page_table_bytes": "server.page_table_bytes",
+    "peak_rss_bytes": "server.peak_rss_bytes",
+    "live_bytes": "server.live_bytes",
+    "live_blocks": "server.live_blocks",
+    "server_kernel_bytes": "server_kernel.kernel_bytes",
+    "server_tcp_bytes": "server_kernel.tcp_bytes",
+    "client_kernel_bytes": "client_kernel.kernel_bytes",
+    "client_tcp_bytes": "client_kernel.tcp_bytes",
+    "malloc_chunks": "malloc.chunks",
+    "malloc_chunk_bytes": "malloc.chunk_bytes",
+    "malloc_chunk_resident_bytes": "malloc.chunk_resident_bytes",
+    "malloc_free_resident_bytes": "malloc.free_resident_bytes",
+    "malloc_free_sizes": "malloc.free_sizes",
+}
+SAMPLES: Mapping[str, str] = {"elapsed_s": REAL, "user_bytes": INTEGER, "kernel_bytes": INTEGER}
+LIVE_LINE: Mapping[str, str] = {
+    **LIVE_RUN_COLUMNS,
+    "phases": struct(
+        {
+            "phase": TEXT,
+            "ended_s": REAL,
+            "connections": INTEGER,
+            "server": struct(
+                {
+                    place.removeprefix("server."): INTEGER
+                    for place in LIVE_PHASE_COLUMNS.values()
+                    if place.startswith("server.")
+                }
+            ),
+            **dict.fromkeys(
+                ("server_kernel", "client_kernel"), struct({"kernel_bytes": INTEGER, "tcp_bytes": INTEGER})
+            ),
+            "malloc": struct(
+                {
+                    **dict.fromkeys(("chunks", "chunk_bytes", "chunk_resident_bytes", "free_resident_bytes"), INTEGER),
+                    "free_sizes": JSON,
+                }
+            ),
+        }
+    )
+    + "[]",
+    "samples": struct({name: f"{kind}[]" for name, kind in SAMPLES.items()}),
+}
 
 
 def quote(text: object) -> str:
@@ -120,9 +181,9 @@ def name_list(names: Mapping[str, str]) -> str:
     return ", ".join(f'p.{place} AS "{name}"' for name, place in names.items())
 
 
-def read_lines(file: object, longest_bytes: int) -> str:
+def read_lines(file: object, longest_bytes: int, line: Mapping[str, str] = LINE) -> str:
     """Return the statement that makes the table `lines` of a file of lines, the longest of which has so many bytes."""
-    columns = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in LINE.items())
+    columns = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in line.items())
     return (
         "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () - 1 AS run, * "
         f"FROM read_json({quote(file)}, format = 'newline_delimited', columns = {{{columns}}},"
@@ -139,13 +200,28 @@ def select_phases(columns: str, wanted: str) -> str:
 OF_PHASE = ", ".join(
     [name_list({name: name for name in PHASE_COLUMNS}), name_list(HEAP_COLUMNS), name_list(PAIR_COLUMNS)]
 )
+OF_SITES = ("phase", "process")  # of a phase, beside its blocks
 TABLES: Mapping[str, str] = {  # each as a query on `lines`, which keeps their order
     "runs": (
         "SELECT * REPLACE (coalesce(env, 'lab') AS env, coalesce(len(phases), 0) AS phases, sites IS NOT NULL AS sites)"
         " FROM lines"
     ),
     "phases": select_phases(OF_PHASE, "len(phases) > 0"),
-    "sites": select_phases(name_list({name: f"sites.{name}" for name in BLOCKS}), "sites IS NOT NULL"),
+    "sites": select_phases(
+        name_list({name: name for name in OF_SITES} | {name: f"sites.{name}" for name in BLOCKS}), "sites IS NOT NULL"
+    ),
     "callstacks": "SELECT run, sites.frames AS frames, sites.stacks AS stacks FROM lines WHERE sites IS NOT NULL",
 }
-ALWAYS = ("runs", "phases")  # of every file; the others where it has sites runs
+OF_SITES_RUNS = ("sites", "callstacks")  # tables of files that have sites runs; the others are of every file
+LIVE_TABLES: Mapping[str, str] = {  # of a file of live runs; a run without a phase has a row all the same
+    "live": (
+        f"SELECT * EXCLUDE p, {name_list(LIVE_PHASE_COLUMNS)} FROM (SELECT * EXCLUDE (phases, samples),"
+        " generate_subscripts(phases, 1) - 1 AS position, unnest(CASE len(phases) WHEN 0 THEN [NULL] ELSE phases END)"
+        " AS p FROM lines)"
+    ),
+    "samples": (
+        "SELECT run, generate_subscripts(samples.elapsed_s, 1) - 1 AS position, "
+        + ", ".join(f'unnest(samples.{name}) AS "{name}"' for name in SAMPLES)
+        + " FROM lines"
+    ),
+}
