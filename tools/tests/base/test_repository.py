@@ -195,5 +195,5 @@ def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordin
     [load, *_] = documented_queries.QUERY.finditer((ROOT / "docs/reference/records.md").read_text())
     with documented_queries.open_database(tmp_path) as database:
         database.sql(load["text"])
-        found = database.sql("SELECT DISTINCT recording FROM runs").fetchall()
+        found = database.sql("SELECT DISTINCT recording FROM lines").fetchall()
     assert found == [(Path(COMMITTED).name,)]

@@ -10,7 +10,7 @@ from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
 from tlsmem.base.repository import is_sealed
 from tlsmem.cli.command import Command, CommandParser, each
-from tlsmem.cli.options import REQUIRED
+from tlsmem.cli.options import REQUIRED, Words
 
 
 def print_schema(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -71,10 +71,19 @@ def describe_seal(directories: Sequence[Path]) -> str:
     return f"sealed, except for the runs in {plain[0]};" if plain else "sealed, and"
 
 
-def run_queries(given: argparse.Namespace, asked: CommandParser) -> None:
-    from tlsmem.tables import documented_queries
+def query(given: argparse.Namespace, asked: CommandParser) -> int | None:
+    from tlsmem.tables import documented_queries, sql_answers
 
-    documented_queries.run(given.into)
+    if given.into and given.query is None and documented_queries.has_queries(given.into):
+        documented_queries.run(given.into)
+        return 0
+    return sql_answers.answer(given, asked)
+
+
+def export(given: argparse.Namespace, asked: CommandParser) -> int:
+    from tlsmem.tables import sql_answers
+
+    return sql_answers.export(given)
 
 
 COMMANDS = (
@@ -101,13 +110,36 @@ COMMANDS = (
     ),
     Command(
         "data sql",
-        "run the DuckDB queries of a Markdown page over data/, and write each result below its query",
-        {"page of queries": REQUIRED},
-        run_queries,
-        """Run the DuckDB queries of a Markdown page over data/, and write each result below its query.
+        "query recordings in SQL, as tables: runs, phases, blocks, call stacks",
+        each("query", "recordings queried", "output text")
+        | {"page of queries": None, "format": Words("table on a terminal, else markdown")},
+        query,
+        """\
+Query recordings in SQL (DuckDB). Without a query, list the tables with all columns.
 
-A query is a block of sql, and its result is the table below it. A block without a table makes views for later
-queries; its result is not shown. Paths in queries are relative to the root of the repository.""",
-        "  tools/tls-memtest data sql --into docs/reference/records.md",
+Tables join by their column `run`. A query reads the recordings and changes nothing. JSON is {"tables": [{"rows":
+[{COLUMN: VALUE}]}]}. docs/how-to/query.md has queries to begin with, docs/reference/tables.md every column.
+
+--into PAGE without a query runs the queries of the page, which are blocks of sql, over the recordings of the
+repository, and writes each result below its query. A block without a table below it makes views for later queries.
+Paths in these queries are relative to the root of the repository.""",
+        """\
+  tools/tls-memtest data sql
+  tools/tls-memtest data sql "select recording, count(*) from runs group by all"
+  tools/tls-memtest data sql "select stack, count(*) from runs group by all" data/2026-11-22-amd-epyc --format csv
+  tools/tls-memtest data sql --into docs/reference/records.md""",
+    ),
+    Command(
+        "data export",
+        "write the tables of recordings into Parquet or CSV files",
+        each("recordings queried", "table exported", "format export", "output export")
+        | {"format export": "parquet", "output export": REQUIRED},
+        export,
+        """\
+Write the tables of recordings, as `tls-memtest data sql` lists them, into a directory: one file for each table, all of
+them or none.""",
+        """\
+  tools/tls-memtest data export -o build/tables --table runs --table phases
+  tools/tls-memtest data export data/2026-11-22-amd-epyc --format csv -o build/tables""",
     ),
 )

@@ -707,7 +707,32 @@ OPTIONS: dict[str, Option] = {
     "topic": Option("topic", "a command, or a make target", metavar="COMMAND", nargs="*"),
     "reference": Option("--reference", "every option of every command, as Markdown", Flag()),
     "shell": Option("shell", "the shell", Choice(("bash", "zsh", "fish"))),
-    "page of queries": Option("--into", "a Markdown file with queries, whose results are written anew", PATH, "FILE"),
+    # Queries
+    "query": Option(
+        "query",
+        "a select over the tables; without one, the tables and their columns are listed",
+        metavar="QUERY",
+        nargs="?",
+    ),
+    "recordings queried": Option(
+        "recordings",
+        "recordings to read, by path or by name; by default those of the repository",
+        PATH,
+        "RECORDING",
+        nargs="*",
+    ),
+    "page of queries": Option(
+        "--into",
+        "write the result into this Markdown file, below the same command; without a query, write the results of all "
+        "queries of the file anew",
+        PATH,
+        "FILE",
+    ),
+    "table exported": Option("--table", "only this table; may be repeated", Choice(choices.QUERY_TABLES), repeat=True),
+    "format export": Option("--format", "format of the files", Choice(choices.EXPORT_FORMATS)),
+    "output export": Option(
+        "--output", "directory for the files, one for each table", NEW_DIRECTORY, "DIR", short="-o"
+    ),
     # Of tools/dev
     "quick": Option("--quick", "DHAT, one run per phase, at two phases only", Flag()),
     "leave out": Option("--leave-out", "skip what cannot be checked instead of refusing it", Flag()),

@@ -6,6 +6,8 @@ from typing import Literal, get_args
 # Forms of tables and reports
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 HTML, DIRECTORY, FILES = "html", "directory", "files"
+QUERY_TABLES = ("runs", "phases", "blocks", "stacks", "live", "live_samples")  # of recordings, for queries
+EXPORT_FORMATS = ("parquet", "csv")
 FILE_FORMATS = (MARKDOWN, CSV, JSON)
 REPORT_FORMATS = (HTML, DIRECTORY, *FILE_FORMATS, FILES)
 

@@ -1,8 +1,7 @@
-"""DuckDB queries that stand on a page, run over data/, each with a table of what it finds below it."""
+"""DuckDB queries that stand on a page, run over the tables of data/, each with a table of what it finds below it."""
 
 import re
 import signal
-from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -11,10 +10,12 @@ from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.base.printable import printable_text
-from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, text_cell
+from tlsmem.store import views
+from tlsmem.tables import render, sql_answers
 
 QUERY = re.compile(r"```sql\n(?P<text>.*?)```\n(?P<found>\n(?:\|[^\n]*\n)+)?", re.DOTALL)
+
+LISTING = "<!-- begin: tools/tls-memtest data sql -->"  # the tables and their columns stand there
 
 
 def open_database(root: Path = ROOT) -> duckdb.DuckDBPyConnection:
@@ -24,17 +25,8 @@ def open_database(root: Path = ROOT) -> duckdb.DuckDBPyConnection:
 
 def grid(relation: duckdb.DuckDBPyRelation) -> str:
     """In Markdown, numbers on the right."""
-    numeric = [str(one).startswith(("BIGINT", "HUGEINT", "INTEGER", "DOUBLE", "DECIMAL")) for one in relation.types]
-    names = enumerate(zip(relation.columns, numeric, strict=True))
-    columns = [Column(name, name, not right, value=itemgetter(at), form=query_cell) for at, (name, right) in names]
-    found = Table("query", "", "", columns)
-    found.add_rows(relation.fetchall())
-    return render.format_markdown_grid(found)
-
-
-def query_cell(value: object) -> Cell:
-    """A value as DuckDB prints it; NULL is empty."""
-    return text_cell("" if value is None else str(value))
+    kinds = [*map(str, relation.types)]
+    return render.format_markdown_grid(sql_answers.make_table(relation.columns, kinds, relation.fetchall()))
 
 
 def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
@@ -57,11 +49,21 @@ def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
     return made
 
 
+def has_queries(page: Path) -> bool:
+    """Return whether a page is one of queries: it is not if all that it has is the list of tables."""
+    try:
+        text = page.read_text()
+    except (OSError, UnicodeDecodeError):
+        return True  # whoever runs them says what is wrong
+    return bool(QUERY.search(text)) or LISTING not in text
+
+
 def run(page: Path) -> None:
     """Writes the page anew; what goes wrong is a sentence on stderr."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # while a query runs DuckDB may not hear of it
-        found = answer_queries(page.read_text(), open_database())
+        database = views.define_views(open_database(), views.find_files(()))
+        found = answer_queries(page.read_text(), database)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         markdown_embedding.write_atomically(page, found)
     except UnicodeDecodeError:
