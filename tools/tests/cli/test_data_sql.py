@@ -3,7 +3,10 @@
 import csv
 import io
 import json
+import signal
+import subprocess
 import sys
+import time
 
 import duckdb
 import pytest
@@ -127,6 +130,22 @@ def test_a_file_has_the_rows_or_is_not_there(ask, tmp_path):
     late = "select case when run like '%:3' then suite::int end from runs order by run"
     assert ask(late, "-o", "late.csv").returncode == 2
     assert [one.name for one in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_an_interrupt_ends_a_query_without_a_traceback_and_leaves_no_file(recording, tmp_path):
+    """While it runs: the file of -o is there already, under another name."""
+    endless = "SELECT count(*) FROM range(1000000000000) a(x) WHERE x % 7 = 3"
+    words = [sys.executable, TOOL, "data", "sql", endless, recording, "-o", tmp_path / "rows.csv"]
+    asked = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not any(tmp_path.iterdir()) and asked.poll() is None:
+        time.sleep(0.05)
+    time.sleep(2)
+    asked.send_signal(signal.SIGINT)
+    try:
+        assert (asked.communicate(timeout=30), asked.returncode) == (("", ""), -signal.SIGINT)
+    finally:
+        asked.kill()
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_result_goes_below_its_command_on_a_page(ask, recording, tmp_path):

@@ -111,9 +111,10 @@ def test_of_a_run_that_was_made_again_the_last_counts(recording):
     assert found.fetchall() == [("again",)]
 
 
-def test_a_recording_is_read_once_however_often_it_is_named(recording):
+def test_a_recording_is_read_once_however_often_it_is_named(read, recording):
     both = tlsmem.read(recording, recording / f"{STACK}.jsonl")
-    assert both.runs.aggregate("count(*)").fetchall() == [(4,)]
+    for name in ("runs", "phases"):
+        assert len(both.sql(f"FROM {name}").fetchall()) == len(read.sql(f"FROM {name}").fetchall()) > 0
 
 
 def test_every_column_of_the_store_is_in_a_table_and_has_a_meaning(read):

@@ -10,9 +10,10 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import duckdb
@@ -35,6 +36,7 @@ MISSING_NAME = re.compile(
     r'(?:(?P<table>Table) with name|column) "?(?P<name>[^"\s]+)"? (?:does )?not '
     r'|have a column named "(?P<column>[^"]+)"'
 )
+WAIT_SECONDS = 10
 ROWS = 2000  # that are in memory at a time
 LOCKED: dict[str, Any] = {  # a misspelt table is no variable of this program, and nothing comes from the net
     "python_enable_replacements": False,
@@ -68,15 +70,47 @@ def answer(given: argparse.Namespace, asked: argparse.ArgumentParser) -> int:
             return 0
         connection = open_locked(given.recordings, given.query)
         try:
-            connection.execute(require_select(given.query))
-            if given.into:
-                text = f"{render.format_markdown_grid(fetch(connection))}\n"
-                markdown_embedding.replace_block(given.into, given, asked, text)
-            else:
-                show(connection, given)
+            run_beside(connection, lambda: answer_query(connection, given, asked))
         except duckdb.Error as error:
             raise UserError(describe_error(error), 2) from None
     return 1 if recording_files.skipped_lines else 0
+
+
+def run_beside(connection: duckdb.DuckDBPyConnection, work: Callable[[], None]) -> None:
+    """Do what may take long in a thread, so that Ctrl-C ends it: a thread in which DuckDB runs may not hear of it.
+    Raises what the work raises."""
+    failures: list[BaseException] = []
+    done = Event()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            done.set()
+
+    Thread(target=run, daemon=True).start()
+    try:
+        done.wait()  # Thread.join() cannot be called again once it was interrupted
+    except KeyboardInterrupt:
+        connection.interrupt()
+        done.wait(WAIT_SECONDS)  # a thread that is in DuckDB when the interpreter ends aborts the process
+        raise
+    if failures:
+        raise failures[0]
+
+
+def answer_query(
+    connection: duckdb.DuckDBPyConnection, given: argparse.Namespace, asked: argparse.ArgumentParser
+) -> None:
+    """Print what a query finds, or write it into a page. Raises what DuckDB raises, ValueError or OSError."""
+    connection.execute(require_select(given.query))
+    if given.into:
+        text = f"{render.format_markdown_grid(fetch(connection))}\n"
+        markdown_embedding.replace_block(given.into, given, asked, text)
+    else:
+        show(connection, given)
 
 
 def open_locked(recordings: Sequence[Path], query: str) -> duckdb.DuckDBPyConnection:
@@ -216,21 +250,26 @@ def export(given: argparse.Namespace) -> int:
     target: Path = given.output
     names = given.table or [*views.VIEWS]
     connection = views.define_views(duckdb.connect(), views.find_files(given.recordings))
-    options = "FORMAT parquet, COMPRESSION zstd" if given.format == "parquet" else "FORMAT csv, HEADER"
     with raise_user_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
-            for name in names:
-                file = tables.quote(beside / f"{name}.{given.format}")
-                ((rows,),) = connection.execute(f"COPY (FROM {name}) TO {file} ({options})").fetchall()
-                print(f"{target / name}.{given.format}: {rows:,} rows", file=sys.stderr)
+            run_beside(connection, lambda: write_files(connection, names, beside, given.format))
             place_files(beside, target)
         except duckdb.Error as error:
             raise UserError(f"{target}: cannot be written: {error}; nothing was exported") from None
         finally:
             shutil.rmtree(beside, ignore_errors=True)
     return 1 if recording_files.skipped_lines else 0
+
+
+def write_files(connection: duckdb.DuckDBPyConnection, names: Sequence[str], folder: Path, form: str) -> None:
+    """Write these tables into a folder, and say on stderr how many rows they have. Raises what DuckDB raises."""
+    options = "FORMAT parquet, COMPRESSION zstd" if form == "parquet" else "FORMAT csv, HEADER"
+    for name in names:
+        file = tables.quote(folder / f"{name}.{form}")
+        ((rows,),) = connection.execute(f"COPY (FROM {name}) TO {file} ({options})").fetchall()
+        print(f"{name}.{form}: {rows:,} rows", file=sys.stderr)
 
 
 def place_files(beside: Path, target: Path) -> None:
