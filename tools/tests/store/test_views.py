@@ -1,5 +1,6 @@
 """The tables for queries have what recordings have, under names that are a promise."""
 
+import shutil
 import subprocess
 import sys
 from itertools import combinations
@@ -178,3 +179,29 @@ print(tlsmem.read({str(recording)!r}).phases.limit(1).columns[:2])
     )
     assert done.stderr == ""
     assert done.stdout == "False False\n[(4,)] [(6,)]\n['run', 'position']\n"
+
+
+def test_a_package_that_was_copied_to_install_it_reads_recordings(recording, tmp_path):
+    """There is no clone around it: what is derived goes to the user's cache directory."""
+    site = tmp_path / "lib/python3/site-packages"
+    shutil.copytree(ROOT / "tools/tlsmem", site / "tlsmem", ignore=shutil.ignore_patterns("__pycache__"))
+    sealed = ROOT / "data/2026-11-24-amd-epyc-p0457-live"
+    script = tmp_path / "notebook.py"
+    script.write_text(f"""import tlsmem
+for named in ({str(recording)!r},), ({str(sealed)!r},), ():
+    try:
+        print(tlsmem.read(*named).runs.aggregate("count(*)").fetchall())
+    except tlsmem.store.views.Usage as error:
+        print(error)
+""")
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(site), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith("[(4,)]\n[(24,)]\n") and "there are no recordings" in done.stdout
+    assert {one.name for one in tmp_path.glob("cache/*/*")} == {"store"}
+    assert {one.name for one in site.parent.iterdir()} == {"site-packages"}

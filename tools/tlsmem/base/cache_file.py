@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 
-PACKAGE = ROOT / "tools/tlsmem"
+PACKAGE = Path(__file__).absolute().parents[1]
 REQUIREMENTS = (ROOT / "tools/requirements-core.txt", ROOT / "tools/requirements.txt")  # the versions of all packages
 DEFINITIONS = ROOT / "memtest"
 TABLE_READER = "config/toml_tables.py"  # the module that reads memtest/*.toml

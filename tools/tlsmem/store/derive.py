@@ -29,7 +29,9 @@ from tlsmem.schema.recording_files import RESTORE, SEALED, Lines
 from tlsmem.schema.records import RecordLine, digest_line
 from tlsmem.store import tables
 
-FOLDER = ROOT / "build/store"
+CLONE = ROOT / "tools/tlsmem"  # there, unless the package was copied elsewhere to install it
+CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+FOLDER = ROOT / "build/store" if CLONE.is_dir() else CACHES / "tls-memtest/store"
 LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
 CODE = ("schema/*.py", "base/printable.py", "store/derive.py", "store/tables.py")  # checks lines, makes tables of them
 ABOUT = "entry.json"
@@ -91,7 +93,7 @@ def compute_key(file: Path, packed: bytes) -> str:
 def digest_own_code() -> bytes:
     """Return a digest of the modules that check lines and make tables of them, and of the packages' versions."""
     modules = sorted(module for pattern in CODE for module in PACKAGE.glob(pattern))
-    return digest_files([*modules, *REQUIREMENTS])
+    return digest_files([*modules, *filter(Path.is_file, REQUIREMENTS)])
 
 
 def read_entry(place: Path) -> Entry | None:

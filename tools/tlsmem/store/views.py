@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import live_records, recording_files
 from tlsmem.schema.manifest import BadRecording
@@ -93,13 +94,16 @@ def read(*recordings: Path | str) -> Recordings:
 
 def find_files(recordings: Iterable[Path | str]) -> list[Path]:
     """Return the files of these recordings, live runs too. Raises as `read` does."""
-    found = [recording_files.require_recording(one) for one in recordings] or list_committed(ROOT)
+    found = [recording_files.require_recording(one) for one in recordings] or list_committed()
     return list({file.resolve(): file for recording in found for file in list_files(recording)}.values())
 
 
-def list_committed(root: Path) -> list[Path]:
-    """Return the recordings of a repository, by name."""
-    return sorted(one for one in (root / "data").glob(COMMITTED) if one.is_dir())
+def list_committed() -> list[Path]:
+    """Return the recordings of the repository, by name. Raises Usage where there are none: outside a clone."""
+    found = sorted(one for one in (ROOT / "data").glob(COMMITTED) if one.is_dir())
+    if not found:
+        raise Usage(f"{ROOT / 'data'}: there are no recordings; name a recording, or run this in a clone")
+    return found
 
 
 def list_files(recording: Path) -> list[Path]:
