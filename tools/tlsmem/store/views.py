@@ -80,7 +80,7 @@ class Recordings:
         return f"Recordings, with the tables {', '.join(VIEWS)}"
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return what a query finds. Raises duckdb.Error."""
+        """Return what a query finds. Raises what DuckDB raises."""
         return self.connection.sql(query)
 
 
