@@ -15,7 +15,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import RecordLine, record_cell_key
-from tlsmem.store import derive, read_runs, tables
+from tlsmem.store import database, derive, read_runs, tables
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 RECORDED = sorted(file for file in (ROOT / "data").glob("20*/*.jsonl.zst"))
@@ -122,15 +122,14 @@ def test_a_file_is_checked_once(file, parsed):
     assert len(parsed) == len(first) == len(set(first)) and first == second
 
 
-def test_files_that_are_searched_have_the_same_runs(tmp_path, lines):
+def test_several_files_have_a_list_of_runs_each(tmp_path, lines):
     files = [tmp_path / f"{name}.jsonl" for name in ("a", "b", "c")]
     for at, one in enumerate(files):
         one.write_bytes(b"".join(line.to_json_line() for line in (lines[at:], lines[:at], [])[at]))
-    for are_searched in (True, False):
-        found = read_runs.load_each(files, are_searched)
-        assert [len(runs) for runs in found] == [len(lines), 1, 0]
-        for runs, expected in zip(found, (lines, lines[:1], []), strict=True):
-            assert [differences(*pair) for pair in zip(runs, expected, strict=True)] == [[]] * len(runs)
+    found = read_runs.load_each(files)
+    assert [len(runs) for runs in found] == [len(lines), 1, 0]
+    for runs, expected in zip(found, (lines, lines[:1], []), strict=True):
+        assert [differences(*pair) for pair in zip(runs, expected, strict=True)] == [[]] * len(runs)
 
 
 def test_a_process_of_a_split_run_has_its_phases_alone(file):
@@ -197,14 +196,12 @@ def flip(part: Path) -> None:
 
 def replace(part: Path) -> None:
     """By what is whole, but is of another file."""
-    with derive.database().cursor() as database:
-        database.execute(f"COPY (SELECT 1 AS run) TO {tables.quote(part)} (FORMAT parquet)")
+    with database.connect().cursor() as cursor:
+        cursor.execute(f"COPY (SELECT 1 AS run) TO {tables.quote(part)} (FORMAT parquet)")
 
 
 @pytest.mark.parametrize("damage", [cut, flip, replace, Path.unlink, lambda part: part.write_bytes(b"")])
-@pytest.mark.parametrize(
-    "part", ["runs.parquet", "phases.parquet", "sites.parquet", "callstacks.parquet", "entry.json"]
-)
+@pytest.mark.parametrize("part", ["runs.columns", "phases.columns", "blocks.pieces", "callstacks.pieces", "entry.json"])
 def test_an_entry_that_is_not_as_it_was_written_is_made_again(file, parsed, damage, part):
     before = digests(file)
     (about,) = entries()
@@ -274,6 +271,20 @@ def test_two_readers_at_once_agree(file):
         one.join()
     assert found == [digests(file)] * 4
     assert len(entries()) == 1 and not list(derive.FOLDER.glob(".partial-*"))
+
+
+@pytest.mark.parametrize("damage", [None, cut, flip, replace, Path.unlink])
+def test_parquet_is_derived_when_it_is_asked_for(file, parsed, damage):
+    """And again where it is not as it was written; lines are checked once."""
+    before = derive.find_tables(file)
+    assert len(parsed) == before.runs == 10
+    for name in tables.TABLES if damage else ():
+        damage(before.table(name))
+    found = derive.find_tables(file)
+    for name in tables.TABLES:
+        (counted,) = database.connect().execute(f"SELECT count(*) FROM '{found.table(name)}'").fetchall()
+        assert counted[0] > 0 and (name not in ("runs", "phases") or counted[0] == getattr(found, name))
+    assert len(parsed) == 10 and compare(file) == []
 
 
 def test_entries_of_files_that_are_no_more_go(tmp_path, file, monkeypatch):

@@ -97,9 +97,9 @@ loaded: dict[Path, list[Record]] = {}  # by file: pages search it in several way
 
 
 def load_together(files: Iterable[Path]) -> None:
-    """Keep the runs of files, which are read together: that takes a third of the time. Raises ValueError."""
+    """Keep the runs of files. Raises ValueError."""
     new = [file for file in dict.fromkeys(files) if file not in loaded]
-    loaded.update(zip(new, read_runs.load_each(new, are_searched=True), strict=True))
+    loaded.update(zip(new, read_runs.load_each(new), strict=True))
 
 
 def load_file(file: Path) -> list[Record]:

@@ -1,95 +1,87 @@
-"""Columns of the tables of many files, read when they are first used: a table shows few of a hundred."""
+"""Files of pieces, each of which is read alone, when it is first used: the columns of a table, which shows few of a
+hundred, or the call stacks of a run.
 
-from bisect import bisect_right
+A file begins with a line of JSON: where each piece begins after that line, and how many bytes it has. A piece is JSON,
+compressed. A column is a list with a value a row; one of texts or lists is an object whose `values` are the distinct
+ones, and whose `rows` has for each row the number of its value, from 0. This is read four times as fast as Parquet by
+DuckDB, whose import alone takes longer than the columns of most tables: docs/explanation/store.md has the figures."""
+
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import duckdb
+from backports import zstd
+from pydantic_core import from_json
 
 from tlsmem.base.errors import UserError
-from tlsmem.store import tables
-from tlsmem.store.derive import Entry, database
 
-Convert = Callable[[Any], Any]  # what the store has of a value to what records have; NULL is None and stays so
-
-
-def execute(files: Sequence[Path], what: str, more: str = "") -> list[tuple[Any, ...]]:
-    """Return the rows of a query on Parquet files, of which there is at least one. Raises UserError where one cannot be
-    read."""
-    listed = ", ".join(map(tables.quote, files))
-    try:
-        return database().execute(f"SELECT {what} FROM read_parquet([{listed}]){more}").fetchall()
-    except duckdb.Error as error:
-        raise UserError(f"{files[0].parent}: was changed meanwhile; run the command again ({error})") from None
+LEVEL = 1  # of compression: higher ones take longer and save little
+CODED = ("VARCHAR", "VARCHAR[]", "JSON")  # DuckDB's types of columns whose distinct values are few
+Convert = Callable[[Any], Any]  # what the store has of a value to what records have; null is None and stays so
 
 
-def query(file: Path, what: str, run: int, more: str = "") -> list[tuple[Any, ...]]:
-    """Return the rows of one run, by its place in the file. Raises UserError where it cannot be read."""
-    return execute([file], what, f" WHERE run = {run}{more}")
+def write_pieces(file: Path, pieces: Mapping[str, str]) -> None:
+    """Write pieces of JSON by name. Raises OSError."""
+    packed = {name: zstd.compress(text.encode(), LEVEL) for name, text in pieces.items()}
+    ends = accumulate(map(len, packed.values()))
+    index = {name: (end - len(packed[name]), len(packed[name])) for name, end in zip(packed, ends, strict=True)}
+    file.write_bytes(b"".join([json.dumps(index).encode(), b"\n", *packed.values()]))
+
+
+def encode_column(rows: Sequence[Any], kind: str) -> str:
+    """Return the JSON of a column of one of DuckDB's types."""
+    if kind not in CODED:
+        return json.dumps(rows)
+    keys = [tuple(value) if isinstance(value, list) else value for value in rows]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return json.dumps({"values": [*numbers], "rows": [numbers[key] for key in keys]})
+
+
+class Pieces:
+    """A file of pieces."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @cached_property
+    def index(self) -> tuple[int, dict[str, list[int]]]:
+        """How long the first line is, and where the pieces begin after it, with their sizes; in bytes."""
+        with self.file.open("rb") as content:
+            line = content.readline()
+        return len(line), from_json(line)
+
+    def read(self, name: str) -> Any:
+        """Return a piece. Raises UserError where it cannot be read."""
+        try:
+            length, places = self.index
+            offset, size = places[name]
+            with self.file.open("rb") as content:
+                content.seek(length + offset)
+                return from_json(zstd.decompress(content.read(size)))
+        except (OSError, ValueError, KeyError, zstd.ZstdError) as error:
+            raise UserError(f"{self.file}: was changed meanwhile; run the command again ({error})") from None
 
 
 class Columns(dict[str, list[Any]]):
-    """The columns of one table over several entries, one after the other: a list each, with a value a row.
+    """The columns of a file of them: a list each, with a value a row, which is there when it is asked for."""
 
-    A column that is not there yet is read with the others of its group."""
-
-    def __init__(
-        self, table: str, entries: Sequence[Entry], groups: Sequence[Sequence[str]], convert: Mapping[str, Convert]
-    ) -> None:
+    def __init__(self, file: Path, convert: Mapping[str, Convert]) -> None:
         super().__init__()
-        self.files, self.convert = [one.table(table) for one in entries if getattr(one, table)], convert
-        self.group_of = {name: group for group in groups for name in group}
+        self.pieces, self.convert = Pieces(file), convert
 
     def __missing__(self, name: str) -> list[Any]:
-        wanted = [one for one in self.group_of.get(name, (name,)) if one not in self]
-        for one, values in zip(wanted, self.read(wanted), strict=True):
-            self[one] = convert_values(values, self.convert[one]) if one in self.convert else values
-        return self[name]
-
-    def read(self, names: Sequence[str]) -> Sequence[list[Any]]:
-        """Return these columns as the store has them, in the order of rows: one thread reads."""
-        if not self.files:
-            return [[] for _ in names]
-        (columns,) = execute(self.files, ", ".join(f'list("{one}")' for one in names))
-        return columns
+        self[name] = made = decode_column(self.pieces.read(name), self.convert.get(name))
+        return made
 
 
-def convert_values(values: Sequence[Any], convert: Convert) -> list[Any]:
-    """Return the converted values; equal ones are converted once, and are one object."""
-    known = {value: None if value is None else convert(value) for value in dict.fromkeys(values)}
-    return [known[value] for value in values]
-
-
-class Frame:
-    """The runs of several entries and their phases, as columns: those of runs together, as most are searched, and those
-    of phases for each entry, or together too."""
-
-    def __init__(self, entries: Sequence[Entry], runs: Columns, phases: Sequence[Columns]) -> None:
-        self.entries, self.runs, self.phases = entries, runs, phases
-
-    @cached_property
-    def first_phases(self) -> list[int]:
-        """The place of each run's first phase among all, and one more: the number of all phases."""
-        return [0, *accumulate(count or 0 for count in self.runs["phases"])]
-
-    @cached_property
-    def first_runs(self) -> list[int]:
-        """The row of each entry's first run."""
-        return [0, *accumulate(one.runs for one in self.entries)][:-1]
-
-    def find_phases(self, run: int) -> tuple[Columns, range]:
-        """Return the columns that have the phases of a run, by its row, and their rows in them."""
-        first, end = self.first_phases[run : run + 2]
-        if len(self.phases) == 1:
-            return self.phases[0], range(first, end)
-        at = bisect_right(self.first_runs, run) - 1
-        before = self.first_phases[self.first_runs[at]]
-        return self.phases[at], range(first - before, end - before)
-
-    def find_place(self, run: int) -> tuple[Path, int]:
-        """Return the folder of the entry that has a run, by its row, and its place there."""
-        at = bisect_right(self.first_runs, run) - 1
-        return self.entries[at].folder, run - self.first_runs[at]
+def decode_column(found: Any, convert: Convert | None) -> list[Any]:
+    """Return the rows of a column; equal values are converted once, and are one object."""
+    if isinstance(found, list):
+        return found
+    values = found["values"]
+    if convert:
+        values = [None if value is None else convert(value) for value in values]
+    return [values[number] for number in found["rows"]]

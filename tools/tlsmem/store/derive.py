@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import duckdb
-
 from tlsmem.base.cache_file import PACKAGE, REQUIREMENTS, compute_digest, digest_files
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
@@ -34,14 +32,8 @@ CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 FOLDER = ROOT / "build/store" if CLONE.is_dir() else CACHES / "tls-memtest/store"
 LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
 CODE = ("schema/*.py", "base/printable.py", "store/derive.py", "store/tables.py")  # checks lines, makes tables of them
-ABOUT = "entry.json"
+ABOUT, PARQUET = "entry.json", ".parquet"  # the file, and the end of an entry's name
 LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it
-
-
-@cache
-def database() -> duckdb.DuckDBPyConnection:
-    """Return the connection that all reading shares: nothing is kept in it."""
-    return duckdb.connect(config={"threads": 1})
 
 
 @dataclass(frozen=True)
@@ -53,22 +45,22 @@ class Entry:
     runs: int
     phases: int
     cut: int | None  # the number of the last line (from 1), which was cut off while it was written
-    digests: dict[str, str]  # of the Parquet files, by table
+    digests: dict[str, str]  # of its files, by name
 
     def table(self, name: str) -> Path:
         """Return the Parquet file of a table."""
         return self.folder / f"{name}.parquet"
 
     def is_intact(self) -> bool:
-        """Return whether the Parquet files are as they were written."""
+        """Return whether the files are as they were written."""
         try:
-            return all(digest_file(self.table(name)) == digest for name, digest in self.digests.items())
+            return all(digest_file(self.folder / name) == digest for name, digest in self.digests.items())
         except OSError:
             return False
 
 
 def find_entry(file: Path) -> Entry:
-    """Return the entry of a file of a recording; it is derived where there is none yet.
+    """Return the entry with the columns of a file of a recording; it is derived where there is none yet.
 
     Raises BadRecording where the file cannot be read or a line is no record, with file, line and a way out."""
     packed = recording_files.read_file(file)
@@ -76,10 +68,21 @@ def find_entry(file: Path) -> Entry:
     return read_entry(place) or derive_entry(file, packed, place)
 
 
-def has_entry(file: Path) -> bool:
-    """Return whether the tables of a file are there. Raises BadRecording where it cannot be read."""
+def find_tables(file: Path) -> Entry:
+    """Return the entry with the Parquet tables of a file, for queries; it is derived where there is none yet.
+
+    Raises BadRecording as `find_entry` does."""
+    if not is_live(file):
+        find_entry(file)  # which checks the lines, once
     packed = recording_files.read_file(file)
-    return is_small(file, packed) or (FOLDER / compute_key(file, packed) / ABOUT).exists()
+    place = FOLDER / f"{compute_key(file, packed)}{PARQUET}"
+    return read_entry(place) or derive_entry(file, packed, place)
+
+
+def has_entry(file: Path, as_parquet: bool = False) -> bool:
+    """Return whether the columns of a file are there, or its tables. Raises BadRecording where it cannot be read."""
+    packed = recording_files.read_file(file)
+    return is_small(file, packed) or (FOLDER / f"{compute_key(file, packed)}{PARQUET * as_parquet}" / ABOUT).exists()
 
 
 def compute_key(file: Path, packed: bytes) -> str:
@@ -106,19 +109,22 @@ def read_entry(place: Path) -> Entry | None:
 
 
 def derive_entry(file: Path, packed: bytes, place: Path) -> Entry:
-    """Check all lines of a file, derive its tables, and keep them at the place, if they can be kept.
+    """Check all lines of a file and derive its columns, or its tables where the place is of these. Keep them there,
+    if they can be kept.
 
     Raises BadRecording as `find_entry` does, and UserError where there is no room at all."""
     lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
-    checked = list(check_lines(file, lines))
+    as_parquet = place.name.endswith(PARQUET)
+    is_checked = as_parquet and not is_live(file)
+    checked = [with_digest(line) for _, line in lines] if is_checked else [*check_lines(file, lines)]
     try:
         if not is_small(file, packed):
-            with suppress(OSError, duckdb.IOException):  # a full disk, or one that may not be written
-                return keep(write_tables(make_folder(FOLDER), checked, file, cut), place)
-        return write_tables(make_folder(own_folder()), checked, file, cut)
-    except duckdb.DataError:
+            with suppress(OSError):  # a full disk, or one that may not be written
+                return keep(write_entry(make_folder(FOLDER), checked, as_parquet, file, cut), place)
+        return write_entry(make_folder(own_folder()), checked, as_parquet, file, cut)
+    except ValueError:
         raise BadRecording(f"{file}: has a number that no meter gives; {RESTORE}") from None
-    except (OSError, duckdb.IOException) as error:
+    except OSError as error:
         raise UserError(f"{own_folder()}: cannot read {file} by way of it: {error}; set TMPDIR= to another") from None
 
 
@@ -145,7 +151,7 @@ def with_digest(line: bytes) -> bytes:
 def derive_lines(records: Iterable[RecordLine]) -> Entry:
     """Return the tables of records that were checked; they last as long as the process. Raises OSError."""
     lines = [with_digest(one.to_json_line().rstrip(b"\n")) for one in records]
-    return write_tables(make_folder(own_folder()), lines)
+    return write_entry(make_folder(own_folder()), lines)
 
 
 def make_folder(below: Path) -> Path:
@@ -154,37 +160,23 @@ def make_folder(below: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=".partial-", dir=below))
 
 
-def write_tables(folder: Path, lines: Sequence[bytes], source: Path | None = None, cut: int | None = None) -> Entry:
-    """Write the tables of these lines into a folder, which is removed where that fails.
+def write_entry(
+    folder: Path, lines: Sequence[bytes], as_parquet: bool = False, source: Path | None = None, cut: int | None = None
+) -> Entry:
+    """Write what is derived of these lines into a folder, which is removed where that fails.
 
-    Raises OSError, and what DuckDB raises."""
+    Raises OSError, and ValueError where a number has more than 64 bits."""
+    from tlsmem.store.database import write  # slow to import, and seldom needed
+
     try:
-        plain = folder / "lines.jsonl"
-        plain.write_bytes(b"\n".join(lines))
-        with database().cursor() as cursor:
-            live = is_live(source)
-            line, queries = (tables.LIVE_LINE, tables.LIVE_TABLES) if live else (tables.LINE, tables.TABLES)
-            cursor.execute(tables.read_lines(plain, max(map(len, lines), default=0) + LEAST_BYTES, line))
-            plain.unlink()
-            runs, phases, sites = count_rows(cursor, "0" if live else "count(sites)")
-            for name, query in queries.items():
-                if sites or name not in tables.OF_SITES_RUNS:
-                    file = tables.quote(folder / f"{name}.parquet")
-                    cursor.execute(f"COPY ({query}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
-        digests = {file.stem: digest_file(file) for file in sorted(folder.glob("*.parquet"))}
+        runs, phases = write(folder, lines, as_parquet, is_live(source))
+        digests = {file.name: digest_file(file) for file in sorted(folder.iterdir())}
         entry = Entry(str(source and source.resolve()), folder, runs, phases, cut, digests)
         (folder / ABOUT).write_text(json.dumps({**asdict(entry), "folder": None}))
         return entry
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def count_rows(cursor: duckdb.DuckDBPyConnection, sites_runs: str) -> tuple[int, int, int]:
-    """Return how many runs, phases and sites runs the lines have; the last by an expression."""
-    counted = cursor.execute(f"SELECT count(*), coalesce(sum(len(phases)), 0), {sites_runs} FROM lines").fetchall()
-    runs, phases, sites = map(int, counted[0])
-    return runs, phases, sites
 
 
 def keep(entry: Entry, place: Path) -> Entry:
@@ -204,15 +196,16 @@ def keep(entry: Entry, place: Path) -> Entry:
 
 def remove_old() -> None:
     """Remove old entries whose file is no more or has a newer entry, and what was left of killed processes."""
-    newest: dict[str, float] = {}
+    newest: dict[tuple[str, bool], float] = {}
     found = []
     for about in FOLDER.glob(f"*/{ABOUT}"):
         with suppress(OSError, ValueError, KeyError):
-            source, changed_at = json.loads(about.read_bytes())["source"], about.stat().st_mtime
-            found.append((about.parent, source, changed_at))
-            newest[source] = max(newest.get(source, 0), changed_at)
+            kind = about.parent.suffix == PARQUET
+            of, changed_at = (json.loads(about.read_bytes())["source"], kind), about.stat().st_mtime
+            found.append((about.parent, of, changed_at))
+            newest[of] = max(newest.get(of, 0), changed_at)
     left = [(one, one.stat().st_mtime) for one in FOLDER.glob(".partial-*")]
-    needless = [(place, at) for place, source, at in found if at < newest[source] or not Path(source).exists()]
+    needless = [(place, at) for place, of, at in found if at < newest[of] or not Path(of[0]).exists()]
     for place, changed_at in needless + left:
         if time.time() - changed_at > LEAST_SECONDS:
             shutil.rmtree(place, ignore_errors=True)

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -19,7 +18,7 @@ from tlsmem.schema import recording_files
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import RecordLine
 from tlsmem.store import derive
-from tlsmem.store.derive import Entry, derive_lines, find_entry, has_entry, remove_old
+from tlsmem.store.derive import Entry, derive_lines, find_entry, find_tables, has_entry, remove_old
 from tlsmem.store.record import Record, open_records
 
 MUCH_BYTES = 1 << 20  # of packed files: worth another process
@@ -38,23 +37,19 @@ def load_existing(directory: Path) -> list[Record]:
     return load(directory) if recording_files.is_recording(directory) else []
 
 
-def load_each(files: Sequence[Path], are_searched: bool = False) -> list[list[Record]]:
-    """Return the runs of these files, a list for each file, whose columns are read together when they are used; where
-    they are searched, for the phases of few runs, the columns of phases are read file by file.
-
-    Raises BadRecording as `load` does."""
-    entries = find_entries(files)
-    runs = iter(open_records(entries, are_searched))
-    return [[*islice(runs, entry.runs)] for entry in entries]
+def load_each(files: Sequence[Path]) -> list[list[Record]]:
+    """Return the runs of these files, a list for each file. Raises BadRecording as `load` does."""
+    return [open_records(entry) for entry in find_entries(files)]
 
 
-def find_entries(files: Sequence[Path]) -> list[Entry]:
-    """Return the entries of these files; the store takes in what is new. Raises BadRecording as `load` does. Warns on
-    stderr of a last line that was cut off."""
+def find_entries(files: Sequence[Path], as_parquet: bool = False) -> list[Entry]:
+    """Return the entries of these files, of columns or of tables for queries; the store takes in what is new.
+
+    Raises BadRecording as `load` does. Warns on stderr of a last line that was cut off."""
     files = [recording_files.locate(file) for file in files]
-    missing = [file for file in files if not has_entry(file)]
-    take_in(missing)
-    entries = [find_entry(file) for file in files]
+    missing = [file for file in files if not has_entry(file, as_parquet)]
+    take_in(missing, as_parquet)
+    entries = [(find_tables if as_parquet else find_entry)(file) for file in files]
     if missing:
         remove_old()
     for file, entry in zip(files, entries, strict=True):
@@ -65,10 +60,10 @@ def find_entries(files: Sequence[Path]) -> list[Entry]:
 
 def from_lines(records: Iterable[RecordLine]) -> list[Record]:
     """Return runs that were checked, but stand in no recording, as those of a recording. Raises OSError."""
-    return open_records([derive_lines(records)])
+    return open_records(derive_lines(records))
 
 
-def take_in(files: Sequence[Path]) -> None:
+def take_in(files: Sequence[Path], as_parquet: bool) -> None:
     """Derive the entries of files that the store has not yet, on all processors where they are large.
 
     Raises BadRecording as `load` does, of the first file that is bad."""
@@ -88,7 +83,7 @@ def take_in(files: Sequence[Path]) -> None:
         for _ in range(number):
             workers.put(running.enter_context(start_worker()))
         threads = running.enter_context(ThreadPoolExecutor(number))
-        found = threads.map(lambda file: find_fault(file, workers), largest_first)
+        found = threads.map(lambda file: find_fault(file, as_parquet, workers), largest_first)
         progress = running.enter_context(
             Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         )
@@ -104,14 +99,14 @@ def start_worker() -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-m", __name__, derive.FOLDER], env=variables, text=True, **pipes)
 
 
-def find_fault(file: Path, workers: "SimpleQueue[subprocess.Popen[str]]") -> str:
+def find_fault(file: Path, as_parquet: bool, workers: "SimpleQueue[subprocess.Popen[str]]") -> str:
     """Let a worker derive the entry of a file; return its sentence where the file is bad, else nothing.
 
     A worker that was killed derives nothing: whoever asks for the file does."""
     worker = workers.get()
     try:
         assert worker.stdin and worker.stdout
-        print(json.dumps(str(file)), file=worker.stdin, flush=True)
+        print(json.dumps([str(file), as_parquet]), file=worker.stdin, flush=True)
         answer = worker.stdout.readline()
         return str(json.loads(answer)) if answer else ""
     except OSError:
@@ -121,12 +116,13 @@ def find_fault(file: Path, workers: "SimpleQueue[subprocess.Popen[str]]") -> str
 
 
 def work() -> None:
-    """Derive the entry of each file that is named on stdin, and answer each with a line on stdout, both in JSON."""
+    """Derive the entry of each file that a line of stdin names, and answer each with a line on stdout, all in JSON."""
     derive.FOLDER = Path(sys.argv[1])
     for line in sys.stdin:
         fault = ""
         try:
-            find_entry(Path(json.loads(line)))
+            file, as_parquet = json.loads(line)
+            (find_tables if as_parquet else find_entry)(Path(file))
         except BadRecording as error:
             fault = str(error)
         except UserError:  # no room: whoever asks for the file is told

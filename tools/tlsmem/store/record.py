@@ -4,8 +4,9 @@ The fields are those of tlsmem.schema.records.RecordLine, which describes them, 
 small; the call stacks of a sites run are tuples, read from the store each time they are asked for."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -16,7 +17,7 @@ from tlsmem.schema.roles import Owner, Process
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, TimedPart, Timing
 from tlsmem.store import tables
-from tlsmem.store.columns import Columns, Convert, Frame, query
+from tlsmem.store.columns import Columns, Convert, Pieces
 from tlsmem.store.derive import Entry
 
 Value = TypeVar("Value")
@@ -182,9 +183,7 @@ class PhaseSites(View):
     def all_blocks(self) -> PhaseBlocks:
         """The blocks, as they are in the store."""
         record = self.phase.record
-        return read_blocks(*record.frame.find_place(record.row))[
-            self.row - record.frame.find_phases(record.row)[1].start
-        ]
+        return read_blocks(record.frame.folder, record.row)[self.row - record.frame.first_phases[record.row]]
 
     @property
     def live(self) -> list[LiveBlocks]:
@@ -229,10 +228,8 @@ class Phase(View):
     received_bytes = Field[int | None]()
     wave = Field[int | None]()
 
-    def __init__(
-        self, record: "Record", columns: Columns, row: int, changed: Mapping[str, HeapCounts] | None = None
-    ) -> None:
-        super().__init__(columns, row)
+    def __init__(self, record: "Record", row: int, changed: Mapping[str, HeapCounts] | None = None) -> None:
+        super().__init__(record.frame.phases, row)
         self.record, self.changed = record, changed or {}
 
     @property
@@ -249,7 +246,21 @@ class Phase(View):
 
     def with_heap(self, changed: Mapping[str, HeapCounts]) -> "Phase":
         """Return the phase with other counts of these owners."""
-        return Phase(self.record, self.columns, self.row, {**self.changed, **changed})
+        return Phase(self.record, self.row, {**self.changed, **changed})
+
+
+class Frame:
+    """The runs of an entry and their phases, as columns."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.folder = entry.folder
+        self.runs = Columns(entry.folder / "runs.columns", RUN_VALUES)
+        self.phases = Columns(entry.folder / "phases.columns", {"allocator": json.loads})
+
+    @cached_property
+    def first_phases(self) -> list[int]:
+        """The row of each run's first phase, and one more: the number of all phases."""
+        return [0, *accumulate(self.runs["phases"])]
 
 
 class Record(View):
@@ -313,12 +324,20 @@ class Record(View):
         return f"{self.line_digest} {self.process}" if self.process else self.line_digest
 
     @property
+    def processes(self) -> list[Process]:
+        """The process of each of the phases."""
+        if self.given is not None:
+            return [phase.process for phase in self.given]
+        first, end = self.frame.first_phases[self.row : self.row + 2]
+        return self.frame.phases["process"][first:end]
+
+    @property
     def phases(self) -> list[Phase]:
         """The phases of the run, or of its process that was selected, in their order."""
         if self.given is None:
-            columns, rows = self.frame.find_phases(self.row)
-            wanted = rows if not self.process else (row for row in rows if columns["process"][row] == self.process)
-            self.given = [Phase(self, columns, row) for row in wanted]
+            first = self.frame.first_phases[self.row]
+            wanted = enumerate(self.processes, first)
+            self.given = [Phase(self, row) for row, process in wanted if self.process in (None, process)]
         return self.given
 
     @property
@@ -330,7 +349,7 @@ class Record(View):
     @property
     def sites(self) -> RecordedCallstacks | None:
         """The call stacks of a sites run."""
-        return read_callstacks(*self.frame.find_place(self.row)) if self.has_sites else None
+        return read_callstacks(self.frame.folder, self.row) if self.has_sites else None
 
     def with_phases(self, phases: list[Phase]) -> "Record":
         """Return the run with other phases."""
@@ -344,17 +363,18 @@ class Record(View):
         Raises ValueError with a sentence when the run had no such process."""
         if self.roles != "split" and process == "both":
             return self
-        there = dict.fromkeys(phase.process for phase in self.phases)
+        there = dict.fromkeys([self.process] if self.process else self.processes)
         if there and process not in there:
             raise ValueError(f"{self.describe()} had no process `{process}`, but {' and '.join(there)}")
         made = Record(self.frame, self.row, process)
-        made.given = [phase for phase in self.phases if phase.process == process]
+        if self.given is not None:
+            made.given = [phase for phase in self.given if phase.process == process]
         return made
 
     @property
     def has_phases_apart(self) -> bool:
         """Return whether client and server had a process each, and the record has the phases of both."""
-        return self.roles == "split" and len({phase.process for phase in self.phases}) > 1
+        return self.roles == "split" and self.process is None and len({*self.processes}) > 1
 
     def describe(self) -> str:
         """Name the run in a sentence: stack, suite and number of sessions."""
@@ -364,10 +384,13 @@ class Record(View):
 @lru_cache(maxsize=2)  # one run after the other; there may be thousands of blocks in a phase
 def read_blocks(folder: Path, run: int) -> list[PhaseBlocks]:
     """Return the blocks of each phase of a run, by its place in the entry of this folder."""
-    rows = query(folder / "sites.parquet", "live, temporary, peak", run, " ORDER BY position")
     return [
-        PhaseBlocks(make_all(LiveBlocks, live) or [], make_all(TemporaryBlocks, temporary), make_all(LiveBlocks, peak))
-        for live, temporary, peak in rows
+        PhaseBlocks(
+            make_all(LiveBlocks, one["live"]) or [],
+            make_all(TemporaryBlocks, one["temporary"]),
+            make_all(LiveBlocks, one["peak"]),
+        )
+        for one in Pieces(folder / "blocks.pieces").read(str(run))
     ]
 
 
@@ -378,8 +401,8 @@ def make_all(kind: Callable[..., Value], rows: list[dict[str, Any]] | None) -> l
 
 def read_callstacks(folder: Path, run: int) -> RecordedCallstacks:
     """Return the call stacks of a run, by its place in the entry of this folder."""
-    ((frames, stacks),) = query(folder / "callstacks.parquet", "frames, stacks", run)
-    return RecordedCallstacks([RecordedFrame(**one) for one in frames], stacks)
+    found = Pieces(folder / "callstacks.pieces").read(str(run))
+    return RecordedCallstacks([RecordedFrame(**one) for one in found["frames"]], found["stacks"])
 
 
 @lru_cache(maxsize=1024)  # several columns of a table ask for the parts of one run
@@ -393,20 +416,10 @@ def read_timings(text: str) -> list[Timing]:
 
 
 def model(kind: type[BaseModel]) -> Callable[[str], BaseModel | None]:
-    """Return what makes a model of its JSON."""
-    return lambda text: None if text == "null" else kind.model_validate_json(text)
+    """Return what makes a model of its JSON; runs of one machine have most of them in common."""
+    return lru_cache(maxsize=4096)(lambda text: None if text == "null" else kind.model_validate_json(text))
 
 
-OF_EVERY_RUN = [
-    *("stack", "suite", "scenario", "sessions", "window", "meter", "roles", "env", "repeat", "status"),
-    *("allocator", "peer", "cpu_features", "argv", "phases"),
-]
-OF_BUILDS = ["machine", "path", "started_at", "binary_sha256", "meter_sha256"]
-OF_PHASES = ["phase", "process"]
-RSS = ["rss_bytes", "rss_anon_bytes", "rss_file_bytes", "rss_shmem_bytes", "peak_rss_bytes"]
-OF_ROLES = [name for owner in ("client", "server", "total") for name in HEAP_COLUMNS[owner]]
-TOGETHER = ([OF_EVERY_RUN, OF_BUILDS], [OF_PHASES, RSS, *HEAP_COLUMNS.values(), [*tables.PAIR_COLUMNS]])
-SEARCHED = ([[*OF_EVERY_RUN, *OF_BUILDS]], [[*OF_PHASES, *RSS, *OF_ROLES, "allocator"], [*tables.PAIR_COLUMNS]])
 RUN_VALUES: dict[str, Convert] = {
     "window": lambda text: text if text == "all" else int(text),
     "source": lambda text: SOURCE.validate_json(text),
@@ -422,10 +435,7 @@ RUN_VALUES: dict[str, Convert] = {
 SOURCE: TypeAdapter[SourceRecord | None] = TypeAdapter(SourceRecord | None, config=ConfigDict(defer_build=True))
 
 
-def open_records(entries: Sequence[Entry], are_searched: bool = False) -> list[Record]:
-    """Return the runs of these entries, in their order; where they are searched, the phases of few of them are used."""
-    of_runs, of_phases = SEARCHED if are_searched else TOGETHER
-    runs = Columns("runs", entries, of_runs, RUN_VALUES)
-    several = [[one] for one in entries] if are_searched else [entries]
-    frame = Frame(entries, runs, [Columns("phases", some, of_phases, {"allocator": json.loads}) for some in several])
-    return [Record(frame, row) for row in range(sum(one.runs for one in entries))]
+def open_records(entry: Entry) -> list[Record]:
+    """Return the runs of an entry, in their order."""
+    frame = Frame(entry)
+    return [Record(frame, row) for row in range(entry.runs)]

@@ -126,7 +126,7 @@ def name_file(file: Path) -> tuple[str, str]:
 
 def define_views(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> duckdb.DuckDBPyConnection:
     """Define the views of these files, and return the connection. Raises BadRecording as `read` does."""
-    entries = find_entries(files)
+    entries = find_entries(files, as_parquet=True)
     connection.execute("CREATE SCHEMA store; CREATE TABLE store.files (path TEXT, recording TEXT, file TEXT)")
     for line, queries in ((tables.LINE, tables.TABLES), (tables.LIVE_LINE, tables.LIVE_TABLES)):
         for name, query in queries.items():
