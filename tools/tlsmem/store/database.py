@@ -59,9 +59,15 @@ def write_pieces_of_tables(folder: Path, cursor: duckdb.DuckDBPyConnection, has_
         write_pieces(folder / f"{name}.pieces", dict(cursor.execute(tables.OF_RUNS[name]).fetchall()))
 
 
+kinds_of: dict[str, dict[str, str]] = {}  # DuckDB's types of the columns by table
+
+
 def write_columns(file: Path, cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     """Write the columns of one of the tables."""
-    kinds = {column: str(kind) for column, kind, *_ in cursor.execute(f"DESCRIBE {tables.TABLES[name]}").fetchall()}
+    kinds = kinds_of.get(name)
+    if not kinds:  # of every file the same
+        described = cursor.execute(f"DESCRIBE {tables.TABLES[name]}").fetchall()
+        kinds = kinds_of[name] = {column: str(kind) for column, kind, *_ in described}
     lists = ", ".join(f'list("{column}")' for column in kinds)  # in the order of rows, as one thread reads
     (found,) = cursor.execute(f"SELECT {lists} FROM ({tables.TABLES[name]})").fetchall()
     columns = {column: rows or [] for column, rows in zip(kinds, found, strict=True)}
