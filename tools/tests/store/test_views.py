@@ -12,7 +12,8 @@ from tests.support import live, planted, synthetic
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config.choices import QUERY_TABLES
-from tlsmem.schema.live_records import append_live
+from tlsmem.schema.live_records import LiveRecord, append_live
+from tlsmem.schema.records import Phase, RecordLine
 from tlsmem.store import derive, tables, views
 from tlsmem.store.column_meanings import MEANINGS, TABLE_MEANINGS
 
@@ -128,6 +129,19 @@ def test_every_column_of_the_store_is_in_a_table_and_has_a_meaning(read):
     assert {RENAMED.get(name, name) for name in of_phases} <= {*found["phases"]}
     assert {*tables.LIVE_RUN_COLUMNS, *tables.LIVE_PHASE_COLUMNS} <= {*found["live"]}
     assert {*tables.SAMPLES} <= {*found["live_samples"]}
+
+
+@pytest.mark.parametrize(
+    ("model", "columns", "elsewhere"),
+    [
+        (RecordLine, tables.LINE, {"checksum"}),
+        (Phase, {**tables.PHASE_COLUMNS, "heap": "", "sites": ""}, set()),
+        (LiveRecord, tables.LIVE_LINE, set()),
+    ],
+)
+def test_every_field_of_the_schema_is_a_column(model, columns, elsewhere):
+    fields = {field.alias or name for name, field in model.model_fields.items()}
+    assert fields - elsewhere == {*columns} - {"digest"}
 
 
 def test_a_new_field_of_a_line_is_a_column_without_more_code(recording, monkeypatch):
