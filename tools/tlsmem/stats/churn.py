@@ -4,13 +4,14 @@ The verdict is one on the slope over waves, by Theil and Sen: the median of the 
 its 95 % confidence interval. One odd wave moves neither. The first quarter of the waves is left out, at least
 WARM_UP_WAVES: until then allocators and libraries fill what they keep."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
 from tlsmem.config.scenarios import settings_in_argv
+from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.roles import Process, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics
 from tlsmem.stats.comparability import sort_by_start
@@ -86,6 +87,9 @@ class Churn:
     role: Role
     heap: Record | None = field(hash=False, compare=False)  # on the system's allocator: requested bytes are alike
     rss: Record | None = field(hash=False, compare=False)
+    known: dict[tuple[Meter, str], list[int] | Missing] = field(
+        default_factory=dict, hash=False, compare=False, repr=False
+    )
 
     @property
     def pattern(self) -> str:
@@ -121,14 +125,28 @@ class Churn:
         Both together: what a context frees and allocates again in the call of a session is the session's from then on.
 
         Of a runtime its objects: goroutine stacks are counted by the span, in which they come and go."""
+        return self.recall("heap", name, self.read_heap)
+
+    def rss_after(self, name: str) -> list[int] | Missing:
+        """Anonymous RSS of the role's process at the end of this phase of each wave, beyond that at `contexts`."""
+        return self.recall("rss", name, self.read_rss)
+
+    def recall(self, meter: Meter, name: str, read: Callable[[str], list[int] | Missing]) -> list[int] | Missing:
+        """Return what is read after this phase: once, as there are hundreds of waves and several columns ask."""
+        if (meter, name) not in self.known:
+            self.known[meter, name] = read(name)
+        return self.known[meter, name]
+
+    def read_heap(self, name: str) -> list[int] | Missing:
+        """Return what `heap_after` does, from the run."""
         if self.by_runtime:
             return values_of_waves(self.record, self.role, name, lambda phase: runtime_statistics(phase)[HEAP])
         if not self.heap or self.heap.status != "measured":
             return Missing(self.refusal or "no run under the heap meter")
         return values_of_waves(self.heap, self.role, name, lambda phase: owned_bytes(phase, self.role))
 
-    def rss_after(self, name: str) -> list[int] | Missing:
-        """Anonymous RSS of the role's process at the end of this phase of each wave, beyond that at `contexts`."""
+    def read_rss(self, name: str) -> list[int] | Missing:
+        """Return what `rss_after` does, from the run."""
         if not self.rss or self.rss.status != "measured":
             return Missing(self.refusal or "no RSS run")
         if not self.rss.has_phases_apart:
