@@ -3,8 +3,11 @@
 import json
 import multiprocessing
 import os
+import random
+import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from pydantic import BaseModel
 from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import read_records, recording_files
+from tlsmem.schema import read_records, recording_files, records, seal_recording
 from tlsmem.schema.records import RecordLine, record_cell_key
 from tlsmem.store import database, derive, read_runs, tables
 
@@ -85,7 +88,7 @@ def digests(file):
 
 
 def entries():
-    return sorted(derive.FOLDER.glob("*/entry.json"))
+    return sorted(derive.FOLDER.glob("*/entry"))
 
 
 def test_every_field_is_the_lines(file):
@@ -201,7 +204,7 @@ def replace(part: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut, flip, replace, Path.unlink, lambda part: part.write_bytes(b"")])
-@pytest.mark.parametrize("part", ["runs.columns", "phases.columns", "blocks.pieces", "callstacks.pieces", "entry.json"])
+@pytest.mark.parametrize("part", ["runs.columns", "phases.columns", "blocks.pieces", "callstacks.pieces", "entry"])
 def test_an_entry_that_is_not_as_it_was_written_is_made_again(file, parsed, damage, part):
     before = digests(file)
     (about,) = entries()
@@ -310,3 +313,61 @@ def test_the_fault_of_the_first_bad_file_is_told_from_many(tmp_path, file, monke
     with pytest.raises(UserError, match=r"b\.jsonl: line 3"):
         read_runs.load_each([tmp_path / f"{name}.jsonl" for name in "abcd"])
     assert [len(one) for one in read_runs.load_each([tmp_path / f"{name}.jsonl" for name in "ad"])] == [10, 10]
+
+
+def change_bytes(content: bytes, chance: random.Random) -> bytes:
+    """Return the content with one change of those that disks, editors and interrupted copies make."""
+    at = chance.randrange(len(content))
+    changes = (
+        lambda: content[:at] + bytes([content[at] ^ (1 << chance.randrange(8))]) + content[at + 1 :],
+        lambda: content[:at],
+        lambda: content[:at] + content[at + chance.randrange(1, 2000) :],
+        lambda: content[:at] + content[at : at + chance.randrange(1, 2000)] + content[at:],
+        lambda: content[:at] + bytes(chance.randrange(1, 500)) + content[at:],
+        lambda: content[:at] + re.sub(rb"\d", lambda _: b"%d" % chance.randrange(10), content[at:], count=1),
+    )
+    return chance.choice(changes)()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "sealed", "entry"])
+def test_of_a_thousand_changes_none_is_silent_and_nothing_is_lost(tmp_path, lines, kind):
+    """Each is read as before, or is a sentence that names the file; the record stays as it is."""
+    chance = random.Random(kind)
+    folder = tmp_path / "recording"
+    new = [line.model_copy(update={"schema_": records.SCHEMA}) for line in lines if line.scenario == "memory"]
+    file = synthetic.write(folder, map(synthetic.keyed, new)) / f"{STACK}.jsonl"
+    if kind == "sealed":
+        seal_recording.seal(folder)
+        file = folder / f"{STACK}.jsonl.zst"
+    good = [json.dumps(run_fields(run), default=str) for run in read_runs.load(folder)]
+    content = file.read_bytes()
+    parts = [one for about in entries() for one in about.parent.iterdir()]
+    whole = {part: part.read_bytes() for part in parts}
+    outcomes = Counter()
+    for _ in range(1000):
+        part = chance.choice(parts) if kind == "entry" else file
+        changed = change_bytes(whole[part] if kind == "entry" else content, chance)
+        part.write_bytes(changed)
+        recording_files.skipped_lines.clear()
+        try:
+            found = [json.dumps(run_fields(run), default=str) for run in read_runs.load(folder)]
+        except UserError as error:
+            assert kind != "entry" and str(error).startswith(str(folder)) and "\n" not in str(error)
+            outcomes["a sentence"] += 1
+        else:
+            cut_off = bool(recording_files.skipped_lines) or (kind == "plain" and content.startswith(changed))
+            assert found == good or (cut_off and found == good[: len(found)]), "another figure, and no word"
+            outcomes["a cut last line, skipped and said" if cut_off else "as before"] += 1
+        assert file.read_bytes() == (changed if part == file else content)
+        part.write_bytes(whole[part] if kind == "entry" else content)
+    assert outcomes["as before"] == 1000 if kind == "entry" else outcomes["a sentence"] > 500
+    print(kind, dict(outcomes))
+
+
+def run_fields(run) -> list[object]:
+    """Return all that is read of a run."""
+    phases = [[phase.phase, phase.rss_bytes, phase.heap and phase.heap.total, phase.allocator] for phase in run.phases]
+    blocks = [phase.sites and [*phase.sites.live] for phase in run.phases]
+    names = tables.RUN_COLUMNS.keys() - {"digest", "schema"}
+    return [run.digest, [str(getattr(run, name)) for name in sorted(names)], phases, blocks, run.sites]

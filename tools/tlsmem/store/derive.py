@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tlsmem.base.cache_file import PACKAGE, REQUIREMENTS, compute_digest, digest_files
 from tlsmem.base.errors import UserError
@@ -32,7 +33,7 @@ CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 FOLDER = ROOT / "build/store" if CLONE.is_dir() else CACHES / "tls-memtest/store"
 LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
 CODE = ("schema/*.py", "base/printable.py", "store/derive.py", "store/tables.py")  # checks lines, makes tables of them
-ABOUT, PARQUET = "entry.json", ".parquet"  # the file, and the end of an entry's name
+ABOUT, PARQUET = "entry", ".parquet"  # the file, and the end of an entry's name
 LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it
 
 
@@ -102,10 +103,19 @@ def digest_own_code() -> bytes:
 def read_entry(place: Path) -> Entry | None:
     """Return the entry at this place; None where there is none that is complete and as it was written."""
     try:
-        entry = Entry(**{**json.loads((place / ABOUT).read_bytes()), "folder": place})
+        entry = Entry(**read_about(place) | {"folder": place})
     except (OSError, ValueError, TypeError):
         return None
     return entry if entry.is_intact() else None
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return what an entry says of itself. Raises OSError, and ValueError where it is not as it was written."""
+    digest, _, about = (folder / ABOUT).read_bytes().partition(b"\n")
+    if digest != compute_digest(about).hex().encode():
+        raise ValueError(f"{folder}: not as it was written")
+    found: dict[str, Any] = json.loads(about)
+    return found
 
 
 def derive_entry(file: Path, packed: bytes, place: Path) -> Entry:
@@ -172,7 +182,8 @@ def write_entry(
         runs, phases = write(folder, lines, as_parquet, is_live(source))
         digests = {file.name: digest_file(file) for file in sorted(folder.iterdir())}
         entry = Entry(str(source and source.resolve()), folder, runs, phases, cut, digests)
-        (folder / ABOUT).write_text(json.dumps({**asdict(entry), "folder": None}))
+        about = json.dumps({**asdict(entry), "folder": None}).encode()
+        (folder / ABOUT).write_bytes(compute_digest(about).hex().encode() + b"\n" + about)
         return entry
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -201,7 +212,7 @@ def remove_old() -> None:
     for about in FOLDER.glob(f"*/{ABOUT}"):
         with suppress(OSError, ValueError, KeyError):
             kind = about.parent.suffix == PARQUET
-            of, changed_at = (json.loads(about.read_bytes())["source"], kind), about.stat().st_mtime
+            of, changed_at = (read_about(about.parent)["source"], kind), about.stat().st_mtime
             found.append((about.parent, of, changed_at))
             newest[of] = max(newest.get(of, 0), changed_at)
     left = [(one, one.stat().st_mtime) for one in FOLDER.glob(".partial-*")]
