@@ -80,7 +80,7 @@ def test_rss_is_read_before_a_collection_and_after_it(null):
     """Freed sessions are garbage until the collection at that phase's end."""
     closed = measured(null, 4000, *NONE, "cpu=0")["closed"]
     given_back = closed["rss_bytes"] - closed["allocator"]["go"]["rss_after_collection_bytes"]
-    assert 1 < given_back / (4000 * (BLOCKS + STACK_BYTES)) < 1.5
+    assert 0.9 < given_back / (4000 * (BLOCKS + STACK_BYTES)) < 1.5  # pages that live blocks share stay
 
 
 def test_left_alone_it_gives_nothing_back_before_it_is_trimmed(null, null_left_alone):
