@@ -8,7 +8,7 @@ from tests.tables.test_reconciliation import sites_run
 from tlsmem.base.paths import ROOT
 from tlsmem.selfcheck import audit
 from tlsmem.store import read_runs
-from tlsmem.store.read_runs import from_lines
+from tlsmem.store.read_runs import load_lines
 
 OPENSSL, SUITE, NULL = "openssl@3.5.5", "tls13-rsa-aes256", "null@c"
 COMMITTED = ROOT / "data" / "2026-11-21-amd-epyc"
@@ -146,7 +146,7 @@ def test_records_without_the_phase_freed_are_not_judged_by_it():
     def early(run):
         return run.model_copy(update={"phases": [phase for phase in run.phases if phase.phase != "freed"]})
 
-    runs = from_lines(early(heap_run(OPENSSL, SUITE, n, phases=AFTER, bytes_each=64)) for n in (100, 1000))
+    runs = load_lines(early(heap_run(OPENSSL, SUITE, n, phases=AFTER, bytes_each=64)) for n in (100, 1000))
     assert audit.findings(runs) == []
 
 

@@ -10,7 +10,7 @@ from tlsmem.selfcheck.reference_profilers import SITES, Reading, Statement, Subj
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.process_tables import TableSize
 from tlsmem.stats.selection import select
-from tlsmem.store.read_runs import from_lines
+from tlsmem.store.read_runs import load_lines
 from tlsmem.store.record import Record
 from tlsmem.tables import heap
 
@@ -33,7 +33,7 @@ def planted(sessions: int, rest: TableSize, phases=GROWN, meter: str = "heap") -
 
 
 def runs(phases=GROWN, sizes=SIZES) -> tuple[Record, ...]:
-    return tuple(from_lines(planted(sessions, rest, phases) for sessions, rest in sizes.items()))
+    return tuple(load_lines(planted(sessions, rest, phases) for sessions, rest in sizes.items()))
 
 
 def found(*records: RecordLine) -> list[str]:

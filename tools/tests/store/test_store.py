@@ -114,7 +114,7 @@ def test_each_column_is_a_field_and_each_field_a_column():
 
 
 def test_runs_that_stand_in_no_recording_are_the_same(lines):
-    found = read_runs.from_lines(lines)
+    found = read_runs.load_lines(lines)
     assert [differences(*pair) for pair in zip(found, lines, strict=True)] == [[]] * len(lines)
     assert [run.digest for run in found] == [line.digest for line in lines]
     assert list(map(record_cell_key, found)) == list(map(record_cell_key, lines))
@@ -279,11 +279,11 @@ def test_two_readers_at_once_agree(file):
 @pytest.mark.parametrize("damage", [None, cut, flip, replace, Path.unlink])
 def test_parquet_is_derived_when_it_is_asked_for(file, parsed, damage):
     """And again where it is not as it was written; lines are checked once."""
-    before = derive.find_tables(file)
+    before = derive.find_entry(file, as_parquet=True)
     assert len(parsed) == before.runs == 10
     for name in tables.TABLES if damage else ():
         damage(before.table(name))
-    found = derive.find_tables(file)
+    found = derive.find_entry(file, as_parquet=True)
     for name in tables.TABLES:
         (counted,) = database.connect().execute(f"SELECT count(*) FROM '{found.table(name)}'").fetchall()
         assert counted[0] > 0 and (name not in ("runs", "phases") or counted[0] == getattr(found, name))

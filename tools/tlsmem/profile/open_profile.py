@@ -117,7 +117,7 @@ def recorded(file: Path, record: "ProfileRecord", progress: Progress | None) -> 
         from tlsmem.profile import sites_reader
         from tlsmem.store import read_runs
 
-        found = sites_reader.profile_from_record(read_runs.from_lines([record.run])[0])
+        found = sites_reader.profile_from_record(read_runs.load_lines([record.run])[0])
         found.file = str(file)
         return found
     profile = file.with_name(record.file)
@@ -142,7 +142,7 @@ def with_record(found: Profile) -> Profile:
     if record:
         from tlsmem.store import read_runs
 
-        (found.run,) = read_runs.from_lines([record.run])
+        (found.run,) = read_runs.load_lines([record.run])
         found.sessions_of_role = record.run.sessions // 2
         name_phases(found, list(dict.fromkeys(phase.phase for phase in record.run.phases)))
     return found

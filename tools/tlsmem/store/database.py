@@ -35,7 +35,7 @@ def write(folder: Path, lines: Sequence[bytes], as_parquet: bool, are_live: bool
             if as_parquet:
                 write_parquet(folder, cursor, tables.LIVE_TABLES if are_live else tables.TABLES, has_sites)
             else:
-                write_pieces_of_tables(folder, cursor, has_sites)
+                write_for_tables(folder, cursor, has_sites)
             return runs, phases
     except duckdb.DataError as error:
         raise ValueError(str(error)) from None
@@ -51,7 +51,7 @@ def write_parquet(folder: Path, cursor: duckdb.DuckDBPyConnection, queries: Mapp
             cursor.execute(f"COPY ({query}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
 
 
-def write_pieces_of_tables(folder: Path, cursor: duckdb.DuckDBPyConnection, has_sites: bool) -> None:
+def write_for_tables(folder: Path, cursor: duckdb.DuckDBPyConnection, has_sites: bool) -> None:
     """Write the columns of runs and phases from `lines`, and what is read of one run at a time."""
     for name in ("runs", "phases"):
         write_columns(folder / f"{name}.columns", cursor, name)
@@ -59,15 +59,15 @@ def write_pieces_of_tables(folder: Path, cursor: duckdb.DuckDBPyConnection, has_
         write_pieces(folder / f"{name}.pieces", dict(cursor.execute(tables.OF_RUNS[name]).fetchall()))
 
 
-kinds_of: dict[str, dict[str, str]] = {}  # DuckDB's types of the columns by table
+column_kinds: dict[str, dict[str, str]] = {}  # DuckDB's types of the columns by table
 
 
 def write_columns(file: Path, cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     """Write the columns of one of the tables."""
-    kinds = kinds_of.get(name)
+    kinds = column_kinds.get(name)
     if not kinds:  # of every file the same
         described = cursor.execute(f"DESCRIBE {tables.TABLES[name]}").fetchall()
-        kinds = kinds_of[name] = {column: str(kind) for column, kind, *_ in described}
+        kinds = column_kinds[name] = {column: str(kind) for column, kind, *_ in described}
     lists = ", ".join(f'list("{column}")' for column in kinds)  # in the order of rows, as one thread reads
     (found,) = cursor.execute(f"SELECT {lists} FROM ({tables.TABLES[name]})").fetchall()
     columns = {column: rows or [] for column, rows in zip(kinds, found, strict=True)}

@@ -1,4 +1,4 @@
-"""From a file of a recording to its tables: every line is checked once, and Parquet is derived from what was checked.
+"""From a file of a recording to its columns, and to its tables in Parquet: every line is checked once.
 
 The sealed JSON stays the record. What is derived is an entry of the cache directory: a directory by the digest of the
 file, its manifest and the code that checks it, written completely or not at all. An entry that is cut, changed or of
@@ -32,7 +32,10 @@ CLONE = ROOT / "tools/tlsmem"  # there, unless the package was copied elsewhere 
 CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
 FOLDER = ROOT / "build/store" if CLONE.is_dir() else CACHES / "tls-memtest/store"
 LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
-CODE = ("schema/*.py", "base/printable.py", "store/derive.py", "store/tables.py")  # checks lines, makes tables of them
+CODE = (  # checks lines, and derives entries of them
+    *("schema/*.py", "base/printable.py"),
+    *(f"store/{name}.py" for name in ("columns", "database", "derive", "tables")),
+)
 ABOUT, PARQUET = "entry", ".parquet"  # the file, and the end of an entry's name
 LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it
 
@@ -60,30 +63,24 @@ class Entry:
             return False
 
 
-def find_entry(file: Path) -> Entry:
-    """Return the entry with the columns of a file of a recording; it is derived where there is none yet.
+def find_entry(file: Path, as_parquet: bool = False) -> Entry:
+    """Return the entry with the columns of a file of a recording, or with its tables. A new one is derived.
 
     Raises BadRecording where the file cannot be read or a line is no record, with file, line and a way out."""
     packed = recording_files.read_file(file)
-    place = FOLDER / compute_key(file, packed)
-    return read_entry(place) or derive_entry(file, packed, place)
-
-
-def find_tables(file: Path) -> Entry:
-    """Return the entry with the Parquet tables of a file, for queries; it is derived where there is none yet.
-
-    Raises BadRecording as `find_entry` does."""
-    if not is_live(file):
-        find_entry(file)  # which checks the lines, once
-    packed = recording_files.read_file(file)
-    place = FOLDER / f"{compute_key(file, packed)}{PARQUET}"
-    return read_entry(place) or derive_entry(file, packed, place)
+    place = find_place(file, packed, as_parquet)
+    return read_entry(place) or derive_entry(file, packed, place, as_parquet)
 
 
 def has_entry(file: Path, as_parquet: bool = False) -> bool:
-    """Return whether the columns of a file are there, or its tables. Raises BadRecording where it cannot be read."""
+    """Return whether an entry of a file is there, or need not be. Raises BadRecording where it cannot be read."""
     packed = recording_files.read_file(file)
-    return is_small(file, packed) or (FOLDER / f"{compute_key(file, packed)}{PARQUET * as_parquet}" / ABOUT).exists()
+    return is_small(file, packed) or (find_place(file, packed, as_parquet) / ABOUT).exists()
+
+
+def find_place(file: Path, packed: bytes, as_parquet: bool) -> Path:
+    """Return where the entry of a file with these bytes is, if there is one."""
+    return FOLDER / f"{compute_key(file, packed)}{PARQUET if as_parquet else ''}"
 
 
 def compute_key(file: Path, packed: bytes) -> str:
@@ -118,24 +115,25 @@ def read_about(folder: Path) -> dict[str, Any]:
     return found
 
 
-def derive_entry(file: Path, packed: bytes, place: Path) -> Entry:
-    """Check all lines of a file and derive its columns, or its tables where the place is of these. Keep them there,
-    if they can be kept.
+def derive_entry(file: Path, packed: bytes, place: Path, as_parquet: bool) -> Entry:
+    """Check all lines of a file, derive its entry, and keep that at the place, if it can be kept.
 
     Raises BadRecording as `find_entry` does, and UserError where there is no room at all."""
     lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
-    as_parquet = place.name.endswith(PARQUET)
-    is_checked = as_parquet and not is_live(file)
-    checked = [with_digest(line) for _, line in lines] if is_checked else [*check_lines(file, lines)]
+    if as_parquet and not is_live(file):
+        find_entry(file)  # which checks the lines, once
+        checked = [add_digest(line) for _, line in lines]
+    else:
+        checked = [*check_lines(file, lines)]
     try:
         if not is_small(file, packed):
             with suppress(OSError):  # a full disk, or one that may not be written
                 return keep(write_entry(make_folder(FOLDER), checked, as_parquet, file, cut), place)
-        return write_entry(make_folder(own_folder()), checked, as_parquet, file, cut)
+        return write_entry(make_folder(make_own_folder()), checked, as_parquet, file, cut)
     except ValueError:
         raise BadRecording(f"{file}: has a number that no meter gives; {RESTORE}") from None
     except OSError as error:
-        raise UserError(f"{own_folder()}: cannot read {file} by way of it: {error}; set TMPDIR= to another") from None
+        raise UserError(f"{file}: needs a temporary directory to be read: {error}; set TMPDIR= to another") from None
 
 
 def check_lines(file: Path, lines: Lines) -> Iterator[bytes]:
@@ -145,7 +143,7 @@ def check_lines(file: Path, lines: Lines) -> Iterator[bytes]:
     check: Callable[[bytes, str], object] = live_records.parse_live if is_live(file) else parse
     for number, line in lines:
         check(line, f"{file}: line {number}")
-        yield with_digest(line)
+        yield add_digest(line)
 
 
 def is_live(file: Path | None) -> bool:
@@ -153,15 +151,15 @@ def is_live(file: Path | None) -> bool:
     return file is not None and file.parent.name == live_records.FOLDER
 
 
-def with_digest(line: bytes) -> bytes:
+def add_digest(line: bytes) -> bytes:
     """Return a line without its newline as tables are made of it."""
     return b'{"digest":"%s",%s' % (digest_line(line).encode(), printable_json(line)[1:])
 
 
 def derive_lines(records: Iterable[RecordLine]) -> Entry:
     """Return the tables of records that were checked; they last as long as the process. Raises OSError."""
-    lines = [with_digest(one.to_json_line().rstrip(b"\n")) for one in records]
-    return write_entry(make_folder(own_folder()), lines)
+    lines = [add_digest(one.to_json_line().rstrip(b"\n")) for one in records]
+    return write_entry(make_folder(make_own_folder()), lines)
 
 
 def make_folder(below: Path) -> Path:
@@ -210,16 +208,24 @@ def remove_old() -> None:
     newest: dict[tuple[str, bool], float] = {}
     found = []
     for about in FOLDER.glob(f"*/{ABOUT}"):
-        with suppress(OSError, ValueError, KeyError):
-            kind = about.parent.suffix == PARQUET
-            of, changed_at = (read_about(about.parent)["source"], kind), about.stat().st_mtime
-            found.append((about.parent, of, changed_at))
+        with suppress(OSError):
+            place, changed_at = about.parent, about.stat().st_mtime
+            of = (read_source(place), place.suffix == PARQUET)
+            found.append((place, of, changed_at))
             newest[of] = max(newest.get(of, 0), changed_at)
-    left = [(one, one.stat().st_mtime) for one in FOLDER.glob(".partial-*")]
-    needless = [(place, at) for place, of, at in found if at < newest[of] or not Path(of[0]).exists()]
+    needless = [(place, at) for place, of, at in found if at < newest[of] or not of[0] or not Path(of[0]).exists()]
+    left = [(place, place.stat().st_mtime) for place in FOLDER.glob(".partial-*")]
     for place, changed_at in needless + left:
         if time.time() - changed_at > LEAST_SECONDS:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def read_source(place: Path) -> str:
+    """Return the file that an entry is of; nothing where the entry is not as it was written. Raises OSError."""
+    try:
+        return str(read_about(place)["source"])
+    except (ValueError, KeyError):
+        return ""
 
 
 def is_small(file: Path, packed: bytes) -> bool:
@@ -233,7 +239,7 @@ def digest_file(file: Path) -> str:
 
 
 @cache
-def own_folder() -> Path:
+def make_own_folder() -> Path:
     """Return a directory that lasts as long as this process."""
     made, owner = Path(tempfile.mkdtemp(prefix="tls-memtest-")), os.getpid()
     atexit.register(lambda: shutil.rmtree(made, ignore_errors=True) if os.getpid() == owner else None)

@@ -18,7 +18,7 @@ from tlsmem.schema import recording_files
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import RecordLine
 from tlsmem.store import derive
-from tlsmem.store.derive import Entry, derive_lines, find_entry, find_tables, has_entry, remove_old
+from tlsmem.store.derive import Entry, derive_lines, find_entry, has_entry, remove_old
 from tlsmem.store.record import Record, open_records
 
 MUCH_BYTES = 1 << 20  # of packed files: worth another process
@@ -49,7 +49,7 @@ def find_entries(files: Sequence[Path], as_parquet: bool = False) -> list[Entry]
     files = [recording_files.locate(file) for file in files]
     missing = [file for file in files if not has_entry(file, as_parquet)]
     take_in(missing, as_parquet)
-    entries = [(find_tables if as_parquet else find_entry)(file) for file in files]
+    entries = [find_entry(file, as_parquet) for file in files]
     if missing:
         remove_old()
     for file, entry in zip(files, entries, strict=True):
@@ -58,7 +58,7 @@ def find_entries(files: Sequence[Path], as_parquet: bool = False) -> list[Entry]
     return entries
 
 
-def from_lines(records: Iterable[RecordLine]) -> list[Record]:
+def load_lines(records: Iterable[RecordLine]) -> list[Record]:
     """Return runs that were checked, but stand in no recording, as those of a recording. Raises OSError."""
     return open_records(derive_lines(records))
 
@@ -122,7 +122,7 @@ def work() -> None:
         fault = ""
         try:
             file, as_parquet = json.loads(line)
-            (find_tables if as_parquet else find_entry)(Path(file))
+            find_entry(Path(file), as_parquet)
         except BadRecording as error:
             fault = str(error)
         except UserError:  # no room: whoever asks for the file is told

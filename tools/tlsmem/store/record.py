@@ -116,8 +116,8 @@ class TemporaryBlocks(NamedTuple):
     bytes: int
 
 
-class OfRoles(NamedTuple):
-    """A number for each role: the depth of its stack, or its session's peak, in bytes."""
+class PairPeaks(NamedTuple):
+    """The most bytes that were live of the pair's session of each role."""
 
     client: int
     server: int
@@ -174,10 +174,10 @@ class PhaseSites(View):
         return StackDepth(*(self.columns[f"{role}_stack_bytes"][self.row] for role in StackDepth._fields))
 
     @property
-    def peak_bytes(self) -> OfRoles | None:
+    def peak_bytes(self) -> PairPeaks | None:
         """The peaks of the pair's sessions in the phase; None: not recorded."""
-        client, server = (self.columns[f"{role}_pair_peak_bytes"][self.row] for role in OfRoles._fields)
-        return None if client is None else OfRoles(client, server)
+        client, server = (self.columns[f"{role}_pair_peak_bytes"][self.row] for role in PairPeaks._fields)
+        return None if client is None else PairPeaks(client, server)
 
     @property
     def all_blocks(self) -> PhaseBlocks:
@@ -324,21 +324,25 @@ class Record(View):
         return f"{self.line_digest} {self.process}" if self.process else self.line_digest
 
     @property
-    def processes(self) -> list[Process]:
-        """The process of each of the phases."""
-        if self.given is not None:
-            return [phase.process for phase in self.given]
+    def phases(self) -> list[Phase]:
+        """The phases of the run, or of its process that was selected, in their order."""
+        if self.given is None:
+            rows = enumerate(self.process_column, self.frame.first_phases[self.row])
+            self.given = [Phase(self, row) for row, process in rows if self.process in (None, process)]
+        return self.given
+
+    @property
+    def process_column(self) -> list[Process]:
+        """The process of each phase of the run."""
         first, end = self.frame.first_phases[self.row : self.row + 2]
         return self.frame.phases["process"][first:end]
 
     @property
-    def phases(self) -> list[Phase]:
-        """The phases of the run, or of its process that was selected, in their order."""
-        if self.given is None:
-            first = self.frame.first_phases[self.row]
-            wanted = enumerate(self.processes, first)
-            self.given = [Phase(self, row) for row, process in wanted if self.process in (None, process)]
-        return self.given
+    def processes(self) -> list[Process]:
+        """The processes whose phases it has, each once."""
+        if self.given is not None:
+            return [*dict.fromkeys(phase.process for phase in self.given)]
+        return [one for one in dict.fromkeys(self.process_column) if self.process in (None, one)]
 
     @property
     def timings(self) -> list[Timing] | None:
@@ -363,7 +367,7 @@ class Record(View):
         Raises ValueError with a sentence when the run had no such process."""
         if self.roles != "split" and process == "both":
             return self
-        there = dict.fromkeys([self.process] if self.process else self.processes)
+        there = self.processes
         if there and process not in there:
             raise ValueError(f"{self.describe()} had no process `{process}`, but {' and '.join(there)}")
         made = Record(self.frame, self.row, process)
@@ -374,7 +378,7 @@ class Record(View):
     @property
     def has_phases_apart(self) -> bool:
         """Return whether client and server had a process each, and the record has the phases of both."""
-        return self.roles == "split" and self.process is None and len({*self.processes}) > 1
+        return self.roles == "split" and len(self.processes) > 1
 
     def describe(self) -> str:
         """Name the run in a sentence: stack, suite and number of sessions."""
@@ -415,22 +419,22 @@ def read_timings(text: str) -> list[Timing]:
     return [make(**thread) for thread in json.loads(text)]
 
 
-def model(kind: type[BaseModel]) -> Callable[[str], BaseModel | None]:
-    """Return what makes a model of its JSON; runs of one machine have most of them in common."""
+def read_as(kind: type[BaseModel]) -> Callable[[str], BaseModel | None]:
+    """Return what reads a model of this kind from its JSON; runs of one machine have most of them in common."""
     return lru_cache(maxsize=4096)(lambda text: None if text == "null" else kind.model_validate_json(text))
 
 
 RUN_VALUES: dict[str, Convert] = {
     "window": lambda text: text if text == "all" else int(text),
     "source": lambda text: SOURCE.validate_json(text),
-    "allocator": model(AllocatorRecord),
-    "negotiated": model(Negotiated),
-    "peer": model(Peer),
-    "cpu_features": model(CpuFeatures),
-    "machine": model(Machine),
-    "environment": model(Environment),
-    "noise": model(Noise),
-    "instructions": model(Instructions),
+    "allocator": read_as(AllocatorRecord),
+    "negotiated": read_as(Negotiated),
+    "peer": read_as(Peer),
+    "cpu_features": read_as(CpuFeatures),
+    "machine": read_as(Machine),
+    "environment": read_as(Environment),
+    "noise": read_as(Noise),
+    "instructions": read_as(Instructions),
 }
 SOURCE: TypeAdapter[SourceRecord | None] = TypeAdapter(SourceRecord | None, config=ConfigDict(defer_build=True))
 

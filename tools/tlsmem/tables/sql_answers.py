@@ -118,9 +118,9 @@ def open_locked(recordings: Sequence[Path], query: str) -> duckdb.DuckDBPyConnec
     if recording_files.find_recording(query):
         raise UserError(f"{query} is a recording: put the query before it; {LISTS}", 2)
     connection = views.define_views(duckdb.connect(config=LOCKED), views.find_files(recordings))
-    places = ", ".join(map(tables.quote, (derive.FOLDER, derive.own_folder())))
+    places = ", ".join(map(tables.quote, (derive.FOLDER, derive.make_own_folder())))
     connection.execute(
-        f"SET temp_directory = {tables.quote(derive.own_folder())}; SET allowed_directories = [{places}]"
+        f"SET temp_directory = {tables.quote(derive.make_own_folder())}; SET allowed_directories = [{places}]"
     )
     connection.execute("SET enable_external_access = false; SET lock_configuration = true")
     return connection
