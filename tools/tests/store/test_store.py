@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.support import planted, synthetic, synthetic_timed
+from tlsmem.base.cache_file import PACKAGE, import_closure
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records, recording_files, records, seal_recording
@@ -139,6 +140,7 @@ def test_a_process_of_a_split_run_has_its_phases_alone(file):
     for run, line in zip(read_runs.load(file), read_records.load_file(file), strict=True):
         for process in ("client", "server") if run.roles == "split" else ():
             chosen = run.select_process(process)
+            assert chosen.processes == [process] and not chosen.has_phases_apart
             assert differences(chosen, line.select_process(process)) == []
             assert chosen.digest != run.digest and len(run.phases) == len(line.phases)
 
@@ -149,25 +151,54 @@ def test_other_counts_of_an_owner_leave_the_others(file):
     changed = run.phases[3].with_heap({"client": heap.client._replace(live_bytes=7)}).heap
     assert (changed.client.live_bytes, changed.server, changed.total) == (7, heap.server, heap.total)
     assert run.phases[3].heap.client == heap.client
+    both = run.phases[3].with_heap({"client": changed.client}).with_heap({"server": changed.client}).heap
+    assert (both.client, both.server) == (changed.client, changed.client)
 
 
-@pytest.mark.parametrize("change", ["file", "code", "version", "manifest"])
+@pytest.mark.parametrize("change", ["file", "code", "version"])
 def test_what_has_changed_is_checked_anew(file, monkeypatch, parsed, change):
     before = digests(file)
     if change == "file":
         file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[1:]))
     elif change == "code":
         monkeypatch.setattr(derive, "digest_own_code", lambda: b"other")
-    elif change == "version":
-        monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
     else:
-        (file.parent / "manifest.json").write_text("{}")
-        with pytest.raises(UserError, match=r"manifest\.json: not the manifest of a sealed recording"):
-            digests(file.parent)
-        return
+        monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
     parsed.clear()
     found = digests(file)
     assert len(parsed) == len(found) and found == before[change == "file" :]
+
+
+def test_a_manifest_that_was_changed_is_compared_anew(file):
+    """A sealed file in the store is no longer what its manifest says."""
+    seal_recording.seal(file.parent)
+    sealed, manifest = file.with_name(f"{file.name}.zst"), file.with_name("manifest.json")
+    before = digests(sealed)
+    fields = json.loads(manifest.read_text())
+    fields["files"][sealed.name]["sha256"] = "0" * 64
+    manifest.write_text(json.dumps(fields))
+    with pytest.raises(UserError, match=r"was changed after it was sealed: manifest\.json has another checksum"):
+        digests(sealed)
+    assert before
+
+
+def test_the_key_of_an_entry_covers_all_modules_that_write_it():
+    writers = import_closure([PACKAGE / "store/derive.py"])
+    covered = {module for pattern in derive.CODE for module in PACKAGE.glob(pattern)}
+    rooms = [PACKAGE / "store", PACKAGE / "schema"]
+    assert {one for one in writers if one.parent in rooms and one.name != "__init__.py"} <= covered
+
+
+def test_a_number_that_no_meter_gives_is_a_sentence(file, lines):
+    file.write_bytes(lines[0].model_copy(update={"elapsed_ns": 1 << 70}).to_json_line())
+    with pytest.raises(UserError, match=r"jsonl: has a number that no meter gives; restore the file"):
+        read_runs.load(file)
+
+
+def test_what_duckdb_cannot_write_is_an_error_of_the_system(tmp_path, lines):
+    (tmp_path / "runs.parquet").mkdir()
+    with pytest.raises(OSError, match=r"runs\.parquet"):
+        database.write(tmp_path, [derive.add_digest(lines[0].to_json_line().rstrip())], as_parquet=True, are_live=False)
 
 
 def test_a_bad_line_is_named_though_the_file_was_in_the_store(file):
@@ -214,6 +245,13 @@ def test_an_entry_that_is_not_as_it_was_written_is_made_again(file, parsed, dama
     assert compare(file) == []
     parsed.clear()
     assert digests(file) == before and not parsed
+
+
+def test_another_number_of_runs_in_an_entry_is_found(file):
+    before = digests(file)
+    (about,) = entries()
+    about.write_bytes(about.read_bytes().replace(b'"runs": 10', b'"runs": 4'))
+    assert digests(file) == before
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"runs": 1}', "null", '{"folder": 1}', "\xff"])
@@ -301,6 +339,11 @@ def test_entries_of_files_that_are_no_more_go(tmp_path, file, monkeypatch):
     monkeypatch.setattr(derive, "LEAST_SECONDS", 0)
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[1:]))
     kept = digests(file)
+    assert len(entries()) == 1 and digests(file) == kept
+    bad = derive.FOLDER / "bad" / entries()[0].name
+    bad.parent.mkdir()
+    bad.write_text("not as it was written")
+    derive.remove_old()
     assert len(entries()) == 1 and digests(file) == kept
 
 

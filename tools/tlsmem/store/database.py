@@ -37,7 +37,7 @@ def write(folder: Path, lines: Sequence[bytes], as_parquet: bool, are_live: bool
             else:
                 write_for_tables(folder, cursor, has_sites)
             return runs, phases
-    except duckdb.DataError as error:
+    except (duckdb.DataError, duckdb.InvalidInputException) as error:
         raise ValueError(str(error)) from None
     except duckdb.IOException as error:
         raise OSError(str(error)) from None
