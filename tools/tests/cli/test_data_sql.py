@@ -32,10 +32,10 @@ def recording(tmp_path_factory):
 
 @pytest.fixture
 def ask(recording, tmp_path):
-    def asked(query: str, *options: object, recordings: tuple[object, ...] = (recording,)):
+    def ask(query: str, *options: object, recordings: tuple[object, ...] = (recording,)):
         return run([sys.executable, TOOL, "data", "sql", query, *recordings, *options], cwd=tmp_path)
 
-    return asked
+    return ask
 
 
 BAD = {

@@ -180,10 +180,10 @@ class Churn:
     def left_bytes(self, wave: int) -> Fraction | Missing:
         """Live heap that a wave (0 is the first, -1 the last) left, without that of the sessions still open."""
 
-        def left(values: list[int], each: Fraction) -> Fraction:
+        def subtract_open(values: list[int], each: Fraction) -> Fraction:
             return values[wave] - each * staying_pairs(self.pattern, self.pairs, wave % len(values) + 1)
 
-        return map_present(left, self.heap_after("closed"), self.session_bytes)
+        return map_present(subtract_open, self.heap_after("closed"), self.session_bytes)
 
     @property
     def peak_rss_bytes(self) -> int | Missing:

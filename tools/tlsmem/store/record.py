@@ -53,7 +53,9 @@ class View:
         self.columns, self.row = columns, row
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and (self.columns is other.columns, self.row) == (True, other.row)
+        if not isinstance(other, View) or type(other) is not type(self):
+            return False
+        return self.columns is other.columns and self.row == other.row
 
     def __hash__(self) -> int:
         return hash((id(self.columns), self.row))
