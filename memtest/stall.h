@@ -4,10 +4,10 @@
 
 #include "core.h"
 
+/* One table of memtest/stall_points.toml. */
 struct stall_point {
     const char *name;
     enum role role;       /* of the sessions that are left waiting */
-    bool connected_steps; /* they begin to speak by themselves: a client, whose ClientHello waits unread */
     bool answers;         /* they have written when they are left */
     bool completes;       /* all that the peer sends arrives, so they may be complete */
     bool large_chain;     /* the suite's own certificates may be too large for the stack */

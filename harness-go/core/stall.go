@@ -66,11 +66,11 @@ func intercept(at *end, room []byte) []byte {
 }
 
 func check(pair int) {
-	point, written := run.point, peer.unread() // which nobody ever reads
+	point, written := run.point, peer.unread() // which nobody ever reads; a client's hello
 	switch {
 	case waiting(pair).unread():
 		notReached(pair, "the session leaves bytes unread")
-	case written && !point.answers && !point.connectedSteps:
+	case written && !point.answers && point.role == Server:
 		notReached(pair, "the session answers, where it should wait for more")
 	case !written && point.answers:
 		notReached(pair, "the session writes nothing, where it should answer")

@@ -10,11 +10,10 @@ import (
 // Where a peer stops, and what it has sent: RFC 8446, 4 and 5.1. Every record that is sent is complete, for a library
 // may wait for the whole of one before it looks at what a message announces. As in memtest/stall_points.c.
 
-// stallPoint is where a peer stops.
+// stallPoint is where a peer stops: one table of memtest/stall_points.toml.
 type stallPoint struct {
 	name           string
 	role           Role // of the sessions that are left waiting
-	connectedSteps bool // they begin to speak by themselves: a client, whose ClientHello waits unread
 	answers        bool // they have written when they are left
 	completes      bool // all that the peer sends arrives, so they may be complete
 	largeChain     bool // the suite's own certificates may be too large for the stack
@@ -32,11 +31,8 @@ const (
 	certificate       = 11
 	hostName          = 0
 	alpn              = 16
-	sessionTicket     = 35
-	unknownExtension  = 0xfafa
 	pskExchangeModes  = 45
 	keyShare          = 51
-	ticketBytes       = 0xffff - 6 // its message is the largest that every library takes
 	applicationRecord = 23
 	flightBytes       = 256 * 1024
 )
@@ -234,54 +230,6 @@ func sendFirstOfCertificate(pair int, of *stallPoint) {
 		Die("the client's second flight has %d bytes, too few for a certificate message of %d", len(second), of.bytes)
 	}
 	stallSend(pair, firstProtectedRecord(second))
-}
-
-// stallPoints: 131,396 is the most that OpenSSL takes of a ClientHello, 65,607 of a ServerHello; 16,380 the most that
-// others do. 102,400 is OpenSSL's default for a peer's chain.
-var stallPoints = []stallPoint{
-	{name: "silent", role: Server},
-	{name: "announced-hello", role: Server, deliver: announceHello, bytes: 131396},
-	{name: "announced-hello-64k", role: Server, deliver: announceHello, bytes: 65535},
-	{name: "announced-hello-16k", role: Server, deliver: announceHello, bytes: 16380},
-	{name: "hello-by-bytes", role: Server, prepare: capture, deliver: sendHelloByBytes},
-	{name: "unread-flight", role: Server, answers: true, prepare: capture, deliver: sendHello},
-	{name: "announced-certificate", role: Server, answers: true, protocol: "TLSv1.2", auth: "mutual",
-		prepare: capture, deliver: announceCertificate, bytes: 102400},
-	{name: "announced-certificate-16k", role: Server, answers: true, protocol: "TLSv1.2", auth: "mutual",
-		prepare: capture, deliver: announceCertificate, bytes: 16380},
-	{name: "certificate-first-record", role: Server, largeChain: true, protocol: "TLSv1.3", auth: "mutual",
-		deliver: sendFirstOfCertificate, bytes: 32768},
-	{name: "hello-alpn", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 60000, extension: alpn},
-	{name: "hello-alpn-8k", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 8192, extension: alpn},
-	{name: "hello-name", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 258, extension: hostName},
-	{name: "hello-name-256", role: Server, answers: true,
-		prepare: extend, deliver: sendHello, bytes: 5 + 256, extension: hostName},
-	{name: "hello-name-60k", role: Server, answers: true,
-		prepare: extend, deliver: sendHello, bytes: 5 + 60000, extension: hostName},
-	{name: "hello-ticket", role: Server, answers: true, protocol: "TLSv1.2",
-		prepare: extend, deliver: sendHello, bytes: 60000, extension: sessionTicket},
-	{name: "hello-psk", role: Server, answers: true, protocol: "TLSv1.3",
-		prepare: offerTicket, deliver: sendHello, bytes: 60000},
-	{name: "hello-unknown", role: Server, answers: true,
-		prepare: extend, deliver: sendHello, bytes: 60000, extension: unknownExtension},
-	{name: "hello-key-shares", role: Server, answers: true, protocol: "TLSv1.3",
-		prepare: repeatShare, deliver: sendHello, bytes: 15000},
-	{name: "client-flight", role: Server, completes: true, largeChain: true, protocol: "TLSv1.3", auth: "mutual",
-		deliver: sendClientFlight},
-	{name: "silent-server", role: Client, connectedSteps: true},
-	{name: "announced-server-hello", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 65607},
-	{name: "announced-server-hello-16k", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 16380},
-	{name: "server-flight", role: Client, connectedSteps: true, answers: true, completes: true, largeChain: true,
-		protocol: "TLSv1.3", deliver: sendServerFlight},
-	{name: "request-1", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
-		prepare: readNames, deliver: sendRequest, names: 1},
-	{name: "request-10", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
-		prepare: readNames, deliver: sendRequest, names: 10},
-	{name: "request-150", role: Client, connectedSteps: true, answers: true, protocol: "TLSv1.2", auth: "mutual",
-		prepare: readNames, deliver: sendRequest, names: 150},
-	{name: "ticket", role: Client, connectedSteps: true, protocol: "TLSv1.2", ticket: true, deliver: sendTicket},
-	{name: "ticket-64k", role: Client, connectedSteps: true, protocol: "TLSv1.2", ticket: true,
-		deliver: sendTicket, bytes: ticketBytes},
 }
 
 // stallPointNamed is nil where there is none.

@@ -15,7 +15,7 @@ from test_core import NONE, PHASES, run
 from test_two_processes import both, built
 
 from tlsmem.config.scenarios import PHASES as PHASES_OF
-from tlsmem.config.scenarios import STALL_POINTS
+from tlsmem.config.stall_points import stall_points
 
 NULLS = "null@c", "null@rust", "null@go"
 GO_NOTES = re.compile(r"GOGC=|clock: CLOCK_MONOTONIC|the runtime places its heap at random")
@@ -72,7 +72,7 @@ TEXTS = {
     "role": ["both", "client", "server", "none", ""],
     "keep": ["both", "client", "server", "all", ""],
     "until": [*PHASES, *PHASES_OF["stall"], "client 3", "payloads", ""],
-    "point": [*STALL_POINTS, "Silent", "silent ", "announced-helo", ""],
+    "point": [*stall_points(), "Silent", "silent ", "announced-helo", ""],
     "pattern": [*PATTERNS, "Waves", "tides", ""],
     "trim": ["off", "on", "1"],
     "sharing": [*SHARING, "all", ""],

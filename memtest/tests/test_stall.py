@@ -7,7 +7,8 @@ from itertools import accumulate
 import pytest
 from test_core import FAULTY, NONE, ROOT, run
 
-from tlsmem.config.scenarios import PHASES, STALL_POINTS
+from tlsmem.config.scenarios import PHASES
+from tlsmem.config.stall_points import stall_points
 
 TLS13 = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519"]
 TLS12 = ["protocol=TLSv1.2", "cipher=ECDHE-RSA-AES256-GCM-SHA384", "group=X25519"]
@@ -86,7 +87,7 @@ def test_an_unknown_point_is_refused_before_anything_runs(program):
 
 
 def test_the_core_has_the_points_that_the_tools_list(program):
-    for point in STALL_POINTS:
+    for point in stall_points():
         assert run(program, "stall", "sessions=2", f"point={point}", *NONE).returncode in (0, 77), point
 
 

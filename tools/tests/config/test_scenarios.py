@@ -7,7 +7,8 @@ from tlsmem.config.campaigns import Campaign
 from tlsmem.config.definitions import suites
 from tlsmem.config.matrix import memory_runs
 from tlsmem.config.run import argv
-from tlsmem.config.scenarios import STALL_POINTS, combine_settings, phases_of, settings_in_argv, stalled_role
+from tlsmem.config.scenarios import combine_settings, phases_of, settings_in_argv
+from tlsmem.config.stall_points import stall_points
 
 WAVES = {"pattern": ["waves", "sawtooth"], "waves": ["20"]}
 CAMPAIGN = {
@@ -86,5 +87,5 @@ def test_what_the_scenario_cannot_do_is_refused_with_a_sentence(change, why):
 
 def test_the_page_of_records_has_every_point_as_it_is_described():
     page = (ROOT / "docs/reference/records.md").read_text()
-    for point, description in STALL_POINTS.items():
-        assert f"| `{point}` | {stalled_role(point)} | {description} |\n" in page, point
+    for name, point in stall_points().items():
+        assert f"| `{name}` | {point.waits} | {point.sent} |\n" in page, name

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import Definition
-from tlsmem.config.scenarios import STALL_POINTS
+from tlsmem.config.stall_points import stall_points
 from tlsmem.config.toml_tables import DEFINITIONS
 
 STATES = ("before", "after", "beside")  # the correction; stacks that the advisory is not of
@@ -15,8 +15,8 @@ STATES = ("before", "after", "beside")  # the correction; stacks that the adviso
 
 def check_point(point: str) -> str:
     """Return the point. Raises ValueError with half a sentence where the scenario stall has none of this name."""
-    if point not in STALL_POINTS:
-        raise ValueError(f"unknown point {point}{suggest_nearest(point, STALL_POINTS) or ''}")
+    if point not in stall_points():
+        raise ValueError(f"unknown point {point}{suggest_nearest(point, stall_points())}")
     return point
 
 

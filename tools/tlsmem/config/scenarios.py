@@ -3,49 +3,15 @@
 The harness knows the same keys (memtest/arguments.c); a test holds both lists against each other."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config.stall_points import stall_points
 from tlsmem.config.toml_tables import read_tables
-from tlsmem.schema.roles import Role
 
 Settings = tuple[tuple[str, str], ...]  # of one run: keys and values, as in the harness's argv
 
-STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_points.c
-    "silent": "connected, and nothing is sent",
-    "announced-hello": "11 bytes: a complete record that announces a ClientHello of 131,396 bytes",
-    "announced-hello-64k": "11 bytes: a complete record that announces a ClientHello of 65,535 bytes",
-    "announced-hello-16k": "11 bytes: a complete record that announces a ClientHello of 16,380 bytes",
-    "hello-by-bytes": "a ClientHello but for its last byte, byte by byte",
-    "unread-flight": "a ClientHello; the server's answer is not read",
-    "announced-certificate": "a ClientHello, then 11 bytes that announce a Certificate of 102,400 bytes (TLS 1.2)",
-    "announced-certificate-16k": "a ClientHello, then 11 bytes that announce a Certificate of 16,380 bytes (TLS 1.2)",
-    "certificate-first-record": "a handshake up to the first record of a Certificate of some 90,000 bytes (TLS 1.3)",
-    "hello-alpn": "a ClientHello with 60,000 bytes of ALPN names; the answer is not read",
-    "hello-alpn-8k": "a ClientHello with 8,192 bytes of ALPN names; the answer is not read",
-    "hello-name": "a ClientHello with a host name of 253 bytes; the answer is not read",
-    "hello-name-256": "a ClientHello with a host name of 256 bytes, one more than DNS has; the answer is not read",
-    "hello-name-60k": "a ClientHello with a host name of 60,000 bytes; the answer is not read",
-    "hello-ticket": "a ClientHello with a session ticket of 60,000 bytes; the answer is not read (TLS 1.2)",
-    "hello-psk": "a ClientHello with a pre_shared_key of a ticket of 60,000 bytes; the answer is not read (TLS 1.3)",
-    "hello-unknown": "a ClientHello with an unknown extension of 60,000 bytes; the answer is not read",
-    "hello-key-shares": "a ClientHello with its own key share 416 times; the answer is not read (TLS 1.3)",
-    "client-flight": "a handshake up to all that a client with a certificate sends (TLS 1.3)",
-    "silent-server": "a client's ClientHello was sent, and its server sends nothing",
-    "announced-server-hello": "a server's 11 bytes announce a ServerHello of 65,607 bytes",
-    "announced-server-hello-16k": "a server's 11 bytes announce a ServerHello of 16,380 bytes",
-    "server-flight": "a server's flight, its certificates included; the answer is not read (TLS 1.3)",
-    "request-1": "a server's flight with 1 name in its certificate request; nothing follows (TLS 1.2)",
-    "request-10": "a server's flight with 10 names in its certificate request; nothing follows (TLS 1.2)",
-    "request-150": "a server's flight with 150 names in its certificate request; nothing follows (TLS 1.2)",
-    "ticket": "a server's flights up to its session ticket; nothing follows (TLS 1.2)",
-    "ticket-64k": "a server's flights up to a session ticket of 65,529 bytes; nothing follows (TLS 1.2)",
-}
-STALLED_CLIENTS = (  # whose servers stop
-    "silent-server", "announced-server-hello", "announced-server-hello-16k", "server-flight",
-    "request-1", "request-10", "request-150", "ticket", "ticket-64k",
-)  # fmt: skip
 Values = Mapping[str, str] | range  # names with what they mean, or numbers
 CHURN_PATTERNS = {  # which sessions end with a wave: memtest/churn.c
     "waves": "all sessions end with their wave",
@@ -59,8 +25,8 @@ CONTEXT_SHARING = {  # whose sessions have contexts of their own: memtest/many_c
 }
 STORES = {"1": "the root alone", "10": "with 9 others", "150": "with 149 others, as in a public bundle"}
 SWITCH = {"off": "without", "on": "with"}
-SCENARIO_KEYS: Mapping[str, Mapping[str, Values]] = {
-    "stall": {"point": STALL_POINTS},
+SCENARIO_KEYS: Mapping[str, Mapping[str, Values | Callable[[], Values]]] = {  # what is called reads a file
+    "stall": {"point": lambda: {name: point.sent for name, point in stall_points().items()}},
     "churn": {
         "pattern": CHURN_PATTERNS,
         "waves": range(1, 1_000_001),
@@ -79,6 +45,11 @@ PHASES = {
     "contexts": ["library", "opened", "established", "closed", "freed", "trimmed"],
 }
 LIKE_MEMORY = ("memory", "churn")  # scenarios that take windows, data, and roles in a process each
+
+
+def read_values(known: Values | Callable[[], Values]) -> Values:
+    """Return the values that a key takes. Raises Unreadable where the file that lists them cannot be read."""
+    return known() if callable(known) else known
 
 
 def has_value(known: Values, value: str) -> bool:
@@ -106,11 +77,6 @@ def list_texts(given: Mapping[str, object]) -> dict[str, list[object]]:
     return {key: [str(one) if type(one) is int else one for one in values] for key, values in lists.items()}
 
 
-def stalled_role(point: str) -> Role:
-    """Return whose sessions wait at the point."""
-    return "client" if point in STALLED_CLIENTS else "server"
-
-
 def check_settings(scenario: str, settings: Mapping[str, list[str]]) -> None:
     """Raise ValueError with a sentence at a key or a value that the scenario does not have, or one that it needs."""
     known = SCENARIO_KEYS.get(scenario, {})
@@ -121,8 +87,8 @@ def check_settings(scenario: str, settings: Mapping[str, list[str]]) -> None:
         if not values and key in DEFAULTS.get(scenario, {}):
             raise ValueError(f"settings: {key} has no values; leave it out, or name one")
         for value in values:
-            if not has_value(known[key], value):
-                raise ValueError(f"settings: {describe_refusal(key, value, known[key])}")
+            if not has_value(taken := read_values(known[key]), value):
+                raise ValueError(f"settings: {describe_refusal(key, value, taken)}")
     for key in known:
         if not settings.get(key) and key not in DEFAULTS.get(scenario, {}):
             raise ValueError(f"settings: {key} is missing; the scenario {scenario} needs it")

@@ -11,6 +11,7 @@ from typing import Literal
 
 from tlsmem.config import scenarios
 from tlsmem.config.scenarios import Settings
+from tlsmem.config.stall_points import stall_points
 from tlsmem.schema.harness_output import Meter, Role, Scenario
 from tlsmem.stats import churn, contexts, session_store, stalls
 from tlsmem.stats.change import Figure
@@ -37,7 +38,7 @@ class ScenarioMeter:
 
 def stalled_roles(settings: Settings) -> Sequence[str]:
     """The sessions that wait at the point."""
-    return [scenarios.stalled_role(dict(settings)["point"])]
+    return [stall_points()[dict(settings)["point"]].waits]
 
 
 def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: str):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tlsmem.config.scenarios import STALL_POINTS, stalled_role
+from tlsmem.config.stall_points import stall_points
 from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
 from tlsmem.stats.comparability import machine_identity, sort_by_start
@@ -54,7 +54,7 @@ class Stall:
     @property
     def role(self) -> Role:
         """Whose sessions wait."""
-        return stalled_role(self.point)
+        return stall_points()[self.point].waits
 
     @property
     def received_bytes(self) -> Fraction | Missing:
@@ -174,7 +174,7 @@ def find_stalls(records: Iterable[Record]) -> list[Stall]:
         runs = found.setdefault((point_of(run), run.stack, run.suite), {})
         if run.meter not in runs or run.sessions >= runs[run.meter].sessions:
             runs[run.meter] = run
-    points = list(STALL_POINTS)
+    points = list(stall_points())
     ordered = sorted(found.items(), key=lambda one: points.index(one[0][0]))
     return [Stall(stack, suite, point, runs) for (point, stack, suite), runs in ordered]
 
