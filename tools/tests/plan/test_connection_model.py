@@ -88,6 +88,10 @@ def test_the_newest_recording_is_taken_and_one_with_handshakes_where_they_are_ne
     wanted = ModelRequest(STACK, SUITE, "system", "server", Configuration())
     assert find_model.find_model(wanted, [newer, older]).origin == newer
     assert find_model.find_model(wanted, [newer, older], handshakes=True).origin == older
+    (newer / f"{STACK}.jsonl").write_text("not read\n")
+    recordings.load_stack.cache_clear()
+    recordings.loaded.clear()
+    assert find_model.find_model(wanted, [older, newer], handshakes=True).origin == older
 
 
 @pytest.mark.parametrize("retained", [0.0, 0.4, 1.0])

@@ -23,7 +23,6 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 def newest_costs(named: str | None, among: Sequence[Path], role: Role = "server") -> list[StackCosts]:
     """Return the costs of each library's newest release, in the named suite; the least live heap in use first."""
     newest = newest_releases([stack for path in among for stack in recordings.stacks(path)]).values()
-    recordings.load_stacks(newest, among)
     found = [find_chosen_costs(stack, named, among) for stack in newest]
     return sorted(found, key=lambda one: one.sizes(role).get(LIVE_IN_USE, float("inf")))
 

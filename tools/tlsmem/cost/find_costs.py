@@ -10,7 +10,7 @@ from tlsmem.config import choices
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.plan import recordings
-from tlsmem.plan.recorded_states import RecordedState, RecordedSuite, find_recorded
+from tlsmem.plan.recorded_states import RecordedState, RecordedSuite
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
@@ -102,7 +102,7 @@ def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
     Raises ValueError with a sentence when no recording has the stack."""
     if not any(recordings.load_stack(path, stack) for path in among):
         raise ValueError(recordings.describe_unknown(stack, among))
-    recorded = find_recorded(stack, suite, among)
+    recorded = RecordedSuite(stack, suite, among)
     return StackCosts(recorded, recorded.deployed)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tlsmem.config import definitions
 from tlsmem.config.libraries import sort_by_library
 from tlsmem.plan import recordings
-from tlsmem.plan.recorded_states import RecordedState, find_recorded, recorded_suites
+from tlsmem.plan.recorded_states import RecordedState, RecordedSuite, recorded_suites
 from tlsmem.tables.table import Column, Table
 
 CAPTION = (
@@ -76,8 +76,8 @@ def recorded_table(stacks: Sequence[str], suite: str | None, among: Sequence[Pat
     made.headed = 2
     for stack in every:
         there = recorded_suites(stack, among)
-        made.add_rows(find_recorded(stack, one, among) for one in there if suite in (None, one))
+        made.add_rows(RecordedSuite(stack, one, among) for one in there if suite in (None, one))
         if suite and suite not in there:
-            advice = find_recorded(stack, suite, among).advice
+            advice = RecordedSuite(stack, suite, among).advice
             made.without.append(f"{stack}: not recorded in {suite}; {advice.sentence}")
     return made

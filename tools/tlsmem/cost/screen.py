@@ -265,7 +265,6 @@ def other_libraries(
     """Yield title and costs of each other library's newest release, in the named suite only. If none was named, yield
     them in each library's usual suite, which its title then names."""
     newest = newest_releases([stack for path in among for stack in recordings.stacks(path)])
-    recordings.load_stacks(newest.values(), among)
     for key, stack in newest.items():
         other = find_costs(stack, named, among) if named else find_costs_or_like(stack, costs.suite, among)
         if key != library_key(costs.stack) and LIVE_IN_USE in other.sizes(role):

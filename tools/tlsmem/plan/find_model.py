@@ -13,7 +13,7 @@ from tlsmem.plan import recordings
 from tlsmem.plan.combined_model import add_roles, convert_allocator
 from tlsmem.plan.configuration import describe_recording, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, fit_configuration
-from tlsmem.plan.recorded_states import find_recorded
+from tlsmem.plan.recorded_states import RecordedSuite
 
 
 def choose_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> ConnectionModel:
@@ -34,13 +34,14 @@ def find_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = F
 
     `handshakes`: the newest with H, where one has it. Not recorded directly: the sum of both roles, or another
     allocator by ratio."""
-    found = []
+    newest: ConnectionModel | None = None
     for path in among:
         if one := fit_configuration(recordings.load_stack(path, wanted.stack), wanted):
-            found.append(replace(one, origin=path))
-    if found:
-        complete = [one for one in found if one.handshake is not None] if handshakes else []
-        return (complete or found)[0]
+            newest = newest or replace(one, origin=path)
+            if not handshakes or one.handshake is not None:
+                return replace(one, origin=path)
+    if newest:
+        return newest
     if wanted.role == "both":
         server, client = (find_model(wanted._replace(role=one), among, handshakes) for one in ("server", "client"))
         return add_roles(server, client) if server and client else None
@@ -74,7 +75,7 @@ def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
 
 def describe_recorded(stack: str, suite: str, among: Sequence[Path]) -> str:
     """Return what is recorded of the stack in the suite with glibc malloc, and the command that prints it, if any."""
-    states = find_recorded(stack, suite, among).states
+    states = RecordedSuite(stack, suite, among).states
     if not states:
         return ""
     where = recordings.display_name(states[0].recording)

@@ -99,6 +99,11 @@ class RecordedState:
         return f"{'in use' if self.is_in_use else 'at rest'}, {handshakes}, {processes}"
 
     @property
+    def has_heap_and_rss(self) -> bool:
+        """Whether both live heap and RSS were measured."""
+        return {"heap", "rss"} <= set(self.meters)
+
+    @property
     def order(self) -> tuple[bool | int, ...]:
         """Sorts states: that of the three costs first, in use before at rest, and one that has both live heap and RSS
         before one that has a part."""
@@ -109,35 +114,51 @@ class RecordedState:
 
 @dataclass(frozen=True)
 class RecordedSuite:
-    """What is recorded of a stack in a suite."""
+    """What recordings have of a stack in a suite, and in no other one. Each part reads the recordings that it needs."""
 
     stack: str
     suite: str
-    states: tuple[RecordedState, ...]  # that of the three costs first; of equal ones that of the newest recording
-    advice: Advice  # how to record it as servers run it
-    refusal: str | None  # what the stack said where it was run and does not do the suite
-    elsewhere: tuple[str, ...]  # other scenarios that have it, and `memory` in other settings, as other allocators
+    among: Sequence[Path]  # the newest first
+
+    @functools.cached_property
+    def states(self) -> tuple[RecordedState, ...]:
+        """The states; that of the three costs first, of equal ones that of the newest recording."""
+        found = [state for path in self.among for state in find_states(path, self.stack, self.suite)]
+        return tuple(sorted(found, key=lambda state: state.order))
+
+    @functools.cached_property
+    def deployed(self) -> RecordedState | None:
+        """The state of the three costs, the first of `states`; None where it is not recorded. No recording is read that
+        is older than the newest with both live heap and RSS."""
+        found: list[RecordedState] = []
+        for path in self.among:
+            found += [state for state in find_states(path, self.stack, self.suite) if state.is_as_deployed]
+            if any(state.has_heap_and_rss for state in found):
+                break
+        return min(found, key=lambda state: state.order, default=None)
+
+    @functools.cached_property
+    def runs(self) -> list[Record]:
+        """All runs, of other scenarios and of runs that were not measured too."""
+        return [run for path in self.among for run in suite_runs(path, self.stack).get(self.suite, ())]
+
+    @functools.cached_property
+    def refusal(self) -> str | None:
+        """What the stack said where it was run and does not do the suite."""
+        refused = next((one for one in self.runs if (one.status, one.suite) == ("unsupported", self.suite)), None)
+        return " ".join((refused.reason or "").split()) if refused and not self.states else None
+
+    @functools.cached_property
+    def advice(self) -> Advice:
+        """How to record it as servers run it."""
+        if self.refusal:
+            return Advice(None, self.refusal)
+        return advise(self.stack, self.suite, is_in_part=bool(self.states))
 
     @property
-    def deployed(self) -> RecordedState | None:
-        """The state of the three costs; None where it is not recorded."""
-        return next((state for state in self.states if state.is_as_deployed), None)
-
-
-def find_recorded(stack: str, suite: str, among: Sequence[Path]) -> RecordedSuite:
-    """Return what recordings have of the stack in the suite, and in no other one."""
-    runs = [run for path in among for run in suite_runs(path, stack).get(suite, ())]
-    states = [state for path in among for state in find_states(path, stack, suite)]
-    refused = next((run for run in runs if (run.status, run.suite) == ("unsupported", suite)), None)
-    refusal = " ".join((refused.reason or "").split()) if refused and not states else None
-    return RecordedSuite(
-        stack,
-        suite,
-        tuple(sorted(states, key=lambda state: state.order)),
-        Advice(None, refusal) if refusal else advise(stack, suite, is_in_part=bool(states)),
-        refusal,
-        tuple(sorted({run.scenario for run in runs if is_elsewhere(run)})),
-    )
+    def elsewhere(self) -> tuple[str, ...]:
+        """Other scenarios that have it, and `memory` in other settings, as other allocators."""
+        return tuple(sorted({run.scenario for run in self.runs if is_elsewhere(run)}))
 
 
 def recorded_suites(stack: str, among: Sequence[Path]) -> list[str]:
@@ -166,6 +187,7 @@ def suite_runs(recording: Path, stack: str) -> dict[str, tuple[Record, ...]]:
     return {suite: tuple(runs) for suite, runs in found.items()}
 
 
+@functools.cache
 def find_states(recording: Path, stack: str, suite: str) -> tuple[RecordedState, ...]:
     """Return the states that one recording has, each with a measured run."""
     runs = [run for run in suite_runs(recording, stack).get(suite, ()) if run.scenario == "memory"]

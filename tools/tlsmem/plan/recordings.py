@@ -4,8 +4,7 @@ The user's own, in data/local, are used only when named: plans without names are
 
 import functools
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tlsmem.base.errors import Usage
@@ -82,15 +81,7 @@ def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
     file = files_by_stack(recording).get(stack) if recording.is_dir() else recording
     if not file:
         return ()
-    if file not in loaded and recording.parent == ROOT / DATA:
-        load_stacks([stack], committed_recordings())
     return tuple(one for one in load_file(file) if one.stack == stack)
-
-
-def load_stacks(stacks: Iterable[str], among: Sequence[Path]) -> None:
-    """Keep the runs of these stacks in these recordings; where a file is bad, who asks for it is told."""
-    with suppress(ValueError):
-        load_together(file for stack in stacks for path in among if (file := files_by_stack(path).get(stack)))
 
 
 loaded: dict[Path, list[Record]] = {}  # by file: pages search it in several ways
@@ -163,14 +154,24 @@ def describe_unrecorded(stack: str, among: Sequence[Path], suite: str | None) ->
 
 def find_suites(stack: str, among: Sequence[Path]) -> list[str]:
     """Return the suites in which sessions of the stack in use were measured."""
-    runs = (run for path in among for run in load_stack(path, stack))
-    found = (run for run in runs if (run.scenario, run.status) == ("memory", "measured") and has_full_records(run))
-    return list(dict.fromkeys(split_variant(run.suite)[0] for run in found))
+    return list(dict.fromkeys(walk_suites(stack, among)))
+
+
+def walk_suites(stack: str, among: Sequence[Path]) -> Iterator[str]:
+    """Yield the suite of each such run; a recording is read when its turn comes."""
+    for path in among:
+        for run in load_stack(path, stack):
+            if (run.scenario, run.status) == ("memory", "measured") and has_full_records(run):
+                yield split_variant(run.suite)[0]
 
 
 def usual_suite(stack: str, among: Sequence[Path]) -> str:
     """Return the suite of plans and costs where none is named: the usual one, else one that the stack can do.
 
     Go chooses AES-128 in TLS 1.3; LibreSSL 3.1 and BearSSL have TLS 1.2 only."""
-    there = find_suites(stack, among)
-    return next((suite for suite in USUAL_SUITES if suite in there), PLAN_SUITE)
+    found: set[str] = set()
+    for suite in walk_suites(stack, among):
+        if suite == PLAN_SUITE:
+            return suite
+        found.add(suite)
+    return next((suite for suite in USUAL_SUITES if suite in found), PLAN_SUITE)
