@@ -70,16 +70,16 @@ static bool number_read(const struct key *key, const char *value)
     return true;
 }
 
-/* "0,1": into run.cpus. */
+/* "0,1": into run.timing.cpus. */
 static bool cpus_read(const struct key *key, const char *value)
 {
     size_t cpu;
     const char *at = value;
     char *end;
-    for (run.cpu_count = 0; run.cpu_count < MAX_THREADS; at = end + 1) {
+    for (run.timing.cpu_count = 0; run.timing.cpu_count < MAX_THREADS; at = end + 1) {
         if (!count_in(key, at, ',', &cpu, &end))
             return no_count(key, value);
-        run.cpus[run.cpu_count++] = (int)cpu;
+        run.timing.cpus[run.timing.cpu_count++] = (int)cpu;
         if (!*end)
             return true;
     }
@@ -132,7 +132,7 @@ static bool sessions_read(const struct key *key, const char *value)
 
 static bool window_read(const struct key *key, const char *value)
 {
-    run.window = 0; /* all */
+    run.memory.window = 0; /* all */
     return !strcmp(value, "all") || count_read(key, value);
 }
 
@@ -162,24 +162,25 @@ static bool roles_read(const struct key *key, const char *value)
 
 static bool point_read(const struct key *key, const char *value)
 {
-    return text_read(key, value) &&
-           (stall_point_find(value) || usage(key, value, "no such point; docs/reference/records.md lists them"));
+    run.stall.point = stall_point_find(value);
+    return run.stall.point || usage(key, value, "no such point; docs/reference/records.md lists them");
 }
 
 static bool pattern_read(const struct key *key, const char *value)
 {
-    for (run.pattern = 0; churn_patterns[run.pattern]; run.pattern++)
-        if (!strcmp(value, churn_patterns[run.pattern]))
+    for (run.churn.pattern = 0; churn_patterns[run.churn.pattern]; run.churn.pattern++)
+        if (!strcmp(value, churn_patterns[run.churn.pattern]))
             return true;
     return usage(key, value, "must be waves, sawtooth or lifetimes");
 }
 
 static bool sharing_read(const struct key *key, const char *value)
 {
-    run.shares[ROLE_CLIENT] = strcmp(value, "each-client") != 0;
-    run.shares[ROLE_SERVER] = strcmp(value, "each-server") != 0;
-    return text_read(key, value) && (!run.shares[ROLE_CLIENT] || !run.shares[ROLE_SERVER] || !strcmp(value, "shared") ||
-                                     usage(key, value, "must be shared, each-client or each-server"));
+    run.contexts.shares[ROLE_CLIENT] = strcmp(value, "each-client") != 0;
+    run.contexts.shares[ROLE_SERVER] = strcmp(value, "each-server") != 0;
+    return text_read(key, value) &&
+           (!run.contexts.shares[ROLE_CLIENT] || !run.contexts.shares[ROLE_SERVER] || !strcmp(value, "shared") ||
+            usage(key, value, "must be shared, each-client or each-server"));
 }
 
 static const struct key keys[] = {
@@ -193,33 +194,33 @@ static const struct key keys[] = {
     {"store", ALL, choice_read, .result = &run.suite.store, .no = "off", .yes = "on"},
     {"resume", ALL, choice_read, .result = &run.suite.resume, .no = "off", .yes = "on"},
     {"options", ALL, options_read, .result = NULL},
-    {"client_certs", ALL, choice_read, .result = &run.each_client, .no = "same", .yes = "each"},
+    {"client_certs", ALL, choice_read, .result = &run.memory.each_client, .no = "same", .yes = "each"},
     {"threads", ALL & ~CONTEXTS, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
     {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
     {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},
     {"sessions", METERED, sessions_read, .result = &run.sessions, .least = 2, .most = MOST},
     {"role", SPLIT, roles_read, .result = run.holds},
-    {"keep", MEMORY, roles_read, .result = run.keeps},
+    {"keep", MEMORY, roles_read, .result = run.memory.keeps},
     {"wires", SPLIT, number_read, .result = &run.wires_fd, .least = 0, .most = MOST},
     {"barrier", SPLIT, number_read, .result = &run.barrier_fd, .least = 0, .most = MOST},
-    {"data", SPLIT, choice_read, .result = &run.full_records, .no = "short", .yes = "full"},
-    {"window", SPLIT, window_read, .result = &run.window, .least = 1, .most = MOST},
+    {"data", SPLIT, choice_read, .result = &run.memory.full_records, .no = "short", .yes = "full"},
+    {"window", SPLIT, window_read, .result = &run.memory.window, .least = 1, .most = MOST},
     {"until", METERED, text_read, .result = &run.until},
     {"marks", METERED, choice_read, .result = &run.marks, .no = "0", .yes = "1"},
     {"cpu", METERED, number_read, .result = &run.cpu, .least = 0, .most = MOST},
-    {"point", STALL, point_read, .result = &run.point},
+    {"point", STALL, point_read, .result = NULL},
     {"pattern", CHURN, pattern_read, .result = NULL},
-    {"waves", CHURN, count_read, .result = &run.waves, .least = 1, .most = 1000000},
-    {"seed", CHURN, count_read, .result = &run.seed, .least = 0, .most = MOST},
-    {"trim", CHURN, choice_read, .result = &run.trim, .no = "off", .yes = "on"},
-    {"cas", CONTEXTS, count_read, .result = &run.cas, .least = 1, .most = MOST},
-    {"names", CONTEXTS, count_read, .result = &run.names, .least = 1, .most = MOST_NAMES},
-    {"sharing", CONTEXTS, sharing_read, .result = &run.sharing},
-    {"rounds", TIMED, count_read, .result = &run.rounds, .least = 1, .most = MOST},
-    {"warmup", TIMED, count_read, .result = &run.warmup, .least = 1, .most = MOST},
-    {"seconds", TIMED, count_read, .result = &run.seconds, .least = 1, .most = 24 * 60 * 60},
+    {"waves", CHURN, count_read, .result = &run.churn.waves, .least = 1, .most = 1000000},
+    {"seed", CHURN, count_read, .result = &run.churn.seed, .least = 0, .most = MOST},
+    {"trim", CHURN, choice_read, .result = &run.churn.trim, .no = "off", .yes = "on"},
+    {"cas", CONTEXTS, count_read, .result = &run.contexts.cas, .least = 1, .most = MOST},
+    {"names", CONTEXTS, count_read, .result = &run.contexts.names, .least = 1, .most = MOST_NAMES},
+    {"sharing", CONTEXTS, sharing_read, .result = &run.contexts.sharing},
+    {"rounds", TIMED, count_read, .result = &run.timing.rounds, .least = 1, .most = MOST},
+    {"warmup", TIMED, count_read, .result = &run.timing.warmup, .least = 1, .most = MOST},
+    {"seconds", TIMED, count_read, .result = &run.timing.seconds, .least = 1, .most = 24 * 60 * 60},
     {"cpus", TIMED, cpus_read, .result = NULL, .least = 0, .most = MOST},
-    {"size", THROUGHPUT, count_read, .result = &run.size, .least = 1, .most = 1 << 30},
+    {"size", THROUGHPUT, count_read, .result = &run.timing.size, .least = 1, .most = 1 << 30},
 };
 
 static bool argument_read(const char *name, const char *value)

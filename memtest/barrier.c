@@ -53,7 +53,7 @@ static void scenario_write(char term[TERM_BYTES])
 {
     if (run.kind == SCENARIO_CHURN)
         snprintf(term, TERM_BYTES, "scenario=%s pattern=%s waves=%zu seed=%zu", run.scenario,
-                 churn_patterns[run.pattern], run.waves, run.seed);
+                 churn_patterns[run.churn.pattern], run.churn.waves, run.churn.seed);
     else
         snprintf(term, TERM_BYTES, "scenario=%s", run.scenario);
 }
@@ -64,7 +64,7 @@ static void terms_write(terms mine)
     char(*term)[TERM_BYTES] = mine;
     snprintf(*term++, TERM_BYTES, "role=%s", run.holds[ROLE_CLIENT] ? "client" : "server");
     snprintf(*term++, TERM_BYTES, "sessions=%zu", run.sessions);
-    snprintf(*term++, TERM_BYTES, "window=%zu", run.window);
+    snprintf(*term++, TERM_BYTES, "window=%zu", run.memory.window);
     snprintf(*term++, TERM_BYTES, "threads=%zu", run.threads);
     snprintf(*term++, TERM_BYTES, "until=%s", run.until ? run.until : "");
     snprintf(*term++, TERM_BYTES, "marks=%d", run.marks);
@@ -80,8 +80,8 @@ static void terms_write(terms mine)
     snprintf(*term++, TERM_BYTES, "store=%s", suite->store ? "on" : "off");
     snprintf(*term++, TERM_BYTES, "resume=%s", suite->resume ? "on" : "off");
     snprintf(*term++, TERM_BYTES, "options=%s", suite->options);
-    snprintf(*term++, TERM_BYTES, "client_certs=%s", run.each_client ? "each" : "same");
-    snprintf(*term++, TERM_BYTES, "data=%s", run.full_records ? "full" : "short");
+    snprintf(*term++, TERM_BYTES, "client_certs=%s", run.memory.each_client ? "each" : "same");
+    snprintf(*term++, TERM_BYTES, "data=%s", run.memory.full_records ? "full" : "short");
     scenario_write(*term);
 }
 

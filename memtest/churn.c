@@ -90,9 +90,9 @@ static void choose_at_random(void)
 /* Which sessions end with this wave: in waves all of them. */
 static void choose(void)
 {
-    for (size_t pair = 0; run.pattern == PATTERN_SAWTOOTH && pair < pair_count(); pair++)
+    for (size_t pair = 0; run.churn.pattern == PATTERN_SAWTOOTH && pair < pair_count(); pair++)
         stays[pair] = stays_as_straggler(pair);
-    if (run.pattern == PATTERN_LIFETIMES)
+    if (run.churn.pattern == PATTERN_LIFETIMES)
         choose_at_random();
 }
 
@@ -102,7 +102,7 @@ static struct pairs window_from(size_t first)
     struct pairs window = ending_pairs();
     window.first = first;
     window.count = 0;
-    for (size_t open = 0; first + window.count < pair_count() && open < run.window; window.count++)
+    for (size_t open = 0; first + window.count < pair_count() && open < run.memory.window; window.count++)
         open += ends(first + window.count);
     return window;
 }
@@ -123,7 +123,7 @@ static void close_wave(void)
 {
     sessions_free(ending_pairs());
     wires_reset(ending_pairs()); /* the other process, where there is one, has read what it had to */
-    if (run.trim)
+    if (run.churn.trim)
         meter_trim();
 }
 
@@ -148,7 +148,7 @@ static void open_contexts(void)
     stays = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (stays == MAP_FAILED)
         die("churn: cannot map %zu bytes: %s", size, strerror(errno));
-    random_state = run.seed;
+    random_state = run.churn.seed;
     phase_begin("contexts");
     contexts_open(contexts, result);
     meter_trim();
@@ -188,7 +188,7 @@ void churn(void)
 {
     phases_open(verified);
     open_contexts();
-    for (wave = 1; wave <= run.waves; wave++)
+    for (wave = 1; wave <= run.churn.waves; wave++)
         one_wave();
     close_all();
     phases_close(result);

@@ -100,11 +100,11 @@ static void must_be_another(size_t pair, uint64_t digest)
 void client_verified(size_t pair, const struct negotiated *result)
 {
     const bool told = result->peer.bytes && result->peer.size > 0;
-    if (told && run.each_client)
+    if (told && run.memory.each_client)
         must_be_another(pair, digest_of(result->peer.bytes, result->peer.size));
     else if (told)
         must_be_the_same(pair, digest_of(result->peer.bytes, result->peer.size));
-    else if (run.each_client) {
+    else if (run.memory.each_client) {
         refusals_begin("client_certs=each");
         die("keeps nothing of a client's certificate, so nothing shows that each was another");
     }

@@ -21,23 +21,24 @@ static bool complete(void)
 {
     const bool timed = run_is_timed();
     const bool churns = run.kind == SCENARIO_CHURN;
-    const char *missing = timed && !run.rounds                       ? "rounds= is missing"
-                          : !timed && !run.sessions                  ? "sessions= is missing"
-                          : run.kind == SCENARIO_STALL && !run.point ? "point= is missing"
-                          : churns && run.pattern == PATTERN_NONE    ? "pattern= is missing"
-                          : churns && !run.waves                     ? "waves= is missing"
-                          : empty(run.suite.protocol)                ? "protocol= is missing"
-                          : empty(run.suite.cipher)                  ? "cipher= is missing"
-                          : empty(run.suite.group)                   ? "group= is missing"
-                          : empty(run.suite.certs)                   ? "certs= is missing"
-                                                                     : NULL;
+    const char *missing = timed && !run.timing.rounds                      ? "rounds= is missing"
+                          : !timed && !run.sessions                        ? "sessions= is missing"
+                          : run.kind == SCENARIO_STALL && !run.stall.point ? "point= is missing"
+                          : churns && run.churn.pattern == PATTERN_NONE    ? "pattern= is missing"
+                          : churns && !run.churn.waves                     ? "waves= is missing"
+                          : empty(run.suite.protocol)                      ? "protocol= is missing"
+                          : empty(run.suite.cipher)                        ? "cipher= is missing"
+                          : empty(run.suite.group)                         ? "group= is missing"
+                          : empty(run.suite.certs)                         ? "certs= is missing"
+                                                                           : NULL;
     return said(missing);
 }
 
 /* What one process of a pair needs of the runner, and what only a process with both ends can do. */
 static bool roles_consistent(void)
 {
-    bool alone = run.holds[ROLE_CLIENT] && run.holds[ROLE_SERVER], keeps_all = run.keeps[0] && run.keeps[1];
+    bool alone = run.holds[ROLE_CLIENT] && run.holds[ROLE_SERVER],
+         keeps_all = run.memory.keeps[0] && run.memory.keeps[1];
     return said(!alone && run.wires_fd < 0     ? "role= needs wires=FD, the wires that its peer has too"
                 : !alone && run.barrier_fd < 0 ? "role= needs barrier=FD, a socket to its peer"
                 : !alone && !keeps_all         ? "keep= is for role=both: it frees what this process holds"
@@ -50,12 +51,12 @@ static bool contexts_consistent(void)
 {
     const bool mutual = !strcmp(run.suite.auth, "mutual");
     return said(run.kind != SCENARIO_CONTEXTS ? NULL
-                : run.names > 1 && !run.shares[ROLE_SERVER]
+                : run.contexts.names > 1 && !run.contexts.shares[ROLE_SERVER]
                     ? "names= of more than one needs one server context: sharing=shared or each-client"
-                : run.cas > 1 && mutual
+                : run.contexts.cas > 1 && mutual
                     ? "cas= of more than one is not of auth=mutual: clients have their certificates elsewhere"
-                : run.names > 1 && mutual ? "names= of more than one is not of auth=mutual"
-                                          : NULL);
+                : run.contexts.names > 1 && mutual ? "names= of more than one is not of auth=mutual"
+                                                   : NULL);
 }
 
 static bool resumption_consistent(void)
@@ -71,7 +72,7 @@ static bool resumption_consistent(void)
 
 static bool churn_consistent(void)
 {
-    return said(run.pattern == PATTERN_SAWTOOTH && run.sessions < 8
+    return said(run.churn.pattern == PATTERN_SAWTOOTH && run.sessions < 8
                     ? "pattern=sawtooth needs 8 sessions, so that the stragglers of four waves are not the same ones"
                     : NULL);
 }
@@ -79,7 +80,7 @@ static bool churn_consistent(void)
 static bool clients_consistent(void)
 {
     const bool mutual = !empty(run.suite.auth) && !strcmp(run.suite.auth, "mutual");
-    return said(!run.each_client              ? NULL
+    return said(!run.memory.each_client       ? NULL
                 : run.kind != SCENARIO_MEMORY ? "client_certs=each is of the scenario memory"
                 : !mutual                     ? "client_certs=each needs auth=mutual: else clients have none"
                                               : NULL);
@@ -107,10 +108,10 @@ static void derive(void)
 {
     if (run_is_timed()) {
         run.sessions = 2 * run.threads;
-        run.warmup = run.warmup ? run.warmup : run.rounds / 8 + !(run.rounds / 8);
+        run.timing.warmup = run.timing.warmup ? run.timing.warmup : run.timing.rounds / 8 + !(run.timing.rounds / 8);
     }
-    if (!run.window || run.window > run.sessions / 2)
-        run.window = run.sessions / 2;
+    if (!run.memory.window || run.memory.window > run.sessions / 2)
+        run.memory.window = run.sessions / 2;
 }
 
 bool arguments_consistent(void)

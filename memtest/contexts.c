@@ -26,12 +26,12 @@ void sessions_use(struct pairs pairs, void (*begin_phase)(const char *), void (*
         {"full payload", ROLE_CLIENT, RECORD_BYTES},
         {"full reply", ROLE_SERVER, RECORD_BYTES},
     };
-    for (size_t i = 0; i < (run.full_records ? 4 : 2); i++) {
+    for (size_t i = 0; i < (run.memory.full_records ? 4 : 2); i++) {
         begin_phase(payloads[i].phase);
         payload(payloads[i].from, pairs, payloads[i].size);
         end_phase();
     }
-    if (!run.full_records)
+    if (!run.memory.full_records)
         return;
     begin_phase("blocked");
     wait_in_read(pairs);
@@ -56,9 +56,9 @@ static const char *refusable(void)
 static void contexts_new(void *contexts[2])
 {
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        if (run.holds[role] && !(run.each_client && role == ROLE_CLIENT))
+        if (run.holds[role] && !(run.memory.each_client && role == ROLE_CLIENT))
             contexts[role] = frames[role].context_new(&run.suite, 0);
-    if (run.each_client)
+    if (run.memory.each_client)
         clients_open();
 }
 
@@ -66,7 +66,7 @@ static void contexts_new(void *contexts[2])
 static size_t warm_up_count(void)
 {
     const size_t all = run.sessions / 2;
-    return run.threads < all && !run.each_client ? run.threads : all;
+    return run.threads < all && !run.memory.each_client ? run.threads : all;
 }
 
 void contexts_open(void *contexts[2], struct negotiated result[2])
@@ -93,7 +93,7 @@ void contexts_open(void *contexts[2], struct negotiated result[2])
 void contexts_free(void *contexts[2])
 {
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        if (run.holds[role] && !(run.each_client && role == ROLE_CLIENT))
+        if (run.holds[role] && !(run.memory.each_client && role == ROLE_CLIENT))
             frames[role].context_free(contexts[role]);
     clients_free();
 }

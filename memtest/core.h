@@ -23,38 +23,50 @@ enum scenario {
 /* Of the scenario churn: which sessions end with a wave. */
 enum pattern { PATTERN_NONE = -1, PATTERN_WAVES, PATTERN_SAWTOOTH, PATTERN_LIFETIMES };
 
-/* argv, understood. */
+struct stall_point;
+
+/* argv, understood: what every scenario has, then what belongs to one. A part of another scenario has its defaults. */
 struct run {
     const char *scenario;
     enum scenario kind;
     const struct driver *driver;
     struct suite suite;
     size_t sessions;
-    size_t window;        /* pairs in the handshake at a time */
-    bool each_client;     /* client_certs=each: every client has a certificate of its own */
-    bool full_records;    /* data=full: each end sends and receives a full record too, then waits in a read */
-    const char *until;    /* the last phase, or NULL */
-    const char *point;    /* of the scenario stall: where peers stop */
-    enum pattern pattern; /* of the scenario churn, as the next three */
-    size_t waves;
-    size_t seed;         /* of lifetimes: what is random begins with it */
-    bool trim;           /* the allocator gives back what it can when a wave has ended */
-    size_t cas, names;   /* of the scenario contexts: roots that a client trusts, certificates that a server has */
-    const char *sharing; /* of contexts: */
-    bool shares[2];      /* by role: all sessions have one, and not one each */
+    size_t threads;    /* timed, they run at once; else they take turns, each with its own share of the pairs */
+    bool aslr;         /* as asked for; as it is once environment_apply is done */
+    const char *thp;   /* "off" or "host" as asked for, then "off", "always", "madvise" or "never" */
+    int cpu;           /* of a run that is not timed; -1: not pinned */
+    const char *until; /* the last phase, or NULL */
     bool marks;
     bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
     int wires_fd, barrier_fd; /* shared with the other process; -1 without one */
-    bool keeps[2];            /* by role: false for the peers that are freed when their window is done */
-    size_t threads;  /* of `memory` they take turns, each with its own share of the pairs; else they run at once */
-    bool aslr;       /* as asked for; as it is once environment_apply is done */
-    const char *thp; /* "off" or "host" as asked for, then "off", "always", "madvise" or "never" */
-    int cpu;         /* -1: not pinned */
-    size_t rounds, warmup; /* of timed scenarios, as all that follows */
-    size_t seconds;        /* 0: rounds end by their number alone */
-    size_t size;           /* bytes of a write */
-    int cpus[MAX_THREADS]; /* of the threads in turn; none: not pinned */
-    size_t cpu_count;
+    struct {
+        size_t window;     /* of churn, too: pairs in the handshake at a time */
+        bool full_records; /* of churn, too: each end sends and receives a full record, then waits in a read */
+        bool each_client;  /* client_certs=each: every client has a certificate of its own */
+        bool keeps[2];     /* by role: false for the peers that are freed when their window is done */
+    } memory;
+    struct {
+        const struct stall_point *point; /* where peers stop */
+    } stall;
+    struct {
+        enum pattern pattern;
+        size_t waves;
+        size_t seed; /* of lifetimes: what is random begins with it */
+        bool trim;   /* the allocator gives back what it can when a wave has ended */
+    } churn;
+    struct {
+        size_t cas, names;   /* roots that a client trusts, certificates that a server has */
+        const char *sharing; /* as in argv: */
+        bool shares[2];      /* by role: all sessions have one context, and not one each */
+    } contexts;
+    struct {
+        size_t rounds, warmup;
+        size_t seconds;        /* 0: rounds end by their number alone */
+        int cpus[MAX_THREADS]; /* of the threads in turn; none: not pinned */
+        size_t cpu_count;
+        size_t size; /* of the scenario throughput: bytes of a write */
+    } timing;
 };
 extern struct run run;
 
@@ -219,7 +231,7 @@ void phase_begin(const char *name);
 void phase_end(void);
 void phases_close(const struct negotiated result[2]); /* the last phase has ended */
 
-/* names.c: the names that a server serves, from 0 to run.names. */
+/* names.c: the names that a server serves, from 0 to run.contexts.names. */
 void names_open(void);
 const char *name_of(size_t name); /* until the next call */
 

@@ -24,7 +24,7 @@ static struct pairs only(enum role role, struct pairs pairs)
 void pair_session_new(size_t pair, enum role role, void *contexts)
 {
     struct wire *end = wire_end(pair, role);
-    void *context = role == ROLE_CLIENT && run.each_client ? client_context(pair) : ((void **)contexts)[role];
+    void *context = role == ROLE_CLIENT && run.memory.each_client ? client_context(pair) : ((void **)contexts)[role];
     wire_session_set(end, frames[role].session_new(context, end, pair));
 }
 

@@ -12,20 +12,16 @@
 
 struct run run = {
     .suite = {.auth = "server", .options = "default"},
-    .holds = {true, true},
-    .keeps = {true, true},
-    .pattern = PATTERN_NONE,
-    .seed = 1,
-    .wires_fd = -1,
-    .barrier_fd = -1,
     .threads = 1,
     .thp = "off",
-    .cas = 1,
-    .names = 1,
-    .sharing = "shared",
-    .shares = {true, true},
     .cpu = -1,
-    .size = 1 << 20,
+    .holds = {true, true},
+    .wires_fd = -1,
+    .barrier_fd = -1,
+    .memory = {.keeps = {true, true}},
+    .churn = {.pattern = PATTERN_NONE, .seed = 1},
+    .contexts = {.cas = 1, .names = 1, .sharing = "shared", .shares = {true, true}},
+    .timing = {.size = 1 << 20},
 };
 
 static const char *refusable; /* what a driver refuses when it dies now, or NULL */
@@ -95,9 +91,9 @@ static const char *refusal(const struct driver *driver, const struct suite *suit
     const char *lacks = driver->supports(suite);
     if (!lacks && run.kind == SCENARIO_STALL)
         lacks = stall_lacks();
-    if (!lacks && run.names > 1 && !driver->name_add)
+    if (!lacks && run.contexts.names > 1 && !driver->name_add)
         lacks = "this driver serves one name";
-    if (!lacks && run.cas > 1 && !strcmp(suite->auth, "none"))
+    if (!lacks && run.contexts.cas > 1 && !strcmp(suite->auth, "none"))
         lacks = "auth=none: clients verify nobody, so they have no store of roots";
     if (!lacks && !strcmp(suite->options, "drop-peer-chain") && strcmp(suite->auth, "mutual") != 0)
         lacks = "options=drop-peer-chain: only clients that authenticate have a chain to drop";

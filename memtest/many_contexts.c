@@ -41,10 +41,10 @@ static const char *beside(char path[PATH_BYTES], const char *what, size_t number
 static void suites_open(void)
 {
     suites[ROLE_CLIENT] = suites[ROLE_SERVER] = run.suite;
-    if (run.cas > 1)
-        suites[ROLE_CLIENT].certs = beside(paths[ROLE_CLIENT], "cas-%zu", run.cas, "root.pem");
-    if (run.names > 1)
-        beside(paths[ROLE_SERVER], "names/%05zu", run.names - 1, "chain.pem");
+    if (run.contexts.cas > 1)
+        suites[ROLE_CLIENT].certs = beside(paths[ROLE_CLIENT], "cas-%zu", run.contexts.cas, "root.pem");
+    if (run.contexts.names > 1)
+        beside(paths[ROLE_SERVER], "names/%05zu", run.contexts.names - 1, "chain.pem");
 }
 
 static void *context_new(enum role role, size_t pair)
@@ -56,7 +56,7 @@ static void *context_new(enum role role, size_t pair)
 static void names_add(void *context, size_t first)
 {
     char path[PATH_BYTES];
-    for (size_t name = first; name < run.names; name++) {
+    for (size_t name = first; name < run.contexts.names; name++) {
         struct suite suite = run.suite;
         suite.certs = beside(path, "names/%05zu", name, "chain.pem");
         server_name_add(context, name_of(name), &suite, name);
@@ -84,14 +84,14 @@ static void warm_up(void)
 {
     const struct pairs first = {.count = 1, .has = {true, true}};
     void *contexts[2];
-    if (run.cas > 1)
+    if (run.contexts.cas > 1)
         refusals_begin("does not take this many trusted roots");
     contexts[ROLE_CLIENT] = context_new(ROLE_CLIENT, 0);
     refusals_end();
     contexts[ROLE_SERVER] = context_new(ROLE_SERVER, 0);
-    if (run.names > 1) {
+    if (run.contexts.names > 1) {
         refusals_begin("does not take a certificate for a name");
-        names_add(contexts[ROLE_SERVER], run.names - 1);
+        names_add(contexts[ROLE_SERVER], run.contexts.names - 1);
         refusals_end();
     }
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
@@ -122,7 +122,7 @@ static void context_open(size_t pair, enum role role, void *unused)
 {
     struct wire *end = wire_end(pair, role);
     (void)unused;
-    if (run.shares[role] && pair > 0) {
+    if (run.contexts.shares[role] && pair > 0) {
         wire_context_set(end, wire_context(wire_end(0, role)));
         return;
     }
@@ -151,7 +151,7 @@ static void close_all(void)
 static void context_free(size_t pair, enum role role, void *unused)
 {
     (void)unused;
-    if (!run.shares[role] || pair == 0)
+    if (!run.contexts.shares[role] || pair == 0)
         frames[role].context_free(wire_context(wire_end(pair, role)));
 }
 

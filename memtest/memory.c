@@ -9,14 +9,14 @@ static struct negotiated result[2];
 /* All pairs, with what is left of them when their windows are done. */
 static struct pairs kept_pairs(void)
 {
-    bool client = run.holds[ROLE_CLIENT] && run.keeps[ROLE_CLIENT];
-    bool server = run.holds[ROLE_SERVER] && run.keeps[ROLE_SERVER];
+    bool client = run.holds[ROLE_CLIENT] && run.memory.keeps[ROLE_CLIENT];
+    bool server = run.holds[ROLE_SERVER] && run.memory.keeps[ROLE_SERVER];
     return (struct pairs){.count = run.sessions / 2, .has = {client, server}};
 }
 
 static bool keeps_both(void)
 {
-    return run.keeps[ROLE_CLIENT] && run.keeps[ROLE_SERVER];
+    return run.memory.keeps[ROLE_CLIENT] && run.memory.keeps[ROLE_SERVER];
 }
 
 /* No measurement without it. */
@@ -54,11 +54,11 @@ static void open_contexts(void)
  * data=full it was used, since later there is nobody to send to. */
 static void free_peers(struct pairs window)
 {
-    if (run.full_records)
+    if (run.memory.full_records)
         sessions_use(window, unheard, unseen);
     sessions_verify(window, result);
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        window.has[role] = !run.keeps[role];
+        window.has[role] = !run.memory.keeps[role];
     sessions_free(window);
 }
 
@@ -66,8 +66,8 @@ static void free_peers(struct pairs window)
 static void open_sessions(void)
 {
     const size_t count = run.sessions / 2;
-    struct pairs window = pairs_held(0, count % run.window ? count % run.window : run.window);
-    for (; window.first < count; window.first += window.count, window.count = run.window) {
+    struct pairs window = pairs_held(0, count % run.memory.window ? count % run.memory.window : run.memory.window);
+    for (; window.first < count; window.first += window.count, window.count = run.memory.window) {
         quiet = window.first + window.count < count;
         begin("sessions");
         sessions_new(contexts, window);
@@ -83,8 +83,8 @@ static void open_sessions(void)
 /* Those that stayed when their peers were freed, all at rest or, with data=full, all in use. */
 static void rest_without_peers(void)
 {
-    begin(run.full_records ? "blocked" : "established");
-    (run.full_records ? wait_in_read : established)(kept_pairs());
+    begin(run.memory.full_records ? "blocked" : "established");
+    (run.memory.full_records ? wait_in_read : established)(kept_pairs());
     complete = true;
     end();
 }

@@ -47,10 +47,10 @@ static size_t number_of(const char *server_name)
 /* Pair by pair another, the last first; never SERVER_NAME, which a server without these names serves too. */
 const char *wire_server_name(struct wire *wire)
 {
-    if (run.names == 1)
+    if (run.contexts.names == 1)
         return SERVER_NAME;
     const size_t pair = wire_pair(wire);
-    return strcpy(asked[pair], name_of(run.names - 1 - pair % (run.names - 1)));
+    return strcpy(asked[pair], name_of(run.contexts.names - 1 - pair % (run.contexts.names - 1)));
 }
 
 void name_put(const char *server_name, void *context)

@@ -48,14 +48,16 @@ static void settings(void)
     printf(",\"settings\":{");
     if (run.kind == SCENARIO_STALL) {
         printf("\"point\":");
-        json_string(run.point);
+        json_string(run.stall.point->name);
     }
     if (run.kind == SCENARIO_CHURN) {
-        printf("\"pattern\":\"%s\",\"waves\":\"%zu\"", churn_patterns[run.pattern], run.waves);
-        printf(",\"trim\":\"%s\",\"seed\":\"%zu\",\"threads\":\"%zu\"", run.trim ? "on" : "off", run.seed, run.threads);
+        printf("\"pattern\":\"%s\",\"waves\":\"%zu\"", churn_patterns[run.churn.pattern], run.churn.waves);
+        printf(",\"trim\":\"%s\",\"seed\":\"%zu\",\"threads\":\"%zu\"", run.churn.trim ? "on" : "off", run.churn.seed,
+               run.threads);
     }
     if (run.kind == SCENARIO_CONTEXTS)
-        printf("\"cas\":\"%zu\",\"names\":\"%zu\",\"sharing\":\"%s\"", run.cas, run.names, run.sharing);
+        printf("\"cas\":\"%zu\",\"names\":\"%zu\",\"sharing\":\"%s\"", run.contexts.cas, run.contexts.names,
+               run.contexts.sharing);
     printf("}");
 }
 
@@ -67,11 +69,11 @@ void record_run(void)
     json_text("scenario", run.scenario);
     json_number("sessions", run.sessions);
     json_text("role", roles(run.holds));
-    json_text("keep", roles(run.keeps));
-    json_text("data", run.full_records ? "full" : "short");
+    json_text("keep", roles(run.memory.keeps));
+    json_text("data", run.memory.full_records ? "full" : "short");
     json_number("threads", run.threads);
-    if (run.window < run.sessions / 2)
-        json_number("window", run.window);
+    if (run.memory.window < run.sessions / 2)
+        json_number("window", run.memory.window);
     else
         json_text("window", "all");
     json_text("meter", meter());

@@ -46,10 +46,10 @@ void sites_open(void)
  * unwinding would write the stack of this one. */
 static void sites_begin(void)
 {
-    size_t pairs = run.sessions / 2, first = pairs - run.window, pair = first + run.window / 2;
+    size_t pairs = run.sessions / 2, first = pairs - run.memory.window, pair = first + run.memory.window / 2;
     if (pairs > UINT32_MAX || !begin(pairs, pair, unwinder))
         die("sites: cannot map the tables of %zu pairs: %s", pairs, strerror(errno));
-    paint_begin(first, run.window, pair);
+    paint_begin(first, run.memory.window, pair);
 }
 
 /* MODULE+0xOFFSET; the offset is the address as the module's ELF file has it. */

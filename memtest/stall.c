@@ -7,7 +7,6 @@
 #include <string.h>
 
 void *stall_contexts[2];
-static const struct stall_point *point;
 static struct negotiated result[2];
 static uint64_t received;
 static bool counts;
@@ -15,13 +14,13 @@ static bool counts;
 static const char *refused_point(void)
 {
     static char words[64];
-    snprintf(words, sizeof words, "does not reach the point %s", point->name);
+    snprintf(words, sizeof words, "does not reach the point %s", run.stall.point->name);
     return words;
 }
 
 static void *waiting(size_t pair)
 {
-    return wire_session(wire_end(pair, point->role));
+    return wire_session(wire_end(pair, run.stall.point->role));
 }
 
 /* The library does other than the point asks for: of the first session a refusal, of a later one a failure. */
@@ -37,13 +36,14 @@ static void not_reached(size_t pair, const char *why)
 static bool step(size_t pair)
 {
     refusals_begin(refused_point());
-    bool complete = frames[point->role].handshake(waiting(pair), pair);
+    bool complete = frames[run.stall.point->role].handshake(waiting(pair), pair);
     refusals_end();
     return complete;
 }
 
 void stall_send(size_t pair, const void *bytes, size_t size)
 {
+    const struct stall_point *point = run.stall.point;
     if (wire_write(wire_end(pair, !point->role), bytes, size) != size)
         die("stall: the wire has no room for %zu bytes", size);
     received += counts ? size : 0;
@@ -55,13 +55,14 @@ void stall_send(size_t pair, const void *bytes, size_t size)
 size_t stall_intercept(size_t pair, unsigned char *bytes, size_t room)
 {
     size_t size = 0, more;
-    while (size < room && (more = wire_read(wire_end(pair, point->role), bytes + size, room - size)) > 0)
+    while (size < room && (more = wire_read(wire_end(pair, run.stall.point->role), bytes + size, room - size)) > 0)
         size += more;
     return size;
 }
 
 static void check(size_t pair)
 {
+    const struct stall_point *point = run.stall.point;
     const bool written = wire_unread(wire_end(pair, !point->role)); /* which its peer never reads; a client's hello */
     if (wire_unread(wire_end(pair, point->role)))
         not_reached(pair, "the session leaves bytes unread");
@@ -82,6 +83,7 @@ static void connect(size_t pair, enum role role, void *unused)
 
 static void stall_one(size_t pair, enum role role, void *unused)
 {
+    const struct stall_point *point = run.stall.point;
     (void)role, (void)unused;
     if (point->deliver)
         point->deliver(pair, point);
@@ -90,12 +92,14 @@ static void stall_one(size_t pair, enum role role, void *unused)
 
 static struct pairs waiting_pairs(size_t count)
 {
+    const struct stall_point *point = run.stall.point;
     return (struct pairs){.count = count, .has = {point->role == ROLE_CLIENT, point->role == ROLE_SERVER}};
 }
 
 /* One session stalls and is freed before those that count. */
 static void warm_up(void)
 {
+    const struct stall_point *point = run.stall.point;
     const struct pairs first = waiting_pairs(1);
     if (point->prepare)
         point->prepare(point);
@@ -120,7 +124,7 @@ static void phase(const char *name, void (*act)(void))
 
 static void open_contexts(void)
 {
-    if (point->large_chain)
+    if (run.stall.point->large_chain)
         refusals_begin(refused_point());
     contexts_open(stall_contexts, result);
     refusals_end();
@@ -155,9 +159,9 @@ uint64_t stall_received_bytes(void)
 
 const char *stall_lacks(void)
 {
+    const struct stall_point *point = run.stall.point;
     static char sentence[128];
     const struct suite *suite = &run.suite;
-    point = stall_point_find(run.point);
     if (!strcmp(suite->protocol, "none") && point->deliver)
         return "without TLS no peer stops but one that sends nothing";
     const char *needs = point->protocol && strcmp(suite->protocol, point->protocol) ? point->protocol

@@ -71,13 +71,13 @@ void timing_faults(struct worker *worker, const struct timed *scenario)
 
 void timing_declare(void)
 {
-    json_number("rounds", run.rounds);
-    json_number("warmup_rounds", run.warmup);
+    json_number("rounds", run.timing.rounds);
+    json_number("warmup_rounds", run.timing.warmup);
     if (run.kind == SCENARIO_THROUGHPUT)
-        json_number("size_bytes", run.size);
-    for (size_t i = 0; i < run.cpu_count; i++)
-        printf("%s%d", i ? "," : ",\"cpus\":[", run.cpus[i]);
-    if (run.cpu_count)
+        json_number("size_bytes", run.timing.size);
+    for (size_t i = 0; i < run.timing.cpu_count; i++)
+        printf("%s%d", i ? "," : ",\"cpus\":[", run.timing.cpus[i]);
+    if (run.timing.cpu_count)
         putchar(']');
 }
 
@@ -112,8 +112,8 @@ void timing_print(const struct worker *worker)
 {
     const char *comma = "";
     printf("{\"record\":\"thread\",\"thread\":%zu,\"cpu\":", worker->index);
-    if (run.cpu_count)
-        printf("%d", run.cpus[worker->index % run.cpu_count]);
+    if (run.timing.cpu_count)
+        printf("%d", run.timing.cpus[worker->index % run.timing.cpu_count]);
     else
         printf("null");
     json_number("rounds", worker->rounds);

@@ -11,22 +11,22 @@ char sealed[2 * SEAL_TAG_BYTES + 1];
 
 static size_t writes(void)
 {
-    return run.size < LEAST_ROUND_BYTES ? LEAST_ROUND_BYTES / run.size : 1;
+    return run.timing.size < LEAST_ROUND_BYTES ? LEAST_ROUND_BYTES / run.timing.size : 1;
 }
 
 size_t round_bytes(void)
 {
-    return writes() * run.size;
+    return writes() * run.timing.size;
 }
 
 static void send_all(struct worker *worker)
 {
     for (size_t i = 0; i < writes(); i++)
-        for (size_t taken = 0, more; taken < run.size; taken += more) {
+        for (size_t taken = 0, more; taken < run.timing.size; taken += more) {
             more = frames[ROLE_SERVER].write(worker->sessions[ROLE_SERVER], worker->index, worker->source + taken,
-                                             run.size - taken);
+                                             run.timing.size - taken);
             if (more == 0)
-                die("server %zu took %zu bytes of a write of %zu, and no more", worker->index, taken, run.size);
+                die("server %zu took %zu bytes of a write of %zu, and no more", worker->index, taken, run.timing.size);
         }
 }
 
@@ -43,13 +43,14 @@ static void receive_all(struct worker *worker)
 /* Each round sends other bytes than the one before. */
 static void stamp(struct worker *worker)
 {
-    memcpy(worker->source, &worker->round, run.size < sizeof worker->round ? run.size : sizeof worker->round);
+    memcpy(worker->source, &worker->round,
+           run.timing.size < sizeof worker->round ? run.timing.size : sizeof worker->round);
 }
 
 static void compare(const struct worker *worker)
 {
-    for (size_t at = 0; at < round_bytes(); at += run.size)
-        if (memcmp(worker->target + at, worker->source, run.size) != 0)
+    for (size_t at = 0; at < round_bytes(); at += run.timing.size)
+        if (memcmp(worker->target + at, worker->source, run.timing.size) != 0)
             die("client %zu received other bytes than were sent", worker->index);
 }
 
@@ -99,7 +100,7 @@ static void establish(struct worker *worker)
 
 static void open_worker(struct worker *worker)
 {
-    worker->source = buffer(run.size);
+    worker->source = buffer(run.timing.size);
     worker->target = buffer(round_bytes());
     if (run.driver->sealer_new)
         worker->sealer = run.driver->sealer_new(&run.suite);
@@ -120,7 +121,7 @@ static void seal_rounds(struct worker *worker)
     if (!worker->sealer)
         return;
     unsigned char *record = buffer(RECORD_BYTES + SEAL_TAG_BYTES);
-    size_t size = run.size < RECORD_BYTES ? run.size : RECORD_BYTES, count = round_bytes() / size;
+    size_t size = run.timing.size < RECORD_BYTES ? run.timing.size : RECORD_BYTES, count = round_bytes() / size;
     tell_tag(worker, record);
     for (size_t round = 0; round < worker->warmed + worker->rounds; round++) {
         uint64_t began = clock_ns();

@@ -23,9 +23,9 @@ static void pin(size_t thread)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (!run.cpu_count)
+    if (!run.timing.cpu_count)
         return;
-    int cpu = run.cpus[thread % run.cpu_count];
+    int cpu = run.timing.cpus[thread % run.timing.cpu_count];
     CPU_SET(cpu, &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0)
         die("cpus: %d: %s", cpu, strerror(errno));
@@ -62,7 +62,7 @@ static void make_round(struct worker *worker)
 /* When rounds end, if their number does not end them before: after that part of the seconds. */
 static uint64_t deadline(unsigned part)
 {
-    return run.seconds ? clock_ns() + run.seconds * UINT64_C(1000000000) / part : UINT64_MAX;
+    return run.timing.seconds ? clock_ns() + run.timing.seconds * UINT64_C(1000000000) / part : UINT64_MAX;
 }
 
 static void make_rounds(struct worker *worker)
@@ -71,7 +71,7 @@ static void make_rounds(struct worker *worker)
     do {
         make_round(worker);
         timing_keep(worker, scenario);
-        if (++worker->rounds == run.rounds || clock_ns() >= until)
+        if (++worker->rounds == run.timing.rounds || clock_ns() >= until)
             atomic_store_explicit(&stop, true, memory_order_relaxed);
     } while (!atomic_load_explicit(&stop, memory_order_relaxed));
     worker->elapsed_ns = clock_ns() - began;
@@ -87,7 +87,7 @@ static void count_faults(struct worker *worker)
     do {
         make_round(worker);
         timing_faults(worker, scenario);
-    } while (++counted < run.warmup && clock_ns() < until);
+    } while (++counted < run.timing.warmup && clock_ns() < until);
     worker->resumed = resumed;
 }
 
@@ -96,7 +96,7 @@ static void warm_up(struct worker *worker)
     uint64_t until = deadline(8);
     do
         make_round(worker);
-    while (++worker->warmed < run.warmup && clock_ns() < until);
+    while (++worker->warmed < run.timing.warmup && clock_ns() < until);
     worker->resumed = 0;
 }
 
