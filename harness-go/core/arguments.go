@@ -16,33 +16,45 @@ const (
 	maxNames   = 100000 // they have five digits
 )
 
-// settings are argv, understood.
+// settings are argv, understood: what every scenario has, then what belongs to one. A part of another scenario has its
+// defaults.
 type settings struct {
 	scenario           string
 	suite              Suite
-	sessions           int
-	window             int         // pairs in the handshake at a time
-	until              *string     // the last phase; nil without one
-	point              *stallPoint // of the scenario stall: where peers stop
-	pattern            string      // of the scenario churn: which sessions end with a wave
-	waves, seed        int         // of the same; what is random begins with the seed
-	trim               bool        // of the same: the runtime gives back what it can when a wave has ended
-	cas, names         int         // of the scenario contexts: roots that a client trusts, certificates that a server has
-	sharing            string      // of the same:
-	shares             [2]bool     // by role: all sessions have one context, and not one each
-	eachClient         bool        // client_certs=each: every client has a certificate of its own
-	marks              bool
 	clientGroups       *string // as asked for; nil where it is not
-	holds, keeps       [2]bool // by role: the sessions that this process makes; those that stay when a window is done
-	wiresFd, barrierFd int     // shared with the other process; -1 without one
+	sessions           int
 	threads            int
-	rounds, warmup     int    // of a timed run: those of the thread that is done first, and of each before
-	seconds            int    // 0: rounds end by their number alone
-	size               int    // of a write
-	cpus               []int  // of its threads in turn; empty: not pinned
-	aslr               bool   // as asked for; as it is once environmentApply is done
-	thp                string // "off" or "host" as asked for, then "off", "always", "madvise" or "never"
-	cpu                int    // -1: not pinned
+	aslr               bool    // as asked for; as it is once environmentApply is done
+	thp                string  // "off" or "host" as asked for, then "off", "always", "madvise" or "never"
+	cpu                int     // of a run that is not timed; -1: not pinned
+	until              *string // the last phase; nil without one
+	marks              bool
+	holds              [2]bool // by role: the sessions that this process makes
+	wiresFd, barrierFd int     // shared with the other process; -1 without one
+	memory             struct {
+		window     int     // of churn, too: pairs in the handshake at a time
+		eachClient bool    // client_certs=each: every client has a certificate of its own
+		keeps      [2]bool // by role: the sessions that stay when a window is done
+	}
+	stall struct {
+		point *stallPoint // where peers stop
+	}
+	churn struct {
+		pattern     string // which sessions end with a wave
+		waves, seed int    // what is random begins with the seed
+		trim        bool   // the runtime gives back what it can when a wave has ended
+	}
+	contexts struct {
+		cas, names int // roots that a client trusts, certificates that a server has
+		sharing    string
+		shares     [2]bool // by role: all sessions have one context, and not one each
+	}
+	timing struct { // of the timed scenarios
+		rounds, warmup int   // those of the thread that is done first, and of each before
+		seconds        int   // 0: rounds end by their number alone
+		size           int   // of the scenario throughput: bytes of a write
+		cpus           []int // of its threads in turn; empty: not pinned
+	}
 }
 
 func (it *settings) timed() bool {
@@ -54,7 +66,7 @@ func (it *settings) alone() bool {
 }
 
 func (it *settings) keepsBoth() bool {
-	return it.keeps[Client] && it.keeps[Server]
+	return it.memory.keeps[Client] && it.memory.keeps[Server]
 }
 
 var errUsage = errors.New("usage")
@@ -70,8 +82,12 @@ func parse(argv []string) (*settings, error) {
 			errUsage, argv[0], words, argv[0], words, argv[0], words, argv[0], words, argv[0], words)
 	}
 	both := [2]bool{true, true}
-	it := &settings{scenario: argv[1], suite: Suite{Auth: "server", Options: "default"}, holds: both, keeps: both,
-		seed: 1, cas: 1, names: 1, sharing: "shared", shares: both, wiresFd: -1, barrierFd: -1, threads: 1, size: 1 << 20, thp: "off", cpu: -1}
+	it := &settings{scenario: argv[1], suite: Suite{Auth: "server", Options: "default"}, threads: 1, thp: "off", cpu: -1,
+		holds: both, wiresFd: -1, barrierFd: -1}
+	it.memory.keeps = both
+	it.churn.seed = 1
+	it.contexts.cas, it.contexts.names, it.contexts.sharing, it.contexts.shares = 1, 1, "shared", both
+	it.timing.size = 1 << 20
 	for _, argument := range argv[2:] {
 		key, value, found := strings.Cut(argument, "=")
 		if !found || key == "" || len(key) > maxKey {
@@ -158,23 +174,23 @@ func (it *settings) readSessions(value string) error {
 }
 
 func (it *settings) readWindow(value string) error {
-	it.window = 0
+	it.memory.window = 0
 	if value == "all" {
 		return nil
 	}
-	return count(&it.window, 1, most)(value)
+	return count(&it.memory.window, 1, most)(value)
 }
 
 func (it *settings) readPoint(value string) error {
-	if it.point = stallPointNamed(value); it.point == nil {
+	if it.stall.point = stallPointNamed(value); it.stall.point == nil {
 		return errors.New("no such point; docs/reference/records.md lists them")
 	}
 	return nil
 }
 
 func (it *settings) readSharing(value string) error {
-	it.shares = [2]bool{value != "each-client", value != "each-server"}
-	return oneOf(&it.sharing, "shared, each-client or each-server", "shared", "each-client", "each-server")(value)
+	it.contexts.shares = [2]bool{value != "each-client", value != "each-server"}
+	return oneOf(&it.contexts.sharing, "shared, each-client or each-server", "shared", "each-client", "each-server")(value)
 }
 
 // readTickets reads "library", or how many.
@@ -191,15 +207,15 @@ func (it *settings) readTickets(value string) error {
 
 // readCpus reads "0,1".
 func (it *settings) readCpus(value string) error {
-	it.cpus = nil
+	it.timing.cpus = nil
 	for one := range strings.SplitSeq(value, ",") {
 		var cpu int
 		if err := count(&cpu, 0, most)(one); err != nil {
 			return err
 		}
-		it.cpus = append(it.cpus, cpu)
+		it.timing.cpus = append(it.timing.cpus, cpu)
 	}
-	if len(it.cpus) > maxThreads {
+	if len(it.timing.cpus) > maxThreads {
 		return errors.New("are more CPUs than there can be threads")
 	}
 	return nil

@@ -79,11 +79,11 @@ func TestTimedArgumentsAreUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if it.rounds != 20 || it.warmup != 2 || it.sessions != 6 || !slices.Equal(it.cpus, []int{0, 5}) || !it.suite.Resume {
+	if it.timing.rounds != 20 || it.timing.warmup != 2 || it.sessions != 6 || !slices.Equal(it.timing.cpus, []int{0, 5}) || !it.suite.Resume {
 		t.Errorf("%+v", it)
 	}
 	for rounds, warmup := range map[string]int{"1": 1, "7": 1, "16": 2} {
-		if it, err := parse(append(slices.Clone(soundTimed), "rounds="+rounds)); err != nil || it.warmup != warmup {
+		if it, err := parse(append(slices.Clone(soundTimed), "rounds="+rounds)); err != nil || it.timing.warmup != warmup {
 			t.Errorf("rounds=%s: %+v, %v", rounds, it, err)
 		}
 	}
@@ -94,11 +94,11 @@ func TestArgumentsAreUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if it.sessions != 20 || it.window != 3 || it.keeps != [2]bool{false, true} || it.cpu != 1 || !it.aslr || it.thp != "host" {
+	if it.sessions != 20 || it.memory.window != 3 || it.memory.keeps != [2]bool{false, true} || it.cpu != 1 || !it.aslr || it.thp != "host" {
 		t.Errorf("%+v", it)
 	}
 	for _, window := range []string{"all", "10", "11"} {
-		if it, err := parse(append(slices.Clone(sound), "window="+window)); err != nil || it.window != 10 {
+		if it, err := parse(append(slices.Clone(sound), "window="+window)); err != nil || it.memory.window != 10 {
 			t.Errorf("window=%s of 10 pairs: %+v, %v", window, it, err)
 		}
 	}

@@ -71,7 +71,7 @@ func terms() [18]string {
 	return [...]string{
 		"role=" + (1 - peerRole()).String(),
 		fmt.Sprint("sessions=", run.sessions),
-		fmt.Sprint("window=", run.window),
+		fmt.Sprint("window=", run.memory.window),
 		fmt.Sprint("threads=", run.threads),
 		"until=" + until,
 		fmt.Sprint("marks=", mark),
@@ -84,7 +84,7 @@ func terms() [18]string {
 		"store=" + store,
 		"resume=" + resume,
 		"options=" + suite.Options,
-		"client_certs=" + map[bool]string{false: "same", true: "each"}[run.eachClient],
+		"client_certs=" + map[bool]string{false: "same", true: "each"}[run.memory.eachClient],
 		"data=" + data,
 		scenarioTerm(),
 	}
@@ -93,7 +93,7 @@ func terms() [18]string {
 // scenarioTerm is with the keys of churn that both must have alike.
 func scenarioTerm() string {
 	if run.scenario == churnScenario {
-		return fmt.Sprintf("scenario=churn pattern=%s waves=%d seed=%d", run.pattern, run.waves, run.seed)
+		return fmt.Sprintf("scenario=churn pattern=%s waves=%d seed=%d", run.churn.pattern, run.churn.waves, run.churn.seed)
 	}
 	return "scenario=" + run.scenario
 }

@@ -68,7 +68,7 @@ func chooseAtRandom() {
 
 // choose says which sessions end with this wave: in waves all of them.
 func choose() {
-	switch run.pattern {
+	switch run.churn.pattern {
 	case "sawtooth":
 		for pair := range stays {
 			stays[pair] = byte(boolean(staysAsStraggler(pair)))
@@ -82,7 +82,7 @@ func choose() {
 func windowFrom(first int) pairs {
 	window := endingPairs()
 	window.first, window.count = first, 0
-	for open := 0; first+window.count < pairCount() && open < run.window; window.count++ {
+	for open := 0; first+window.count < pairCount() && open < run.memory.window; window.count++ {
 		open += int(boolean(ends(first + window.count)))
 	}
 	return window
@@ -102,7 +102,7 @@ func openWave() {
 func closeWave() {
 	sessionsFree(endingPairs())
 	wiresReset(endingPairs()) // the other process, where there is one, has read what it had to
-	if run.trim {
+	if run.churn.trim {
 		meterTrim()
 	}
 }
@@ -127,14 +127,14 @@ func drain() {
 }
 
 func churn() {
-	stays, randomState = outside(pairCount()), uint64(run.seed)
+	stays, randomState = outside(pairCount()), uint64(run.churn.seed)
 	clear(stays) // resident from the start on
 	phasesOpen(func() bool { return true })
 	during("contexts", func() {
 		contextsOpen()
 		meterTrim()
 	})
-	for wave = 1; wave <= run.waves; wave++ {
+	for wave = 1; wave <= run.churn.waves; wave++ {
 		oneWave()
 	}
 	wave = 0

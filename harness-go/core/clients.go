@@ -20,9 +20,9 @@ var (
 
 func (it *settings) clientsWhole() error {
 	switch {
-	case it.eachClient && it.scenario != memoryScenario:
+	case it.memory.eachClient && it.scenario != memoryScenario:
 		return errors.New("client_certs=each is of the scenario memory")
-	case it.eachClient && it.suite.Auth != "mutual":
+	case it.memory.eachClient && it.suite.Auth != "mutual":
 		return errors.New("client_certs=each needs auth=mutual: else clients have none")
 	}
 	return nil
@@ -70,7 +70,7 @@ func clientsFree() {
 func clientVerified(pair int, certificate []byte) {
 	var none [sha256.Size]byte
 	digest := sha256.Sum256(certificate)
-	if !run.eachClient {
+	if !run.memory.eachClient {
 		if clientCommon != none && clientCommon != digest {
 			Die("server %d verified another certificate than the servers before it, the suite has client_certs=same", pair)
 		}

@@ -40,18 +40,18 @@ func certsMayBeRefused() bool {
 
 func contextsNew() {
 	for _, role := range roles {
-		if run.holds[role] && !(run.eachClient && role == Client) {
+		if run.holds[role] && !(run.memory.eachClient && role == Client) {
 			contexts[role] = driver.Context(role, &run.suite)
 		}
 	}
-	if run.eachClient {
+	if run.memory.eachClient {
 		clientsOpen()
 	}
 }
 
 // warmUpPairs is one pair; where each client has a context of its own, one of each context.
 func warmUpPairs() pairs {
-	if run.eachClient {
+	if run.memory.eachClient {
 		return heldPairs(0, run.sessions/2)
 	}
 	return heldPairs(0, 1)

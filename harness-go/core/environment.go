@@ -61,7 +61,7 @@ func (it *settings) allowed() []int {
 	if it.cpu >= 0 {
 		return []int{it.cpu}
 	}
-	return it.cpus
+	return it.timing.cpus
 }
 
 // pin is true when this process was on other CPUs.

@@ -45,13 +45,13 @@ func (it *settings) keys() map[string]known {
 		"store":         {scenarios, choice(&it.suite.Store, "off", "on")},
 		"resume":        {scenarios, choice(&it.suite.Resume, "off", "on")},
 		"options":       {scenarios, oneOf(&it.suite.Options, "default, low-memory or drop-peer-chain", "default", "low-memory", "drop-peer-chain")},
-		"client_certs":  {scenarios, choice(&it.eachClient, "same", "each")},
+		"client_certs":  {scenarios, choice(&it.memory.eachClient, "same", "each")},
 		"threads":       {ofThreads, count(&it.threads, 1, maxThreads)},
 		"aslr":          {scenarios, choice(&it.aslr, "off", "on")},
 		"thp":           {scenarios, oneOf(&it.thp, "off or host", "off", "host")},
 		"sessions":      {ofMeters, it.readSessions},
 		"role":          {ofSplit, meant(&it.holds)},
-		"keep":          {[]string{memoryScenario}, meant(&it.keeps)},
+		"keep":          {[]string{memoryScenario}, meant(&it.memory.keeps)},
 		"wires":         {ofSplit, count(&it.wiresFd, 0, most)},
 		"barrier":       {ofSplit, count(&it.barrierFd, 0, most)},
 		"data":          {ofSplit, choice(&it.suite.FullRecords, "short", "full")},
@@ -60,18 +60,18 @@ func (it *settings) keys() map[string]known {
 		"marks":         {ofMeters, choice(&it.marks, "0", "1")},
 		"cpu":           {ofMeters, count(&it.cpu, 0, most)},
 		"point":         {[]string{stallScenario}, it.readPoint},
-		"pattern":       {ofChurn, oneOf(&it.pattern, "waves, sawtooth or lifetimes", patterns...)},
-		"waves":         {ofChurn, count(&it.waves, 1, 1000000)},
-		"seed":          {ofChurn, count(&it.seed, 0, most)},
-		"trim":          {ofChurn, choice(&it.trim, "off", "on")},
-		"cas":           {ofContext, count(&it.cas, 1, most)},
-		"names":         {ofContext, count(&it.names, 1, maxNames)},
+		"pattern":       {ofChurn, oneOf(&it.churn.pattern, "waves, sawtooth or lifetimes", patterns...)},
+		"waves":         {ofChurn, count(&it.churn.waves, 1, 1000000)},
+		"seed":          {ofChurn, count(&it.churn.seed, 0, most)},
+		"trim":          {ofChurn, choice(&it.churn.trim, "off", "on")},
+		"cas":           {ofContext, count(&it.contexts.cas, 1, most)},
+		"names":         {ofContext, count(&it.contexts.names, 1, maxNames)},
 		"sharing":       {ofContext, it.readSharing},
-		"rounds":        {ofTime, count(&it.rounds, 1, most)},
-		"warmup":        {ofTime, count(&it.warmup, 1, most)},
-		"seconds":       {ofTime, count(&it.seconds, 1, 24*60*60)},
+		"rounds":        {ofTime, count(&it.timing.rounds, 1, most)},
+		"warmup":        {ofTime, count(&it.timing.warmup, 1, most)},
+		"seconds":       {ofTime, count(&it.timing.seconds, 1, 24*60*60)},
 		"cpus":          {ofTime, it.readCpus},
-		"size":          {[]string{throughputScenario}, count(&it.size, 1, maxSize)},
+		"size":          {[]string{throughputScenario}, count(&it.timing.size, 1, maxSize)},
 	}
 }
 
@@ -93,10 +93,10 @@ func (it *settings) whole() error {
 		name    string
 		missing bool
 	}{
-		{"rounds", it.timed() && it.rounds == 0}, {"sessions", !it.timed() && it.sessions == 0},
-		{"point", it.scenario == stallScenario && it.point == nil},
-		{"pattern", churns && it.pattern == ""},
-		{"waves", churns && it.waves == 0},
+		{"rounds", it.timed() && it.timing.rounds == 0}, {"sessions", !it.timed() && it.sessions == 0},
+		{"point", it.scenario == stallScenario && it.stall.point == nil},
+		{"pattern", churns && it.churn.pattern == ""},
+		{"waves", churns && it.churn.waves == 0},
 		{"protocol", it.suite.Protocol == ""}, {"cipher", it.suite.Cipher == ""},
 		{"group", it.suite.Group == ""}, {"certs", it.suite.Certs == ""},
 	} {
@@ -116,7 +116,7 @@ func (it *settings) whole() error {
 	if err := it.contextsWhole(); err != nil {
 		return err
 	}
-	if it.pattern == "sawtooth" && it.sessions < 8 {
+	if it.churn.pattern == "sawtooth" && it.sessions < 8 {
 		return errors.New("pattern=sawtooth needs 8 sessions, so that the stragglers of four waves are not the same ones")
 	}
 	return it.clientsWhole()
@@ -172,11 +172,11 @@ func (it *settings) resumptionWhole() error {
 
 func (it *settings) contextsWhole() error {
 	switch {
-	case it.names > 1 && !it.shares[Server]:
+	case it.contexts.names > 1 && !it.contexts.shares[Server]:
 		return errors.New("names= of more than one needs one server context: sharing=shared or each-client")
-	case it.cas > 1 && it.suite.Auth == "mutual":
+	case it.contexts.cas > 1 && it.suite.Auth == "mutual":
 		return errors.New("cas= of more than one is not of auth=mutual: clients have their certificates elsewhere")
-	case it.names > 1 && it.suite.Auth == "mutual":
+	case it.contexts.names > 1 && it.suite.Auth == "mutual":
 		return errors.New("names= of more than one is not of auth=mutual")
 	}
 	return nil
@@ -187,10 +187,10 @@ func (it *settings) derive() {
 	if it.timed() {
 		it.sessions = 2 * it.threads
 	}
-	if it.warmup == 0 {
-		it.warmup = max(1, it.rounds/8)
+	if it.timing.warmup == 0 {
+		it.timing.warmup = max(1, it.timing.rounds/8)
 	}
-	if it.window == 0 || it.window > it.sessions/2 {
-		it.window = it.sessions / 2
+	if it.memory.window == 0 || it.memory.window > it.sessions/2 {
+		it.memory.window = it.sessions / 2
 	}
 }

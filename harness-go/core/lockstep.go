@@ -64,7 +64,7 @@ func sessionsNew(contexts [2]any, of pairs) {
 func sessionsNewFull(contexts [2]any, of pairs) {
 	of.each(func(pair int, role Role) {
 		context := contexts[role]
-		if role == Client && run.eachClient {
+		if role == Client && run.memory.eachClient {
 			context = clientContexts[pair]
 		}
 		sessions[2*pair+int(role)] = newSession(context, pair, role)

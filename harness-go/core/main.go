@@ -82,10 +82,10 @@ func unsupported() string {
 	if lacks == "" && run.scenario == stallScenario {
 		lacks = stallLacks()
 	}
-	if _, names := driver.(Namer); lacks == "" && run.names > 1 && !names {
+	if _, names := driver.(Namer); lacks == "" && run.contexts.names > 1 && !names {
 		lacks = "this driver serves one name"
 	}
-	if lacks == "" && run.cas > 1 && run.suite.Auth == "none" {
+	if lacks == "" && run.contexts.cas > 1 && run.suite.Auth == "none" {
 		lacks = "auth=none: clients verify nobody, so they have no store of roots"
 	}
 	if lacks != "" {

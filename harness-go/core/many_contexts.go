@@ -31,14 +31,14 @@ func namePath(number int) string {
 
 func suitesOpen() {
 	suites = [2]Suite{run.suite, run.suite}
-	if run.cas > 1 {
-		suites[Client].Certs = beside(fmt.Sprintf("cas-%d", run.cas), "root.pem")
+	if run.contexts.cas > 1 {
+		suites[Client].Certs = beside(fmt.Sprintf("cas-%d", run.contexts.cas), "root.pem")
 	}
-	if run.names > 1 {
-		namePath(run.names - 1)
+	if run.contexts.names > 1 {
+		namePath(run.contexts.names - 1)
 	}
 	for _, role := range roles {
-		if !run.shares[role] {
+		if !run.contexts.shares[role] {
 			ownContexts[role] = make([]any, run.sessions/2) // eight bytes and eight more a context are the harness's
 		}
 	}
@@ -46,7 +46,7 @@ func suitesOpen() {
 
 // addNames adds those from `first` on.
 func addNames(context any, first int) {
-	for number := first; number < run.names; number++ {
+	for number := first; number < run.contexts.names; number++ {
 		suite := run.suite
 		suite.Certs = namePath(number)
 		driver.(Namer).AddName(context, serverName(number), &suite)
@@ -57,15 +57,15 @@ func addNames(context any, first int) {
 // process, it takes here; and what it refuses of a store or a name is a refusal.
 func warmUpContexts() {
 	first := heldPairs(0, 1)
-	if run.cas > 1 {
+	if run.contexts.cas > 1 {
 		refusalsBegin("does not take this many trusted roots")
 	}
 	contexts[Client] = driver.Context(Client, &suites[Client])
 	refusalsEnd()
 	contexts[Server] = driver.Context(Server, &suites[Server])
-	if run.names > 1 {
+	if run.contexts.names > 1 {
 		refusalsBegin("does not take a certificate for a name")
-		addNames(contexts[Server], run.names-1)
+		addNames(contexts[Server], run.contexts.names-1)
 		refusalsEnd()
 	}
 	sessionsNew(contexts, first)
@@ -79,14 +79,14 @@ func warmUpContexts() {
 }
 
 func openContext(pair int, role Role) {
-	if run.shares[role] && pair > 0 {
+	if run.contexts.shares[role] && pair > 0 {
 		return
 	}
 	context := driver.Context(role, &suites[role])
 	if role == Server {
 		addNames(context, 1)
 	}
-	if run.shares[role] {
+	if run.contexts.shares[role] {
 		contexts[role] = context
 	} else {
 		ownContexts[role][pair] = context
@@ -95,7 +95,7 @@ func openContext(pair int, role Role) {
 
 func newSessionOfContext(pair int, role Role) {
 	context := contexts[role]
-	if !run.shares[role] {
+	if !run.contexts.shares[role] {
 		context = ownContexts[role][pair]
 	}
 	sessions[2*pair+int(role)] = newSession(context, pair, role)

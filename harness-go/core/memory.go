@@ -9,7 +9,7 @@ var (
 
 // keptPairs are all pairs, with what is left of them when their windows are done.
 func keptPairs() pairs {
-	has := [2]bool{run.holds[Client] && run.keeps[Client], run.holds[Server] && run.keeps[Server]}
+	has := [2]bool{run.holds[Client] && run.memory.keeps[Client], run.holds[Server] && run.memory.keeps[Server]}
 	return pairs{count: run.sessions / 2, has: has}
 }
 
@@ -49,7 +49,7 @@ func freePeers(window pairs) {
 		use(window, unheard, unseen)
 	}
 	sessionsVerify(window, &result)
-	window.has = [2]bool{!run.keeps[Client], !run.keeps[Server]}
+	window.has = [2]bool{!run.memory.keeps[Client], !run.memory.keeps[Server]}
 	sessionsFree(window)
 }
 
@@ -57,11 +57,11 @@ func freePeers(window pairs) {
 // is full.
 func openSessions() {
 	count := run.sessions / 2
-	size := run.window
-	if count%run.window > 0 {
-		size = count % run.window
+	size := run.memory.window
+	if count%run.memory.window > 0 {
+		size = count % run.memory.window
 	}
-	for first := 0; first < count; first, size = first+size, run.window {
+	for first := 0; first < count; first, size = first+size, run.memory.window {
 		window := heldPairs(first, size)
 		quiet = first+size < count
 		begin("sessions")

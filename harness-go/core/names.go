@@ -2,7 +2,7 @@ package core
 
 import "fmt"
 
-// serverName is one of the names that a server serves, from 0 to run.names: ServerName, then numbered ones.
+// serverName is one of the names that a server serves, from 0 to run.contexts.names: ServerName, then numbered ones.
 func serverName(number int) string {
 	if number == 0 {
 		return ServerName
@@ -13,8 +13,8 @@ func serverName(number int) string {
 // nameOf is what a pair's client asks for: pair by pair another, the last first; never ServerName, which a server without
 // these names serves too.
 func nameOf(pair int) string {
-	if run.names == 1 {
+	if run.contexts.names == 1 {
 		return ServerName
 	}
-	return serverName(run.names - 1 - pair%(run.names-1))
+	return serverName(run.contexts.names - 1 - pair%(run.contexts.names-1))
 }

@@ -64,11 +64,11 @@ func recordRun() {
 	textOf("scenario", run.scenario)
 	number("sessions", uint64(run.sessions))
 	textOf("role", named(run.holds))
-	textOf("keep", named(run.keeps))
+	textOf("keep", named(run.memory.keeps))
 	textOf("data", map[bool]string{false: "short", true: "full"}[run.suite.FullRecords])
 	number("threads", uint64(run.threads))
-	if run.window < run.sessions/2 {
-		number("window", uint64(run.window))
+	if run.memory.window < run.sessions/2 {
+		number("window", uint64(run.memory.window))
 	} else {
 		textOf("window", "all")
 	}
@@ -100,17 +100,17 @@ func settingsOf() {
 	raw("{")
 	switch run.scenario {
 	case stallScenario:
-		textOf("point", run.point.name)
+		textOf("point", run.stall.point.name)
 	case churnScenario:
-		textOf("pattern", run.pattern)
-		textOf("waves", strconv.Itoa(run.waves))
-		textOf("trim", onOff(run.trim))
-		textOf("seed", strconv.Itoa(run.seed))
+		textOf("pattern", run.churn.pattern)
+		textOf("waves", strconv.Itoa(run.churn.waves))
+		textOf("trim", onOff(run.churn.trim))
+		textOf("seed", strconv.Itoa(run.churn.seed))
 		textOf("threads", strconv.Itoa(run.threads))
 	case contextsScenario:
-		textOf("cas", strconv.Itoa(run.cas))
-		textOf("names", strconv.Itoa(run.names))
-		textOf("sharing", run.sharing)
+		textOf("cas", strconv.Itoa(run.contexts.cas))
+		textOf("names", strconv.Itoa(run.contexts.names))
+		textOf("sharing", run.contexts.sharing)
 	}
 	raw("}")
 }

@@ -13,11 +13,11 @@ var (
 )
 
 func refusedPoint() string {
-	return "does not reach the point " + run.point.name
+	return "does not reach the point " + run.stall.point.name
 }
 
 func waiting(pair int) *session {
-	return sessions[2*pair+int(run.point.role)]
+	return sessions[2*pair+int(run.stall.point.role)]
 }
 
 // notReached: the library does other than the point asks for: of the first session a refusal, of a later one a failure.
@@ -46,8 +46,8 @@ func stallSend(pair int, bytes []byte) {
 	}
 	it := waiting(pair)
 	for k := 0; k < maxSteps && it.unread(); k++ {
-		if stallStep(it) && !run.point.completes {
-			Die("point %s: the session is complete, where it should wait", run.point.name)
+		if stallStep(it) && !run.stall.point.completes {
+			Die("point %s: the session is complete, where it should wait", run.stall.point.name)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func intercept(at *end, room []byte) []byte {
 }
 
 func check(pair int) {
-	point, written := run.point, peer.unread() // which nobody ever reads; a client's hello
+	point, written := run.stall.point, peer.unread() // which nobody ever reads; a client's hello
 	switch {
 	case waiting(pair).unread():
 		notReached(pair, "the session leaves bytes unread")
@@ -87,21 +87,21 @@ func connect(pair int, role Role) {
 
 func stallOne(pair int, role Role) {
 	peer = &end{index: uint32(2*pair) + uint32(1-role)}
-	if run.point.deliver != nil {
-		run.point.deliver(pair, run.point)
+	if run.stall.point.deliver != nil {
+		run.stall.point.deliver(pair, run.stall.point)
 	}
 	check(pair)
 }
 
 func waitingPairs(count int) pairs {
-	return pairs{count: count, has: [2]bool{run.point.role == Client, run.point.role == Server}}
+	return pairs{count: count, has: [2]bool{run.stall.point.role == Client, run.stall.point.role == Server}}
 }
 
 // stallWarmUp: one session stalls and is freed before those that count.
 func stallWarmUp() {
 	first := waitingPairs(1)
-	if run.point.prepare != nil {
-		run.point.prepare(run.point)
+	if run.stall.point.prepare != nil {
+		run.stall.point.prepare(run.stall.point)
 	}
 	first.each(connect)
 	first.each(stallOne)
@@ -112,7 +112,7 @@ func stallWarmUp() {
 
 // stallLacks is why the suite has no such point, in a few words; empty where it has.
 func stallLacks() string {
-	suite, point := &run.suite, run.point
+	suite, point := &run.suite, run.stall.point
 	switch {
 	case suite.Protocol == "none" && point.deliver != nil:
 		return "without TLS no peer stops but one that sends nothing"
@@ -130,7 +130,7 @@ func stall() {
 	all := waitingPairs(run.sessions / 2)
 	phasesOpen(func() bool { return true }) // a pair was verified with the contexts
 	during("contexts", func() {
-		if run.point.largeChain {
+		if run.stall.point.largeChain {
 			refusalsBegin(refusedPoint())
 		}
 		contextsOpen()

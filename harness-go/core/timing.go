@@ -70,14 +70,14 @@ func (it *intervals) add(ns, bytes uint64) {
 }
 
 func timingDeclare() {
-	number("rounds", uint64(run.rounds))
-	number("warmup_rounds", uint64(run.warmup))
+	number("rounds", uint64(run.timing.rounds))
+	number("warmup_rounds", uint64(run.timing.warmup))
 	if run.scenario == throughputScenario {
-		number("size_bytes", uint64(run.size))
+		number("size_bytes", uint64(run.timing.size))
 	}
-	if len(run.cpus) > 0 {
+	if len(run.timing.cpus) > 0 {
 		key("cpus")
-		raw("[" + joined(run.cpus) + "]")
+		raw("[" + joined(run.timing.cpus) + "]")
 	}
 }
 

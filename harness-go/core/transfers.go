@@ -12,9 +12,9 @@ const leastRoundBytes = 64 * 1024
 
 var sealed string // the tag of a first record, hexadecimal; empty without a sealer
 
-func writes() int { return max(1, leastRoundBytes/run.size) }
+func writes() int { return max(1, leastRoundBytes/run.timing.size) }
 
-func roundBytes() int { return writes() * run.size }
+func roundBytes() int { return writes() * run.timing.size }
 
 func bytesOf(of part) uint64 {
 	if of == sendPart || of == receivePart {
@@ -30,8 +30,8 @@ func (it *worker) sendAll() {
 		if err != nil {
 			Die("server %d: write: %v", it.index, err)
 		}
-		if taken != run.size {
-			Die("server %d took %d bytes of a write of %d, and no more", it.index, taken, run.size)
+		if taken != run.timing.size {
+			Die("server %d took %d bytes of a write of %d, and no more", it.index, taken, run.timing.size)
 		}
 	}
 }
@@ -48,8 +48,8 @@ func (it *worker) compare() {
 	if client.size != roundBytes() {
 		Die("client %d received %d bytes of %d", it.index, client.size, roundBytes())
 	}
-	for at := 0; at < client.size; at += run.size {
-		if !bytes.Equal(client.inbox[at:at+run.size], it.source) {
+	for at := 0; at < client.size; at += run.timing.size {
+		if !bytes.Equal(client.inbox[at:at+run.timing.size], it.source) {
 			Die("client %d received other bytes than were sent", it.index)
 		}
 	}
@@ -77,7 +77,7 @@ func pattern(size int) []byte {
 }
 
 func transferOpen(it *worker) {
-	it.source = pattern(run.size)
+	it.source = pattern(run.timing.size)
 	it.sides[Client].inbox = pattern(roundBytes())
 	it.sessionsNew()
 	it.complete()
@@ -100,7 +100,7 @@ func sealRounds(it *worker) {
 		sealed = hex.EncodeToString(record[recordBytes:])
 	}
 	it.parts[sealPart].open()
-	size := min(run.size, recordBytes)
+	size := min(run.timing.size, recordBytes)
 	count := roundBytes() / size
 	for round := range it.warmed + it.rounds {
 		began := clockNs()

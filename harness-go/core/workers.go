@@ -46,10 +46,10 @@ var (
 )
 
 func (it *worker) cpu() int {
-	if len(run.cpus) == 0 {
+	if len(run.timing.cpus) == 0 {
 		return -1
 	}
-	return run.cpus[it.index%len(run.cpus)]
+	return run.timing.cpus[it.index%len(run.timing.cpus)]
 }
 
 func (it *worker) pin() {
@@ -81,10 +81,10 @@ func (it *worker) makeRound(scenario *timed) {
 
 // deadline is when rounds end, if their number does not end them before: after that part of the seconds.
 func deadline(part uint64) uint64 {
-	if run.seconds == 0 {
+	if run.timing.seconds == 0 {
 		return math.MaxUint64
 	}
-	return clockNs() + uint64(run.seconds)*1e9/part
+	return clockNs() + uint64(run.timing.seconds)*1e9/part
 }
 
 func (it *worker) makeRounds(scenario *timed) {
@@ -95,7 +95,7 @@ func (it *worker) makeRounds(scenario *timed) {
 		for one := scenario.first; one <= scenario.last; one++ {
 			it.parts[one].add(it.lap[one], bytesOf(one))
 		}
-		if it.rounds++; it.rounds == run.rounds || clockNs() >= until {
+		if it.rounds++; it.rounds == run.timing.rounds || clockNs() >= until {
 			stop.Store(true)
 		}
 	}
@@ -107,7 +107,7 @@ func (it *worker) makeRounds(scenario *timed) {
 func (it *worker) countFaults(scenario *timed) {
 	resumed, until := it.resumed, deadline(8)
 	it.now = threadFaults
-	for counted := 0; counted == 0 || counted < run.warmup && clockNs() < until; counted++ {
+	for counted := 0; counted == 0 || counted < run.timing.warmup && clockNs() < until; counted++ {
 		it.makeRound(scenario)
 		for one := scenario.first; one <= scenario.last; one++ {
 			it.parts[one].faults += it.lap[one]
@@ -133,7 +133,7 @@ func (it *worker) open(scenario *timed) {
 }
 
 func (it *worker) warmUp(scenario *timed) {
-	for until := deadline(8); it.warmed == 0 || it.warmed < run.warmup && clockNs() < until; it.warmed++ {
+	for until := deadline(8); it.warmed == 0 || it.warmed < run.timing.warmup && clockNs() < until; it.warmed++ {
 		it.makeRound(scenario)
 	}
 	it.resumed = 0
