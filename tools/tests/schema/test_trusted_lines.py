@@ -74,6 +74,8 @@ IMPOSSIBLE = {
     "machine": (HEAP, lambda one: one["machine"].update(kernel="7"), "but its fields have the key"),
     "infinite load": (TIMED, lambda one: one["noise"].update(load=float("inf")), "noise.load: "),
     "NaN": (TIMED, lambda one: one["noise"].update(mhz=[float("nan"), 1.0]), "noise.mhz.0: "),
+    "more than 64 bits": (HEAP, lambda one: one.update(elapsed_ns=1 << 63), "elapsed_ns: Input should be less than"),
+    "a block of more than 64 bits": (PEAK, lambda one: peaks(one)["live"][0].update(bytes=1 << 63), "live.0.bytes: "),
     "resumed": (TIMED, lambda one: one["timings"][0].update(resumed=10**9), "above rounds"),
     "part": (
         TIMED,

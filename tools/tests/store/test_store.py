@@ -189,12 +189,6 @@ def test_the_key_of_an_entry_covers_all_modules_that_write_it():
     assert {one for one in writers if one.parent in rooms and one.name != "__init__.py"} <= covered
 
 
-def test_a_number_that_no_meter_gives_is_a_sentence(file, lines):
-    file.write_bytes(lines[0].model_copy(update={"elapsed_ns": 1 << 70}).to_json_line())
-    with pytest.raises(UserError, match=r"jsonl: has a number that no meter gives; restore the file"):
-        read_runs.load(file)
-
-
 def test_what_duckdb_cannot_write_is_an_error_of_the_system(tmp_path, lines):
     (tmp_path / "runs.parquet").mkdir()
     with pytest.raises(OSError, match=r"runs\.parquet"):

@@ -9,8 +9,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    NonNegativeInt,
-    PositiveInt,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
@@ -22,7 +20,10 @@ from tlsmem.schema.roles import Owner
 from tlsmem.schema.roles import Process as Process  # for those who read what a harness prints
 from tlsmem.schema.roles import Role as Role
 
-Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
+MOST = (1 << 63) - 1  # that a number of a recording can be: what programs read it with has 64 bits
+NonNegativeInt = Annotated[int, Field(ge=0, le=MOST)]
+PositiveInt = Annotated[int, Field(gt=0, le=MOST)]
+Sessions = Annotated[int, Field(ge=2, le=MOST, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
 Scenario = Literal["memory", "stall", "churn", "contexts", "throughput", "handshake"]
 TIMED_SCENARIOS = ("throughput", "handshake")  # the others are of memory, and have phases

@@ -10,12 +10,12 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import Field, NonNegativeFloat, ValidationError
 
 from tlsmem.base.errors import UserError
 from tlsmem.schema import append_records
 from tlsmem.schema.checksum import add_checksum, matches_checksum, remove_checksum
-from tlsmem.schema.harness_output import Model, describe_error
+from tlsmem.schema.harness_output import Model, NonNegativeInt, PositiveInt, describe_error
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.recording_files import PLAIN, RESTORE, list_files, read_lines
 from tlsmem.schema.run_origins import Machine, Sha256

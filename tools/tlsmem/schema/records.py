@@ -7,8 +7,6 @@ from typing import Any, Literal, Self
 from pydantic import (
     ConfigDict,
     Field,
-    NonNegativeInt,
-    PositiveInt,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
@@ -24,6 +22,8 @@ from tlsmem.schema.harness_output import (
     Meter,
     Model,
     Negotiated,
+    NonNegativeInt,
+    PositiveInt,
     Roles,
     Scenario,
     Sessions,

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, NonNegativeInt, PositiveInt, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from tlsmem.schema.harness_output import Cpu, Model
+from tlsmem.schema.harness_output import Cpu, Model, NonNegativeInt, PositiveInt
 from tlsmem.schema.machine_path import path_digest
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterable
 from typing import Annotated, Protocol
 
-from pydantic import AfterValidator, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, NonNegativeFloat
 
-from tlsmem.schema.harness_output import Meter, Model, Part, PartName, Scenario, Thread
+from tlsmem.schema.harness_output import Meter, Model, NonNegativeInt, Part, PartName, PositiveInt, Scenario, Thread
 
 LONGEST_NS = 3_600 * 10**9
 DIGITS = 3  # as in memtest/histogram.c
