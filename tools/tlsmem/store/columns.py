@@ -1,44 +1,108 @@
 """Files of pieces, each of which is read alone, when it is first used: the columns of a table, which shows few of a
-hundred, or the call stacks of a run.
+hundred, or the line of a sites run.
 
 A file begins with a line of JSON: where each piece begins after that line, and how many bytes it has. A piece is JSON,
 compressed. A column is a list with a value a row; one of texts or lists is an object whose `values` are the distinct
-ones, and whose `rows` has for each row the number of its value, from 0. Reading this takes a half to a seventh of the
-time that DuckDB takes for Parquet, and DuckDB's import takes longer than the columns of most tables: the figures are in
-docs/explanation/store.md."""
+ones, and whose `rows` has for each row the number of its value, from 0; one without any value is its number of rows.
+Reading this takes a half to a seventh of the time that DuckDB takes for Parquet, and DuckDB's import takes longer than
+the columns of most tables: the figures are in docs/explanation/store.md."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from backports import zstd
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from tlsmem.base.errors import UserError
+from tlsmem.schema.read_records import printable_json
+from tlsmem.schema.records import RecordLine, digest_line
+from tlsmem.store import tables
 
 LEVEL = 1  # of compression: higher ones take longer and save little
-CODED = ("VARCHAR", "VARCHAR[]", "JSON")  # DuckDB's types of columns whose distinct values are few
+CODED = (tables.TEXT, f"{tables.TEXT}[]", tables.JSON)  # columns whose distinct values are few
 Convert = Callable[[Any], Any]  # what the store has of a value to what records have; null is None and stays so
+Row = tuple[Any, ...]
+Read = Callable[[Any], Row]  # from an object to its values
 
 
-def write_pieces(file: Path, pieces: Mapping[str, str]) -> None:
-    """Write pieces of JSON by name. Raises OSError."""
-    packed = {name: zstd.compress(text.encode(), LEVEL) for name, text in pieces.items()}
+def read_part(places: Collection[str], part: str) -> Read:
+    """Return what reads the values at these places of a phase from the part that they are in: None where it is."""
+    read = attrgetter(*(place.removeprefix(f"{part}.") for place in places))
+    nothing = (None,) * len(places)
+    return lambda found: nothing if found is None else read(found)
+
+
+PEAKS = "sites.peak_bytes"
+PAIR_PLACES = tables.PAIR_COLUMNS.values()
+RUN_KINDS = {**tables.RUN_COLUMNS, "phases": tables.INTEGER, "sites": tables.BOOLEAN}
+PHASE_KINDS = {**tables.PHASE_COLUMNS, **dict.fromkeys([*tables.HEAP_COLUMNS, *tables.PAIR_COLUMNS], tables.INTEGER)}
+RUN_FIELDS = ["schema_" if name == "schema" else name for name in tables.RUN_COLUMNS if name != "digest"]
+read_run: Read = attrgetter(*RUN_FIELDS)
+read_own: Read = attrgetter(*tables.PHASE_COLUMNS)
+read_heap = read_part(tables.HEAP_COLUMNS.values(), "heap")
+read_pair = read_part([place for place in PAIR_PLACES if not place.startswith(PEAKS)], "sites")
+read_peaks = read_part([place for place in PAIR_PLACES if place.startswith(PEAKS)], PEAKS)
+
+
+class Content(NamedTuple):
+    """What an entry of columns has: its files, by name, and their numbers of rows."""
+
+    files: Mapping[str, bytes]
+    runs: int
+    phases: int
+
+
+def pack_records(records: Iterable[tuple[RecordLine, bytes]]) -> Content:
+    """Return the columns of records, each beside its line, and the lines of sites runs."""
+    runs, phases, sites_lines = list[Row](), list[Row](), dict[str, bytes]()
+    for record, line in records:
+        if record.sites:
+            sites_lines[str(len(runs))] = printable_json(line)
+        runs.append((digest_line(line), *read_run(record), len(record.phases), record.has_sites))
+        for one in record.phases:
+            peaks = one.sites and one.sites.peak_bytes
+            phases.append((*read_own(one), *read_heap(one.heap), *read_pair(one.sites), *read_peaks(peaks)))
+    files = {"runs.columns": pack_rows(runs, RUN_KINDS), "phases.columns": pack_rows(phases, PHASE_KINDS)}
+    files |= {"lines.pieces": pack_pieces(sites_lines)} if sites_lines else {}
+    return Content(files, len(runs), len(phases))
+
+
+def pack_rows(rows: Sequence[Row], kinds: Mapping[str, str]) -> bytes:
+    """Return a file of these columns, which have a kind each, from rows of as many values."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
+    return pack_pieces(
+        {name: encode_column(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)}
+    )
+
+
+def pack_pieces(pieces: Mapping[str, bytes]) -> bytes:
+    """Return a file of pieces of JSON by name."""
+    packed = {name: zstd.compress(text, LEVEL) for name, text in pieces.items()}
     ends = accumulate(map(len, packed.values()))
     index = {name: (end - len(packed[name]), len(packed[name])) for name, end in zip(packed, ends, strict=True)}
-    file.write_bytes(b"".join([json.dumps(index).encode(), b"\n", *packed.values()]))
+    return b"".join([to_json(index), b"\n", *packed.values()])
 
 
-def encode_column(rows: Sequence[Any], kind: str) -> str:
-    """Return the JSON of a column of one of DuckDB's types."""
+def encode_column(rows: Sequence[Any], kind: str) -> bytes:
+    """Return the JSON of a column of one of the kinds in tables.py."""
+    if all(value is None for value in rows):
+        return to_json(len(rows))
     if kind not in CODED:
-        return json.dumps(rows)
-    keys = [tuple(value) if isinstance(value, list) else value for value in rows]
+        return to_json(rows)
+    keys = [None if value is None else make_key(value, kind) for value in rows]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return json.dumps({"values": [*numbers], "rows": [numbers[key] for key in keys]})
+    return to_json({"values": [*numbers], "rows": [numbers[key] for key in keys]})
+
+
+def make_key(value: Any, kind: str) -> Any:
+    """Return what the file has of a value, and equal values alike: of JSON its text."""
+    if kind == tables.JSON:
+        return to_json(value).decode()
+    return tuple(value) if isinstance(value, list) else value
 
 
 class Pieces:
@@ -80,6 +144,8 @@ class Columns(dict[str, list[Any]]):
 
 def decode_column(found: Any, convert: Convert | None) -> list[Any]:
     """Return the rows of a column; equal values are converted once, and are one object."""
+    if isinstance(found, int):
+        return [None] * found
     if isinstance(found, list):
         return found
     values = found["values"]

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -22,11 +22,11 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema import live_records, recording_files
-from tlsmem.schema.manifest import BadRecording
-from tlsmem.schema.read_records import parse, printable_json
-from tlsmem.schema.recording_files import RESTORE, SEALED, Lines
+from tlsmem.schema.read_records import parse, printable_json, without_collection
+from tlsmem.schema.recording_files import SEALED, Lines
 from tlsmem.schema.records import RecordLine, digest_line
 from tlsmem.store import tables
+from tlsmem.store.columns import pack_records
 
 CLONE = ROOT / "tools/tlsmem"  # there, unless the package was copied elsewhere to install it
 CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
@@ -38,6 +38,7 @@ CODE = (  # checks lines, and derives entries of them
 )
 ABOUT, PARQUET = "entry", ".parquet"  # the file, and the end of an entry's name
 LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it
+Write = Callable[[Path], tuple[int, int]]  # writes the files of an entry into a folder; the numbers of runs and phases
 
 
 @dataclass(frozen=True)
@@ -120,46 +121,62 @@ def derive_entry(file: Path, packed: bytes, place: Path, as_parquet: bool) -> En
 
     Raises BadRecording as `find_entry` does, and UserError where there is no room at all."""
     lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
-    if as_parquet and not is_live(file):
-        find_entry(file)  # which checks the lines, once
-        checked = [add_digest(line) for _, line in lines]
-    else:
-        checked = [*check_lines(file, lines)]
+    with without_collection():
+        write = prepare_parquet(file, lines) if as_parquet else prepare_columns(check_lines(file, lines))
     try:
         if not is_small(file, packed):
             with suppress(OSError):  # a full disk, or one that may not be written
-                return keep(write_entry(make_folder(FOLDER), checked, as_parquet, file, cut), place)
-        return write_entry(make_folder(make_own_folder()), checked, as_parquet, file, cut)
-    except ValueError:
-        raise BadRecording(f"{file}: has a number that no meter gives; {RESTORE}") from None
+                return keep(write_entry(make_folder(FOLDER), write, file, cut), place)
+        return write_entry(make_folder(make_own_folder()), write, file, cut)
     except OSError as error:
         raise UserError(f"{file}: needs a temporary directory to be read: {error}; set TMPDIR= to another") from None
 
 
-def check_lines(file: Path, lines: Lines) -> Iterator[bytes]:
-    """Yield each line as tables are made of it: with its digest, and with question marks for what is not printable.
-
-    Raises BadRecording, with file and line, where one is no record."""
-    check: Callable[[bytes, str], object] = live_records.parse_live if is_live(file) else parse
-    for number, line in lines:
-        check(line, f"{file}: line {number}")
-        yield add_digest(line)
+def check_lines(file: Path, lines: Lines) -> Iterator[tuple[RecordLine, bytes]]:
+    """Yield the record of each line, and the line. Raises BadRecording, with file and line, where one is no record."""
+    return ((parse(line, f"{file}: line {number}"), line) for number, line in lines)
 
 
-def is_live(file: Path | None) -> bool:
+def prepare_columns(records: Iterable[tuple[RecordLine, bytes]]) -> Write:
+    """Return what writes the columns of these records, each of which is beside its line."""
+    content = pack_records(records)
+
+    def write(folder: Path) -> tuple[int, int]:
+        for name, packed in content.files.items():
+            (folder / name).write_bytes(packed)
+        return content.runs, content.phases
+
+    return write
+
+
+def prepare_parquet(file: Path, lines: Lines) -> Write:
+    """Return what writes the tables for queries of the lines of a file. Raises BadRecording as `check_lines` does."""
+    if is_live(file):
+        for number, line in lines:
+            live_records.parse_live(line, f"{file}: line {number}")
+    else:
+        find_entry(file)  # which checks the lines, once
+    from tlsmem.store.database import write_parquet  # slow to import, and seldom needed
+
+    checked = [add_digest(line) for _, line in lines]
+    return lambda folder: write_parquet(folder, checked, is_live(file))
+
+
+def is_live(file: Path) -> bool:
     """Return whether the file has live runs, whose lines and tables are others."""
-    return file is not None and file.parent.name == live_records.FOLDER
+    return file.parent.name == live_records.FOLDER
 
 
 def add_digest(line: bytes) -> bytes:
-    """Return a line without its newline as tables are made of it."""
+    """Return a line without its newline as tables for queries are made of it: with its digest, and with question marks
+    for what is not printable."""
     return b'{"digest":"%s",%s' % (digest_line(line).encode(), printable_json(line)[1:])
 
 
 def derive_lines(records: Iterable[RecordLine]) -> Entry:
     """Return the tables of records that were checked; they last as long as the process. Raises OSError."""
-    lines = [add_digest(one.to_json_line().rstrip(b"\n")) for one in records]
-    return write_entry(make_folder(make_own_folder()), lines)
+    write = prepare_columns((one, one.to_json_line().rstrip(b"\n")) for one in records)
+    return write_entry(make_folder(make_own_folder()), write)
 
 
 def make_folder(below: Path) -> Path:
@@ -168,16 +185,10 @@ def make_folder(below: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=".partial-", dir=below))
 
 
-def write_entry(
-    folder: Path, lines: Sequence[bytes], as_parquet: bool = False, source: Path | None = None, cut: int | None = None
-) -> Entry:
-    """Write what is derived of these lines into a folder, which is removed where that fails.
-
-    Raises OSError, and ValueError where a number has more than 64 bits."""
-    from tlsmem.store.database import write  # slow to import, and seldom needed
-
+def write_entry(folder: Path, write: Write, source: Path | None = None, cut: int | None = None) -> Entry:
+    """Write what is derived of a file into a folder, which is removed where that fails. Raises OSError."""
     try:
-        runs, phases = write(folder, lines, as_parquet, is_live(source))
+        runs, phases = write(folder)
         digests = {file.name: digest_file(file) for file in sorted(folder.iterdir())}
         entry = Entry(str(source and source.resolve()), folder, runs, phases, cut, digests)
         about = json.dumps({**asdict(entry), "folder": None}).encode()

@@ -393,10 +393,10 @@ def read_blocks(folder: Path, run: int) -> list[PhaseBlocks]:
     return [
         PhaseBlocks(
             make_all(LiveBlocks, one["live"]) or [],
-            make_all(TemporaryBlocks, one["temporary"]),
-            make_all(LiveBlocks, one["peak"]),
+            make_all(TemporaryBlocks, one.get("temporary")),
+            make_all(LiveBlocks, one.get("peak")),
         )
-        for one in Pieces(folder / "blocks.pieces").read(str(run))
+        for one in (phase["sites"] for phase in read_line(folder, run)["phases"])
     ]
 
 
@@ -407,8 +407,15 @@ def make_all(kind: Callable[..., Value], rows: list[dict[str, Any]] | None) -> l
 
 def read_callstacks(folder: Path, run: int) -> RecordedCallstacks:
     """Return the call stacks of a run, by its place in the entry of this folder."""
-    found = Pieces(folder / "callstacks.pieces").read(str(run))
+    found = read_line(folder, run)["sites"]
     return RecordedCallstacks([RecordedFrame(**one) for one in found["frames"]], found["stacks"])
+
+
+@lru_cache(maxsize=1)  # whoever asks for the blocks of a run asks for its call stacks
+def read_line(folder: Path, run: int) -> dict[str, Any]:
+    """Return the line of a sites run, by its place in the entry of this folder."""
+    found: dict[str, Any] = Pieces(folder / "lines.pieces").read(str(run))
+    return found
 
 
 @lru_cache(maxsize=1024)  # several columns of a table ask for the parts of one run
@@ -421,13 +428,12 @@ def read_timings(text: str) -> list[Timing]:
     return [make(**thread) for thread in json.loads(text)]
 
 
-def read_as(kind: type[BaseModel]) -> Callable[[str], BaseModel | None]:
+def read_as(kind: type[BaseModel]) -> Callable[[str], BaseModel]:
     """Return what reads a model of this kind from its JSON; runs of one machine have most of them in common."""
-    return lru_cache(maxsize=4096)(lambda text: None if text == "null" else kind.model_validate_json(text))
+    return lru_cache(maxsize=4096)(lambda text: kind.model_validate_json(text))
 
 
 RUN_VALUES: dict[str, Convert] = {
-    "window": lambda text: text if text == "all" else int(text),
     "source": lambda text: SOURCE.validate_json(text),
     "allocator": read_as(AllocatorRecord),
     "negotiated": read_as(Negotiated),
@@ -438,7 +444,7 @@ RUN_VALUES: dict[str, Convert] = {
     "noise": read_as(Noise),
     "instructions": read_as(Instructions),
 }
-SOURCE: TypeAdapter[SourceRecord | None] = TypeAdapter(SourceRecord | None, config=ConfigDict(defer_build=True))
+SOURCE: TypeAdapter[SourceRecord] = TypeAdapter(SourceRecord, config=ConfigDict(defer_build=True))
 
 
 def open_records(entry: Entry) -> list[Record]:

@@ -1,4 +1,5 @@
-"""The flat tables of a recording: their columns, as DuckDB derives them from lines of JSON that were checked.
+"""The flat tables of a recording: their columns, and where in a line each stands. columns.py takes the first two tables
+from records that were checked; DuckDB derives all of them from their lines, by the queries here.
 
 RUNS has a row a run, PHASES one a phase of a run, and SITES one a phase of a sites run; CALLSTACKS one a sites run.
 Files of live runs have LIVE, a row a phase of a run, and SAMPLES, one a reading between phases. `run` is the run's
@@ -7,7 +8,7 @@ have."""
 
 from collections.abc import Mapping
 
-VERSION = 5  # of these tables: one higher whenever a column changes
+VERSION = 6  # of these tables: one higher whenever a column changes
 OWNERS = ("client", "server", "client_context", "server_context", "harness", "total")
 COUNTS = ("live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "cumulative_bytes", "cumulative_blocks")
 INTEGER, REAL, TEXT, JSON, BOOLEAN = "BIGINT", "DOUBLE", "VARCHAR", "JSON", "BOOLEAN"
@@ -223,14 +224,5 @@ LIVE_TABLES: Mapping[str, str] = {  # of a file of live runs; a run without a ph
         "SELECT run, generate_subscripts(samples.elapsed_s, 1) - 1 AS position, "
         + ", ".join(f'unnest(samples.{name}) AS "{name}"' for name in SAMPLES)
         + " FROM lines"
-    ),
-}
-OF_RUNS: Mapping[str, str] = {  # what tables read of one run at a time, as queries for its place and its JSON
-    "blocks": (
-        "SELECT run::VARCHAR, to_json(list({'live': live, 'temporary': temporary, 'peak': peak}))::VARCHAR FROM "
-        f"({TABLES['sites']} ORDER BY run, position) GROUP BY run"
-    ),
-    "callstacks": (
-        f"SELECT run::VARCHAR, to_json({{'frames': frames, 'stacks': stacks}})::VARCHAR FROM ({TABLES['callstacks']})"
     ),
 }
