@@ -7,7 +7,7 @@ from tests.support import commands, synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.pictured import title_of
 from tests.support.planned import STACK, default_runs
-from tlsmem.plan import answer, recordings, storm_answer, storm_picture
+from tlsmem.plan import recordings, storm_answer, storm_picture
 from tlsmem.plan.request import requested_case
 
 
@@ -21,7 +21,7 @@ def given(tmp_path):
 
 
 def test_a_picture_names_the_release_its_time_and_where_its_figures_are_from(given):
-    storm = answer.run_storm(given, requested_case(given, STACK), given.clients)
+    storm = storm_answer.run_storm(given, requested_case(given, STACK), given.clients)
     title = storm_answer.storm_finding([storm], "100 clients back within 1 s")
     made = storm_picture.figure([storm], title, storm_picture.describe_settings([storm], given))
     size, seconds = storm_answer.format_size(storm.memory.peak[1]), storm_answer.format_seconds(storm.end_s)
@@ -34,6 +34,6 @@ def test_a_picture_names_the_release_its_time_and_where_its_figures_are_from(giv
 
 
 def test_a_title_has_no_room_for_more_than_three_stacks(given):
-    storm = answer.run_storm(given, requested_case(given, STACK), given.clients)
+    storm = storm_answer.run_storm(given, requested_case(given, STACK), given.clients)
     assert storm_answer.storm_finding([storm] * 3, "event").count("OpenSSL 3.5.5") == 3
     assert storm_answer.storm_finding([storm] * 4, "event") == "event"

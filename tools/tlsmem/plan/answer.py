@@ -1,31 +1,19 @@
 """The answers of `plan`: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
 
 import argparse
-import math
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
-from tlsmem.plan import (
-    check_answer,
-    find_model,
-    fit_answer,
-    fleet_answer,
-    haproxy_answer,
-    memory_answer,
-    recordings,
-    screen,
-    storm_answer,
-)
+from tlsmem.plan import check_answer, find_model, fit_answer, haproxy_answer, memory_answer, recordings, screen
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand
-from tlsmem.plan.case import QUIET, Case
-from tlsmem.plan.fleet_answer import Fleet
-from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
+from tlsmem.plan.case import Case
 from tlsmem.plan.request import (
     ImpossibleRequest,
     check_demand,
@@ -38,15 +26,13 @@ from tlsmem.plan.request import (
     requested_stacks,
 )
 from tlsmem.plan.screen import Answer
-from tlsmem.plan.storm_answer import StormResult
-from tlsmem.plan.storm_memory import StormMemory
-from tlsmem.plan.storm_simulation import Service, arrivals, simulate
 from tlsmem.plan.terms_table import common_tables
 from tlsmem.schema import recording_files
 from tlsmem.tables import render, table_command
 from tlsmem.tables.table import Table
 
-SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
+if TYPE_CHECKING:
+    from tlsmem.plan.storm_answer import StormResult
 
 
 def with_terms(given: argparse.Namespace, answer: Answer, cases: Sequence[Case]) -> Answer:
@@ -77,33 +63,11 @@ def answer_fit(given: argparse.Namespace) -> Answer:
     return with_terms(given, fit_answer.answer_fit(cases, demand, given.memory, given_assumptions(given)), cases)
 
 
-def choose_rate(given: argparse.Namespace, case: Case) -> HandshakeRate:
-    """Return the handshakes a second: as given, else as recorded."""
-    model = case.model
-    if given.handshake_rate is None:
-        among = recordings.find_recordings(given.recording)
-        return find_rate(model.stack, model.suite, model.role, given.cores, among)
-    return HandshakeRate(given.handshake_rate, given.cores or model.machine[1], 0)
-
-
-def run_storm(
-    given: argparse.Namespace, case: Case, clients: int, before: int = 0, usual: Demand = QUIET
-) -> StormResult:
-    """Return the storm of so many clients on a server that has some connections before."""
-    rate = choose_rate(given, case)
-    patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
-    service = Service(1 / rate.each, rate.cores, given.rtt + given.client_time, *patience)
-    course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
-    records = math.ceil(usual.flying(before) * case.price.record)
-    memory = StormMemory(case.model, case.price, course, before, math.ceil(usual.shaking(before)), records)
-    return StormResult(case, rate, service, memory)
-
-
-def draw_storms(given: argparse.Namespace, storms: list[StormResult], event: str) -> None:
+def draw_storms(given: argparse.Namespace, storms: "list[StormResult]", event: str) -> None:
     """Save the picture, where one is asked for."""
     if not given.output:
         return
-    from tlsmem.plan import storm_picture  # slow to import, and needed for pictures only
+    from tlsmem.plan import storm_answer, storm_picture  # the picture is slow to import
 
     settings, finding = storm_picture.describe_settings(storms, given), storm_answer.storm_finding(storms, event)
     for file in storm_picture.save(storms, finding, settings, given.output):
@@ -111,17 +75,21 @@ def draw_storms(given: argparse.Namespace, storms: list[StormResult], event: str
 
 
 def answer_storm(given: argparse.Namespace) -> Answer:
+    from tlsmem.plan import storm_answer  # slow to import, as it needs numpy
+
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
-    storms = [run_storm(given, case, given.clients) for case in cases]
+    storms = [storm_answer.run_storm(given, case, given.clients) for case in cases]
     answer = storm_answer.answer_storm(storms, given.clients, given.within)
     draw_storms(given, storms, f"{given.clients:,} clients back within {given.within:g} s")
     return with_terms(given, answer, cases)
 
 
 def answer_fleet(given: argparse.Namespace) -> Answer:
+    from tlsmem.plan import fleet_answer, storm_answer  # slow to import, as they need numpy
+
     if given.fail >= given.hosts:
         raise ImpossibleRequest(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
-    fleet = Fleet(given.clients, given.hosts, given.fail)
+    fleet = fleet_answer.Fleet(given.clients, given.hosts, given.fail)
     if not fleet.more:
         raise ImpossibleRequest(
             f"--clients {given.clients} are too few for --hosts {given.hosts}: after --fail {given.fail}, no host has "
@@ -129,7 +97,7 @@ def answer_fleet(given: argparse.Namespace) -> Answer:
         )
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     usual = check_demand(Demand(given.handshaking, given.in_flight), fleet.before)
-    storms = [run_storm(given, one, fleet.more, fleet.before, usual) for one in cases]
+    storms = [storm_answer.run_storm(given, one, fleet.more, fleet.before, usual) for one in cases]
     draw_storms(given, storms, fleet.failure)
     return with_terms(given, fleet_answer.answer_fleet(storms, fleet), cases)
 

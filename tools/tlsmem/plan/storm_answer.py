@@ -1,12 +1,17 @@
 """A storm of returning clients: what to provision, how long the queue gets, who waits longest, and what stays."""
 
+import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
 
+from tlsmem.plan import recordings
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
+from tlsmem.plan.capacity import Demand
 from tlsmem.plan.case import (
+    QUIET,
     Case,
     describe_limits,
     describe_origin,
@@ -14,13 +19,14 @@ from tlsmem.plan.case import (
     describe_tables,
     extrapolation_note,
 )
-from tlsmem.plan.handshake_rates import HandshakeRate
+from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_memory import StormMemory
-from tlsmem.plan.storm_simulation import Course, Service
+from tlsmem.plan.storm_simulation import Course, Service, arrivals, simulate
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
 TITLED = 3  # stacks that a picture's title has room for
+SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,28 @@ class StormResult:
         clients = len(self.course.first)
         handshakes = self.case.price.handshake * min(clients, self.service.limit or clients)
         return min(peak, self.memory.without_handshakes), max(peak, self.memory.without_handshakes + handshakes)
+
+
+def choose_rate(given: argparse.Namespace, case: Case) -> HandshakeRate:
+    """Return the handshakes a second: as given, else as recorded."""
+    model = case.model
+    if given.handshake_rate is None:
+        among = recordings.find_recordings(given.recording)
+        return find_rate(model.stack, model.suite, model.role, given.cores, among)
+    return HandshakeRate(given.handshake_rate, given.cores or model.machine[1], 0)
+
+
+def run_storm(
+    given: argparse.Namespace, case: Case, clients: int, before: int = 0, usual: Demand = QUIET
+) -> StormResult:
+    """Return the storm of so many clients on a server that has some connections before."""
+    rate = choose_rate(given, case)
+    patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
+    service = Service(1 / rate.each, rate.cores, given.rtt + given.client_time, *patience)
+    course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
+    records = math.ceil(usual.flying(before) * case.price.record)
+    memory = StormMemory(case.model, case.price, course, before, math.ceil(usual.shaking(before)), records)
+    return StormResult(case, rate, service, memory)
 
 
 def format_seconds(time: float) -> str:

@@ -91,7 +91,7 @@ def arrivals(clients: int, within: float, kind: str, seed: int) -> numpy.ndarray
 class Simulation:
     """One storm; `run` gives its course."""
 
-    def __init__(self, times: Sequence[float], service: Service):
+    def __init__(self, times: Sequence[float] | numpy.ndarray, service: Service):
         self.service, self.course = service, Course()
         self.free = [0.0] * service.cores  # when each core is next
         self.outside: deque[int] = deque()
@@ -176,7 +176,7 @@ class Simulation:
         return self.service.retry * 2 ** (tried - 1) * spread
 
 
-def simulate(times: Sequence[float], service: Service) -> Course:
+def simulate(times: Sequence[float] | numpy.ndarray, service: Service) -> Course:
     """Raises ValueError with a sentence when it comes to too many attempts."""
     if len(times) > MOST:
         raise ValueError(f"{len(times):,} clients are too many: at most {MOST:,} are simulated; give fewer --clients")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import group_by_library, is_stable
-from tlsmem.plan import answer, recordings
+from tlsmem.plan import recordings, storm_answer
 from tlsmem.plan.request import ImpossibleRequest, requested_case
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plots.frame import INK, add_frame, points
@@ -46,7 +46,7 @@ AFTER = 1.12  # of the time until all are back: what is seen
 def simulate_storm(stack: str, among: Sequence[Path]) -> StormResult:
     """Return the storm of tls-memtest plan, with its defaults."""
     given = argparse.Namespace(**STORM, stack=[stack], recording=list(among))
-    return answer.run_storm(given, requested_case(given, stack), given.clients)
+    return storm_answer.run_storm(given, requested_case(given, stack), given.clients)
 
 
 def simulate_newest(library: str, among: Sequence[Path]) -> StormResult:
