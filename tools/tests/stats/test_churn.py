@@ -1,9 +1,12 @@
 """Verdicts over waves: of numbers whose slope is known, and of runs whose waves are."""
 
+import random
+
 import pytest
+import scipy.stats
 
 from tests.support.synthetic_churn import PAIRS, SESSION_BYTES, churn
-from tlsmem.stats.churn import find_churn, find_trend, skipped_waves, staying_pairs
+from tlsmem.stats.churn import CONFIDENCE, find_churn, find_trend, fit_slope, skipped_waves, staying_pairs
 from tlsmem.stats.missing import Missing
 
 MIB = 1 << 20
@@ -30,6 +33,16 @@ def test_the_interval_of_the_slope_decides(values, tolerance, slope, verdict):
     found = find_trend(values, tolerance)
     assert (found.verdict, found.waves) == (verdict, len(values) - skipped_waves(len(values)))
     assert abs(found.slope - slope) <= (200 if verdict == "not decided" else 0.5)
+
+
+@pytest.mark.parametrize("waves", [4, 5, 12, 75])
+@pytest.mark.parametrize("most", [2, 8, 10**9], ids="{:,} values".format)
+def test_slope_and_interval_are_those_of_scipy(waves, most):
+    draw = random.Random(f"{waves} {most}")
+    for _ in range(40):
+        values = [draw.randrange(most) for _ in range(waves)]
+        found = scipy.stats.theilslopes(values, alpha=CONFIDENCE)
+        assert fit_slope(values) == (found.slope, found.low_slope, found.high_slope)
 
 
 def test_a_few_waves_decide_nothing():
