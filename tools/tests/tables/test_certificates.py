@@ -1,7 +1,6 @@
 """What a certificate costs, by the committed recordings: known figures, kinds that add up, and what cannot be told."""
 
 import subprocess
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 
@@ -178,8 +177,7 @@ def test_openssls_own_memory_hooks_count_the_same_by_kind():
 def test_bytes_that_no_rule_takes_are_other(costs, monkeypatch):
     one = costs[CLIENT_CHAIN, OPENSSL]
     monkeypatch.setattr(certificates, "rules_of_family", lambda family: [])
-    found: Counter = Counter()
-    certificates.divide_sites(next(run for run in one.runs if run.has_sites), "server", "established", 1, found)
+    found = certificates.sum_by_site(next(run for run in one.runs if run.has_sites), "server", "established")
     assert {kind for kind, _ in found} == {OTHER}
 
 

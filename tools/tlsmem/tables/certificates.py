@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 
+from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.config.certificate_kinds import KINDS, OTHER, KindRule, kind_of_path, rules_of_family
 from tlsmem.config.certificates import certificate_sizes, chain_sizes
 from tlsmem.config.definitions import suites
@@ -82,12 +84,25 @@ class CertificateCost:
         return map_present(lambda kinds: kinds[name], self.kinds)
 
 
-def divide_sites(run: Record, owner: str, phase: str, sign: int, into: Counter[tuple[str, str]]) -> None:
-    """Add what is live of an owner at the end of a phase, by kind and function, `sign` times."""
+def sum_by_site(run: Record, owner: str, phase: str) -> Counter[tuple[str, str]]:
+    """Return what is live of an owner at the end of a phase, by kind and function."""
     profile, rules = sites_reader.profile_from_record(run), rules_of_family(family_of(run.stack))
+    found: Counter[tuple[str, str]] = Counter()
     for stack, held in profile.live(phase, owner).items():  # type: ignore[arg-type]
         frames = profile.stacks.frames(stack)
-        into[find_kind(rules, frames), skip_containers(frames)[0].function or UNNAMED] += sign * held.bytes
+        found[find_kind(rules, frames), skip_containers(frames)[0].function or UNNAMED] += held.bytes
+    return found
+
+
+def recall_sites(run: Record, owner: str, phase: str) -> Counter[tuple[str, str]]:
+    """As sum_by_site, which is asked once for a record."""
+
+    def compute() -> list[tuple[str, str, int]]:
+        return [(*site, size) for site, size in sum_by_site(run, owner, phase).items()]
+
+    code = digest_code(("tables/certificates.py",))
+    sums = memo.recall("certificates by call site", [run.digest, owner, phase], code, compute)
+    return Counter({(kind, function): size for kind, function, size in sums})
 
 
 def find_kind(rules: Sequence[KindRule], frames: Sequence[Frame]) -> str:
@@ -100,10 +115,9 @@ def find_kind(rules: Sequence[KindRule], frames: Sequence[Frame]) -> str:
 def sites_between(more: Record, less: Record | None, owner: str, phase: str, certificates: int) -> Sites | Missing:
     """Return what one of so many certificates adds by kind and function, from the run `less` to the run `more`; of
     `more` alone without the other. Missing where functions have no names."""
-    found: Counter[tuple[str, str]] = Counter()
-    divide_sites(more, owner, phase, 1, found)
+    found = recall_sites(more, owner, phase)
     if less:
-        divide_sites(less, owner, phase, -1, found)
+        found.subtract(recall_sites(less, owner, phase))
     unnamed = sum(abs(size) for (_, function), size in found.items() if function == UNNAMED)
     if unnamed > MOST_UNNAMED * sum(map(abs, found.values())):
         return Missing(NO_NAMES)
