@@ -1,5 +1,6 @@
 """Reads the lines of recordings: every line is checked."""
 
+import atexit
 import gc
 import json
 from collections.abc import Iterator
@@ -47,6 +48,8 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()  # the collector would search all of them at once when it starts again
+            atexit.register(gc.unfreeze)  # DuckDB warns of its objects that are not collected at the end
             gc.enable()
 
 

@@ -161,25 +161,21 @@ def flatten_value(key: str, value: Any) -> dict[str, Any]:
 
 def comma_separated(table: Table) -> str:
     """Values only, a missing value is empty; a cell of several values is several columns."""
-    rows = []
-    for row in table.rows:
-        cells = zip(table.columns, row, strict=True)
-        rows.append(
-            {name: part for column, cell in cells for name, part in flatten_value(column.key, cell.value).items()}
-        )
-    order = [name for column in table.columns for name in csv_headings(column, table)]
     text = io.StringIO()
-    writer = csv.DictWriter(text, order, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [csv_column(column.key, [row[at].value for row in table.rows]) for at, column in enumerate(table.columns)]
+    writer.writerow([name for names, _ in columns for name in names])
+    writer.writerows(
+        [value for part in row for value in part] for row in zip(*(rows for _, rows in columns), strict=True)
+    )
     return text.getvalue()
 
 
-def csv_headings(column: Column, table: Table) -> list[str]:
-    """Return the names of the column in CSV: several where its values are dicts."""
-    at = table.columns.index(column)
-    values = [row[at].value for row in table.rows if row[at].value is not None]
-    return list(dict.fromkeys(name for value in values for name in flatten_value(column.key, value))) or [column.key]
+def csv_column(key: str, values: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return the names of a column in CSV, several where its values are dicts, and its values of these by row."""
+    flat = [{} if value is None else flatten_value(key, value) for value in values]
+    names = [*dict.fromkeys(name for one in flat for name in one)] or [key]
+    return names, [[*map(one.get, names)] for one in flat]
 
 
 def structure(table: Table) -> dict[str, Any]:
