@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from tlsmem.base import stdout
+from tlsmem.base import memo, stdout
 from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.config.choices import DIRECTORY, FILE_FORMATS, FILES, HTML
 from tlsmem.explore import profile_output
+from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
@@ -37,7 +38,7 @@ from tlsmem.report import (
     waterfall_section,
 )
 from tlsmem.report.recordings import Recording
-from tlsmem.report.sections import Section
+from tlsmem.report.sections import Section, digest_sources
 from tlsmem.schema import recording_files
 from tlsmem.schema.read_records import without_collection
 from tlsmem.tables import render
@@ -96,13 +97,19 @@ def run(given: argparse.Namespace) -> None:
             found = files.tables(make_sections(read, among, few=bool(given.table)), given.table)
         profile_output.write_text(render.format_tables(found, given.format), str(output))
         return
-    made = sections(read, among)
     committed = map(recordings.path_from_root, find_committed() or ())  # predictions are of these, whatever is named
     source = recordings.digest(dict.fromkeys([*loaded, *committed]))
+    if given.format == HTML:
+        text = recall_page(read, among, source, find_directory(output, loaded if named else ()))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        profile_output.write_text(text, str(output))
+        print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
+        return
+    made = sections(read, among)
     if given.format == DIRECTORY:
         with stdout.raise_write_errors():
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
-    elif given.format == FILES:
+    else:
         made = [one._replace(pictures=tuple(one.pictures)) for one in made]  # the page takes them, and then the files
         with stdout.raise_write_errors():
             if given.picture:
@@ -110,12 +117,18 @@ def run(given: argparse.Namespace) -> None:
                 return
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
             print(*files.write(made, output), sep="\n")
-    else:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        profile_output.write_text(
-            page.page(TITLE, SENTENCE, made, source, find_directory(output, loaded if named else ())), str(output)
-        )
-        print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
+
+
+def recall_page(read: Sequence[Recording], among: Sequence[Path] | None, source: str, beside: page.Directory) -> str:
+    """Return the page in one file, unless it was made before of the same recordings and sources: then return that."""
+
+    def make() -> str:
+        return page.page(TITLE, SENTENCE, sections(read, among), source, beside)
+
+    if not page_scripts.are_fetched():
+        return make()  # it may lack flamegraphs, which the next one will have
+    text: str = memo.recall("page", [source, [*beside]], digest_sources(), make)
+    return text
 
 
 def find_directory(output: Path, named: Iterable[str]) -> page.Directory:

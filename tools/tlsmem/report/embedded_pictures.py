@@ -12,18 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tlsmem.base import memo
-from tlsmem.base.cache_file import digest_code
-from tlsmem.base.paths import ROOT
-from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.plots.line_labels import Halo
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
 from tlsmem.report.packed_json import deflate_text
-from tlsmem.report.sections import Picture, identifier
+from tlsmem.report.sections import Picture, digest_sources, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
 EMBEDDED = {"svg.fonttype": "none"}  # texts as text: outlines would double the size of a picture
-PUBLISHED = ROOT / "data/published"
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
 TAG = re.compile(r"<[^>]+>")  # what stands between tags is text, in which numbers stay as they are
 NUMBER = re.compile(r"(scale\([^)]*\))|(\d+\.\d)\d+")
@@ -94,10 +90,8 @@ def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
 
 
 def recall_svg(picture: Picture, source: str) -> str:
-    """Draw the picture, unless it was drawn before from the same recordings, definitions and published figures."""
-    others = sorted([*DEFINITIONS.glob("certs/*/*chain.pem"), *PUBLISHED.glob("*.csv")])
-    code = digest_code(("**/*.py",), tuple(others))
-    return memo.recall("picture", [source, picture.name], code, partial(svg, picture))
+    """Draw the picture, unless it was drawn before from the same recordings and sources."""
+    return memo.recall("picture", [source, picture.name], digest_sources(), partial(svg, picture))
 
 
 def draw_picture(picture: Picture) -> Figure:

@@ -22,15 +22,20 @@ Pictures and tables are also what `--format` writes: Markdown and CSV, PNG and S
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from tlsmem.base.cache_file import DEFINITIONS, PACKAGE, digest_code
 from tlsmem.base.paths import ROOT
 from tlsmem.tables.table import Table
 
 ASSETS = ROOT / "tools/tlsmem/report/assets"
+ASSET_ENDINGS = (".js", ".css", ".html", ".jinja", ".json", ".toml")
+PUBLISHED = ROOT / "data/published"
 BACKTICKED = re.compile(r"`([^`]+)`")
 
 
@@ -70,6 +75,20 @@ class Section(NamedTuple):
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
     files: tuple[Picture, ...] = ()  # what its script draws at first, for --format files alone
     tables: tuple[ShownTable, ...] = ()
+
+
+def digest_sources() -> bytes:
+    """Return a digest of all that decides a page or a picture in it, beside recordings."""
+    return digest_code(("**/*.py",), list_sources())
+
+
+@cache
+def list_sources() -> tuple[Path, ...]:
+    """Return what modules write into pages, certificates and published figures: all that a page reads beside modules,
+    definitions and recordings."""
+    assets = [file for ending in ASSET_ENDINGS for file in PACKAGE.rglob(f"*{ending}")]
+    certificates = DEFINITIONS.glob("certs/*/*.pem")
+    return tuple(sorted([*assets, *certificates, *PUBLISHED.glob("*.csv")]))
 
 
 def read_asset(name: str) -> str:
