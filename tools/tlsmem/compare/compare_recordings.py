@@ -26,7 +26,7 @@ def requested_figures(given: argparse.Namespace) -> FigureFilter:
 
 
 def check_phases(given: argparse.Namespace, runs: Sequence[Record]) -> None:
-    known = dict.fromkeys([ALL_PHASES, PEAK, *COMPARED_STAGES, *(phase.phase for one in runs for phase in one.phases)])
+    known = dict.fromkeys([ALL_PHASES, PEAK, *COMPARED_STAGES, *(name for one in runs for name in one.phase_names)])
     for name in given.phase or ():
         if recorded_phase(name) not in {*map(recorded_phase, known)}:
             raise Usage(f"no run has a phase `{name}`{suggest_nearest(name, known)}")

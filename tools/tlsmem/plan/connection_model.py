@@ -95,7 +95,7 @@ def fit_slope(series: Series, quantity: Callable[[Record], int]) -> Slope | None
 
 def slope_at(series: Series, phase: str) -> Slope | None:
     """Return the line of RSS at the end of the phase; None where the runs have no such phase or no line."""
-    if not all(any(one.phase == phase for one in run.phases) for run in series.full("rss")):
+    if not all(phase in run.phase_names for run in series.full("rss")):
         return None
     return fit_slope(series, session_cost.rss_at_end(phase))
 

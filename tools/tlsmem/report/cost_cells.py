@@ -80,7 +80,7 @@ def allocators(series: Series, role: str) -> list[Cell]:
         return [missing_cell(silent or series.reason("rss"))] * len(STAGES)
     if len({run.sessions for run in runs}) == 1:
         return quotients(series, runs, allocator_statistics.live_bytes)
-    names = [phase.phase for phase in runs[-1].phases if unreached_cell(series, "rss", phase.phase) is None]
+    names = [name for name in runs[-1].phase_names if unreached_cell(series, "rss", name) is None]
     slopes = {name: slope_per_pair(runs, quantity_at_end(allocator_statistics.live_bytes, name)) for name in names}
     most = max(slopes, key=slopes.__getitem__)
     ends = {PEAK: with_note(bytes_value(slopes[most]), ENDS), PEAK_PHASE: text_cell(most)}
@@ -108,7 +108,7 @@ def unreached_cell(series: Series, meter: str, stage: str) -> Cell | None:
     if setting.window != "all" and stage not in ("established", "reply", "idle", "closed"):
         return missing_cell(NO_COST_WHEN_WINDOWED.reason)
     runs = series.runs(meter)
-    if stage in (PEAK, PEAK_PHASE) or all(any(one.phase == stage for one in run.phases) for run in runs):
+    if stage in (PEAK, PEAK_PHASE) or all(stage in run.phase_names for run in runs):
         return None
     return missing_cell(f"these runs have no phase `{stage}`")
 

@@ -86,7 +86,7 @@ def runs_of(selection: Selection, at: StackInSuite) -> list[Record]:
 
 def phases(selection: Selection, at: StackInSuite) -> list[str]:
     """Those after BASE up to LAST, in order of time."""
-    names = dict.fromkeys(phase.phase for run in runs_of(selection, at) for phase in run.phases)
+    names = dict.fromkeys(name for run in runs_of(selection, at) for name in run.phase_names)
     known = [name for name in names if name != BASE]
     known = known[: known.index(LAST) + 1] if LAST in known else known
     return sorted(known, key=lambda name: (order_key(name), name == LAST))
@@ -121,7 +121,7 @@ def live(selection: Selection, at: StackInSuite, role: str, names: Sequence[str]
             else {"why": unmetered(series)}
         )
     pair, own = process_tables.remove_tables(pair), METERED[role]
-    reached = {phase.phase for phase in pair[0].phases} & {phase.phase for phase in pair[1].phases}
+    reached = {*pair[0].phase_names} & {*pair[1].phase_names}
     kept = [session_cost.live_cost(*pair, own, name) if name in reached else None for name in names]
     most = [session_cost.phase_peak_cost(*pair, own, name) if name in reached else None for name in names]
     return {
@@ -190,7 +190,7 @@ def slopes(runs: list[Record], names: Sequence[str]) -> dict:
     counts = sorted({run.sessions for run in runs})
     if len(counts) < 2:
         return {"why": f"only N = {counts[0]:,}, and a slope needs two"}
-    reached = set.intersection(*({phase.phase for phase in run.phases} for run in runs))
+    reached = set.intersection(*(set(run.phase_names) for run in runs))
     lines = [
         session_cost.fit_line(session_cost.medians(runs, session_cost.rss_at_end(name))) if name in reached else None
         for name in names

@@ -169,6 +169,11 @@ class RecordLine(Model):
         return self.model_copy(update={"phases": [one for one in self.phases if one.process == process]})
 
     @property
+    def phase_names(self) -> list[str]:
+        """The names of the phases, in their order."""
+        return [phase.phase for phase in self.phases]
+
+    @property
     def has_phases_apart(self) -> bool:
         """Return whether client and server had a process each, and the record has the phases of both."""
         return self.roles == "split" and len({phase.process for phase in self.phases}) > 1

@@ -144,7 +144,7 @@ def amount(of_bytes: Quotient, of_blocks: Quotient) -> str:
 
 
 def has(pair: tuple[Record, Record], name: str) -> bool:
-    return all(name in [phase.phase for phase in run.phases] for run in pair)
+    return all(name in run.phase_names for run in pair)
 
 
 def leaks(judged: RunGroup) -> Iterator[str]:
@@ -208,7 +208,7 @@ def unevens(judged: RunGroup) -> Iterator[str]:
     if not pair:
         return
     pair = remove_tables(pair)
-    names = [phase.phase for phase in pair[0].phases]
+    names = pair[0].phase_names
     begin, end = "sessions" if judged.setting.window == "all" else ESTABLISHED, "closed"
     for role in judged.roles:
         if has_own_contexts(pair, role):

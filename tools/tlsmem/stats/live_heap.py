@@ -70,7 +70,7 @@ def why_no_phase_cost(runs: Iterable[Record], setting: Setting, phase: str) -> M
         return NO_COST_WHEN_WINDOWED
     if phase == "reply" and setting.roles.startswith("keep"):
         return NO_PAYLOAD
-    if not all(any(one.phase == phase for one in run.phases) for run in runs):
+    if not all(phase in run.phase_names for run in runs):
         return missing_phase(phase)
     return None
 

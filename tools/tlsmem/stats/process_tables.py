@@ -56,7 +56,7 @@ def find_tables(pair: HeapPair) -> dict[str, TwoSizes]:
 
     Empty where no role's tables grew from one run to the other, where a run did not reach `closed`, and where the suite
     asks for resumption, whose state is no table."""
-    if keeps_state(pair[0]) or not all("closed" in [phase.phase for phase in run.phases] for run in pair):
+    if keeps_state(pair[0]) or not all("closed" in run.phase_names for run in pair):
         return {}
     few, many = pair
     tables: dict[str, TwoSizes] = {}
@@ -82,7 +82,7 @@ def remove_tables(pair: HeapPair) -> HeapPair:
         return pair
 
     def places(cost: Callable[[Record, Record, str, str], HeapCost]) -> Places:
-        found = product([phase.phase for phase in pair[1].phases], tables)
+        found = product(pair[1].phase_names, tables)
         return {(phase, role) for phase, role in found if explains(tables[role], cost(*pair, role, phase))}
 
     live, peak = places(session_cost.live_cost), places(session_cost.phase_peak_cost)

@@ -65,10 +65,11 @@ def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
 
 def phase_of(record: Record, name: str, process: Process | None = None) -> Phase:
     """Return the phase of this name. Raises ValueError when the run did not reach it, and as phases_of does."""
-    for phase in phases_of(record, process):
-        if phase.phase == name:
-            return phase
-    raise ValueError(f"{record.describe()} has no phase `{name}`")
+    run = record.select_process(process) if process else record
+    phases = phases_of(run)
+    if name not in run.phase_names:
+        raise ValueError(f"{record.describe()} has no phase `{name}`")
+    return phases[run.phase_names.index(name)]
 
 
 def heap_of(phase: Phase, role: str) -> HeapCounts:

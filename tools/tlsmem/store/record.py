@@ -6,7 +6,7 @@ small; the call stacks of a sites run are tuples, read from the store each time 
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -264,11 +264,17 @@ class Frame:
         """The row of each run's first phase, and one more: the number of all phases."""
         return [0, *accumulate(self.runs["phases"])]
 
+    @cached_property
+    def processes(self) -> list[list[Process]]:
+        """The processes of each run whose phases it has, each once."""
+        every = self.phases["process"]
+        return [[*dict.fromkeys(every[first:end])] for first, end in pairwise(self.first_phases)]
+
 
 class Record(View):
     """One run: one process, or one pair of a client's and a server's, as tlsmem.schema.records.RecordLine."""
 
-    __slots__ = ("frame", "given", "process")
+    __slots__ = ("frame", "given", "names", "process", "selected")
     line_digest = Field[str]("digest")
     schema_ = Field[int]("schema")
     key = Field[str]()
@@ -314,6 +320,8 @@ class Record(View):
         super().__init__(frame.runs, row)
         self.frame, self.process = frame, process
         self.given: list[Phase] | None = None
+        self.names: list[str] | None = None
+        self.selected: dict[Process, Record] = {}
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) and isinstance(other, Record) and self.process == other.process
@@ -340,11 +348,16 @@ class Record(View):
         return self.frame.phases["process"][first:end]
 
     @property
+    def phase_names(self) -> list[str]:
+        """The names of the phases, in their order."""
+        if self.names is None:
+            self.names = [phase.phase for phase in self.phases]
+        return self.names
+
+    @property
     def processes(self) -> list[Process]:
         """The processes whose phases it has, each once."""
-        if self.given is not None:
-            return [*dict.fromkeys(phase.process for phase in self.given)]
-        return [one for one in dict.fromkeys(self.process_column) if self.process in (None, one)]
+        return [one for one in self.frame.processes[self.row] if self.process in (None, one)]
 
     @property
     def timings(self) -> list[Timing] | None:
@@ -367,15 +380,15 @@ class Record(View):
         """Return the run with the phases of one of its processes.
 
         Raises ValueError with a sentence when the run had no such process."""
-        if self.roles != "split" and process == "both":
+        if process == self.process or (process == "both" and self.roles != "split"):
             return self
         there = self.processes
         if there and process not in there:
             raise ValueError(f"{self.describe()} had no process `{process}`, but {' and '.join(there)}")
-        made = Record(self.frame, self.row, process)
-        if self.given is not None:
-            made.given = [phase for phase in self.given if phase.process == process]
-        return made
+        if process not in self.selected:
+            made = self.selected[process] = Record(self.frame, self.row, process)
+            made.given = [phase for phase in self.phases if phase.process == process]
+        return self.selected[process]
 
     @property
     def has_phases_apart(self) -> bool:

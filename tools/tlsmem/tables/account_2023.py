@@ -56,7 +56,7 @@ LADDERS = [openssl_ladder(TLS12, 1), openssl_ladder(TLS13, 2), rustls_ladder(TLS
 
 def phases_until(run: Record, last: str | None) -> list[Phase]:
     """Its phases up to this one, or all."""
-    names = [phase.phase for phase in run.phases]
+    names = run.phase_names
     return run.phases[: names.index(last) + 1 if last in names else None]
 
 

@@ -61,7 +61,7 @@ def rows(selection: Selection) -> Iterator[RuntimeRow]:
                 runs = series.full("rss")
                 if not has_runtime(runs):
                     continue
-                reached = {phase.phase for phase in runs[0].phases}
+                reached = set(runs[0].phase_names)
                 for phase, at in PHASES.items():
                     if phase in reached:
                         figures = {name: bytes_per_session(series, phase, name) for name in QUANTITIES}
