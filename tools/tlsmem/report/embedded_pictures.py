@@ -19,7 +19,10 @@ from tlsmem.report.packed_json import deflate_text
 from tlsmem.report.sections import Picture, digest_sources, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
-EMBEDDED = {"svg.fonttype": "none"}  # texts as text: outlines would double the size of a picture
+EMBEDDED = {
+    "svg.fonttype": "none",  # texts as text: outlines would double the size of a picture
+    "svg.hashsalt": "page",  # names of clipping paths do not change from one drawing to the next
+}
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
 TAG = re.compile(r"<[^>]+>")  # what stands between tags is text, in which numbers stay as they are
 NUMBER = re.compile(r"(scale\([^)]*\))|(\d+\.\d)\d+")
