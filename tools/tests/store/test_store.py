@@ -121,6 +121,11 @@ def test_runs_that_stand_in_no_recording_are_the_same(lines):
     assert list(map(record_cell_key, found)) == list(map(record_cell_key, lines))
 
 
+def test_call_stacks_of_a_run_that_is_no_sites_run_are_the_lines(file, lines):
+    file.write_bytes(lines[0].model_copy(update={"sites": lines[5].sites}).to_json_line())
+    assert compare(file) == [] and read_runs.load(file)[0].sites.frames
+
+
 def test_a_file_is_checked_once(file, parsed):
     first, second = digests(file), digests(file)
     assert len(parsed) == len(first) == len(set(first)) and first == second
@@ -229,7 +234,7 @@ def replace(part: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut, flip, replace, Path.unlink, lambda part: part.write_bytes(b"")])
-@pytest.mark.parametrize("part", ["runs.columns", "phases.columns", "lines.pieces", "entry"])
+@pytest.mark.parametrize("part", ["runs.columns", "phases.columns", "blocks.pieces", "callstacks.pieces", "entry"])
 def test_an_entry_that_is_not_as_it_was_written_is_made_again(file, parsed, damage, part):
     before = digests(file)
     (about,) = entries()

@@ -1,5 +1,5 @@
 """Files of pieces, each of which is read alone, when it is first used: the columns of a table, which shows few of a
-hundred, or the line of a sites run.
+hundred, or the call stacks of a run.
 
 A file begins with a line of JSON: where each piece begins after that line, and how many bytes it has. A piece is JSON,
 compressed. A column is a list with a value a row; one of texts or lists is an object whose `values` are the distinct
@@ -18,7 +18,6 @@ from backports import zstd
 from pydantic_core import from_json, to_json
 
 from tlsmem.base.errors import UserError
-from tlsmem.schema.read_records import printable_json
 from tlsmem.schema.records import RecordLine, digest_line
 from tlsmem.store import tables
 
@@ -57,17 +56,21 @@ class Content(NamedTuple):
 
 
 def pack_records(records: Iterable[tuple[RecordLine, bytes]]) -> Content:
-    """Return the columns of records, each beside its line, and the lines of sites runs."""
-    runs, phases, sites_lines = list[Row](), list[Row](), dict[str, bytes]()
+    """Return the columns of records, each beside its line, and what tables read of one sites run at a time."""
+    runs, phases, blocks, callstacks = list[Row](), list[Row](), dict[str, bytes](), dict[str, bytes]()
     for record, line in records:
         if record.sites:
-            sites_lines[str(len(runs))] = printable_json(line)
+            pairs = [one.sites for one in record.phases]
+            blocks[str(len(runs))] = to_json(
+                [{name: getattr(one, name, None) for name in tables.BLOCKS} for one in pairs]
+            )
+            callstacks[str(len(runs))] = to_json(record.sites)
         runs.append((digest_line(line), *read_run(record), len(record.phases), record.has_sites))
         for one in record.phases:
             peaks = one.sites and one.sites.peak_bytes
             phases.append((*read_own(one), *read_heap(one.heap), *read_pair(one.sites), *read_peaks(peaks)))
     files = {"runs.columns": pack_rows(runs, RUN_KINDS), "phases.columns": pack_rows(phases, PHASE_KINDS)}
-    files |= {"lines.pieces": pack_pieces(sites_lines)} if sites_lines else {}
+    files |= {"blocks.pieces": pack_pieces(blocks), "callstacks.pieces": pack_pieces(callstacks)} if blocks else {}
     return Content(files, len(runs), len(phases))
 
 

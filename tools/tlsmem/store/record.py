@@ -406,10 +406,10 @@ def read_blocks(folder: Path, run: int) -> list[PhaseBlocks]:
     return [
         PhaseBlocks(
             make_all(LiveBlocks, one["live"]) or [],
-            make_all(TemporaryBlocks, one.get("temporary")),
-            make_all(LiveBlocks, one.get("peak")),
+            make_all(TemporaryBlocks, one["temporary"]),
+            make_all(LiveBlocks, one["peak"]),
         )
-        for one in (phase["sites"] for phase in read_line(folder, run)["phases"])
+        for one in Pieces(folder / "blocks.pieces").read(str(run))
     ]
 
 
@@ -420,15 +420,8 @@ def make_all(kind: Callable[..., Value], rows: list[dict[str, Any]] | None) -> l
 
 def read_callstacks(folder: Path, run: int) -> RecordedCallstacks:
     """Return the call stacks of a run, by its place in the entry of this folder."""
-    found = read_line(folder, run)["sites"]
+    found = Pieces(folder / "callstacks.pieces").read(str(run))
     return RecordedCallstacks([RecordedFrame(**one) for one in found["frames"]], found["stacks"])
-
-
-@lru_cache(maxsize=1)  # whoever asks for the blocks of a run asks for its call stacks
-def read_line(folder: Path, run: int) -> dict[str, Any]:
-    """Return the line of a sites run, by its place in the entry of this folder."""
-    found: dict[str, Any] = Pieces(folder / "lines.pieces").read(str(run))
-    return found
 
 
 @lru_cache(maxsize=1024)  # several columns of a table ask for the parts of one run

@@ -8,7 +8,7 @@ have."""
 
 from collections.abc import Mapping
 
-VERSION = 6  # of these tables: one higher whenever a column changes
+VERSION = 7  # of these tables: one higher whenever a column changes
 OWNERS = ("client", "server", "client_context", "server_context", "harness", "total")
 COUNTS = ("live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "cumulative_bytes", "cumulative_blocks")
 INTEGER, REAL, TEXT, JSON, BOOLEAN = "BIGINT", "DOUBLE", "VARCHAR", "JSON", "BOOLEAN"
