@@ -195,9 +195,8 @@ def provide_library(name: str, stack: Stack, root: Path, log: Path) -> BuiltLibr
 
 
 def driver_files(stack: Stack, root: Path) -> list[Path]:
-    """Its own file, and what its family shares."""
-    family = [root / f"harness-c/families/{stack.family}.c"] if stack.family else []
-    return [driver_file(stack, root), *family]
+    """Its own file, and those of its family."""
+    return [driver_file(stack, root), *(root / f"harness-c/families/{name}.c" for name in stack.family)]
 
 
 def driver_file(stack: Stack, root: Path) -> Path:

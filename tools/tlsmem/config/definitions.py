@@ -105,7 +105,7 @@ class Stack(Definition):
     what: str = ""  # it is, for people
     tls: bool = True  # false: of no protocol, and no suite but `none`
     driver: str | None = None
-    family: str | None = None  # what its driver shares with others: a file of harness-c/families/
+    family: list[str] = Field(default=[])  # files of harness-c/families/ that are compiled with its driver
     compiler: Literal["gcc", "clang"] = "gcc"
     uses: str | None = None  # another stack, whose build directory is {uses} in the steps
     mask: str | None = None  # how CPU= reaches the library: a table of memtest/cpus.toml
