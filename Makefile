@@ -228,9 +228,8 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 build/tests/test_wire: build/core/wire.o build/core/wire_mapped.o build/core/hello_retry.o
 build/tests/test_threads: build/core/threads.o
 build/tests/test_histogram: build/core/histogram.o
-build/tests/test_session_store: harness-c/families/session_store.h
 $(addprefix build/tests/test_,wire threads histogram session_store): build/tests/%: memtest/tests/%.c Makefile | build/tests
-	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka -lpthread
+	@gcc $(FLAGS) -Imemtest memtest/tests/$*.c $(filter %.o,$^) -o $@ -lcmocka -lpthread
 
 # gcc is right that a failed reallocarray's block is used again: that it stays valid is what is tested.
 build/tests/test_heapmeter: memtest/tests/test_heapmeter.c Makefile | build/tests

@@ -1,7 +1,7 @@
 /* AWS-LC behind the driver interface. */
 #include "boringssl.h"
-#include "openssl_aead.h"
 #include "openssl_ciphersuites.h"
+#include "sealer.h"
 
 #include <openssl/crypto.h>
 
@@ -48,7 +48,7 @@ const struct driver driver = {
     .negotiated = openssl_negotiated,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
-    .sealer_new = openssl_sealer_new,
-    .seal = openssl_seal,
-    .sealer_free = openssl_sealer_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

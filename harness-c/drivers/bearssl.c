@@ -1,8 +1,8 @@
 /* BearSSL 0.6 behind the driver interface. It allocates nothing: a session is what its caller gives it. */
 #include "bearssl_caller.h"
 #include "bearssl_kept.h"
-#include "bearssl_sealer.h"
 #include "bearssl_suite.h"
+#include "sealer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "boringssl.h"
 #include "certs_kind.h"
 #include "group_names.h"
-#include "openssl_aead.h"
+#include "sealer.h"
 
 #define TEXT_(number) #number
 #define TEXT(number) TEXT_(number)
@@ -157,7 +157,7 @@ const struct driver driver = {
     .negotiated = openssl_negotiated,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
-    .sealer_new = openssl_sealer_new,
-    .seal = openssl_seal,
-    .sealer_free = openssl_sealer_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

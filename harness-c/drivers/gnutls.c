@@ -1,6 +1,7 @@
 /* GnuTLS behind the driver interface. */
-#include "gnutls_sealer.h"
+#include "gnutls.h"
 #include "gnutls_wire.h"
+#include "sealer.h"
 
 #include <stdio.h>
 #include <string.h>

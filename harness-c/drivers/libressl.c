@@ -1,6 +1,6 @@
 /* LibreSSL 3.1 behind the driver interface. */
 #include "openssl.h"
-#include "openssl_aead.h"
+#include "sealer.h"
 
 #include <openssl/crypto.h>
 
@@ -51,7 +51,7 @@ const struct driver driver = {
     .negotiated = openssl_negotiated,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
-    .sealer_new = openssl_sealer_new,
-    .seal = openssl_seal,
-    .sealer_free = openssl_sealer_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -1,6 +1,6 @@
 /* Mbed TLS 2.28 and 3.x behind the driver interface. */
-#include "mbedtls_sealer.h"
 #include "mbedtls_setup.h"
+#include "sealer.h"
 
 #include <stdlib.h>
 #include <string.h>

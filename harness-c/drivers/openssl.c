@@ -1,6 +1,6 @@
 /* OpenSSL 1.1.1, 3.x and 4.x behind the driver interface. */
-#include "openssl_cipher.h"
 #include "openssl_ciphersuites.h"
+#include "sealer.h"
 
 static const char *version(void)
 {
@@ -43,7 +43,7 @@ const struct driver driver = {
     .release = release,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
-    .sealer_new = openssl_sealer_new,
-    .seal = openssl_seal,
-    .sealer_free = openssl_sealer_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -1,6 +1,7 @@
 /* s2n-tls behind the driver interface. */
-#include "openssl_aead.h"
 #include "s2n_resumption.h"
+#include "s2n_setup.h"
+#include "sealer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -225,7 +226,7 @@ const struct driver driver = {
     .release = release,
     .session_free = session_free,
     .context_free = context_free,
-    .sealer_new = openssl_sealer_new,
-    .seal = openssl_seal,
-    .sealer_free = openssl_sealer_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -1,6 +1,7 @@
 /* wolfSSL 5.x behind the driver interface; under the GPL, as the library is. */
 #include "group_names.h"
-#include "wolfssl_sealer.h"
+#include "sealer.h"
+#include "wolfssl_setup.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,10 @@
 /* What BearSSL leaves to its caller: memory, files, and words for its errors. */
 #include "bearssl_files.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 br_x509_minimal_context *validator_new(void)
 {
     return found(malloc(sizeof(br_x509_minimal_context)));

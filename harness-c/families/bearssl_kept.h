@@ -1,4 +1,4 @@
-/* What a server keeps of its sessions, by BearSSL's own cache; included by its driver alone. */
+/* What a server keeps of its sessions, by BearSSL's own cache. */
 #ifndef MEMTEST_BEARSSL_KEPT_H
 #define MEMTEST_BEARSSL_KEPT_H
 
@@ -6,7 +6,6 @@
 
 #include <bearssl.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 /* A thread resumes one session at a time, of at most 256 threads; those longest unused go first. */
 enum { KEPT_SESSIONS = 4096, KEPT_BYTES = 100 };
@@ -19,35 +18,6 @@ struct kept {
     unsigned char store[KEPT_SESSIONS * KEPT_BYTES];
 };
 
-static void kept_save(const br_ssl_session_cache_class **kept, br_ssl_server_context *server,
-                      const br_ssl_session_parameters *parameters)
-{
-    struct kept *own = (struct kept *)kept;
-    pthread_mutex_lock(&own->lock);
-    own->cache.vtable->save(&own->cache.vtable, server, parameters);
-    pthread_mutex_unlock(&own->lock);
-}
-
-static int kept_load(const br_ssl_session_cache_class **kept, br_ssl_server_context *server,
-                     br_ssl_session_parameters *parameters)
-{
-    struct kept *own = (struct kept *)kept;
-    pthread_mutex_lock(&own->lock);
-    int found = own->cache.vtable->load(&own->cache.vtable, server, parameters);
-    pthread_mutex_unlock(&own->lock);
-    return found;
-}
-
-static struct kept *kept_new(void)
-{
-    static const br_ssl_session_cache_class alone = {sizeof(struct kept), kept_save, kept_load};
-    struct kept *kept = calloc(1, sizeof *kept);
-    if (!kept)
-        die("out of memory");
-    kept->vtable = &alone;
-    pthread_mutex_init(&kept->lock, NULL);
-    br_ssl_session_cache_lru_init(&kept->cache, kept->store, sizeof kept->store);
-    return kept;
-}
+struct kept *kept_new(void);
 
 #endif

@@ -1,9 +1,7 @@
 /* What the drivers of OpenSSL's family share. */
 #define _GNU_SOURCE
-#include "openssl.h"
-#include "openssl_credentials.h"
 #include "openssl_names.h"
-#include "openssl_wire.h"
+#include "openssl_parts.h"
 
 #include <limits.h>
 #include <openssl/err.h>
@@ -91,7 +89,7 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     struct openssl_context *context = malloc(sizeof *context);
     SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
     openssl_check(context && ctx && !configure(ctx, suite) && groups_set(ctx, role, suite), "SSL_CTX_new");
-    pthread_once(&wire_method_once, wire_method_new);
+    wire_bio_prepare();
     credentials_load(ctx, role, suite);
     resumption_set(ctx, role, suite);
     if (role == ROLE_CLIENT && suite->tickets != 0)
@@ -136,10 +134,7 @@ SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *o
 
 void *openssl_session_new(void *context, struct wire *wire)
 {
-    BIO *bio = BIO_new(wire_method);
-    openssl_check(bio, "BIO_new");
-    BIO_set_data(bio, wire);
-    BIO_set_init(bio, 1);
+    BIO *bio = wire_bio_new(wire);
     return openssl_session_over(context, bio, bio, wire_server_name(wire));
 }
 

@@ -1,7 +1,5 @@
-/* BearSSL's AEAD called directly, of the implementations that its records would use; included by its driver alone. */
-#ifndef MEMTEST_BEARSSL_SEALER_H
-#define MEMTEST_BEARSSL_SEALER_H
-
+/* BearSSL's AEAD called directly, of the implementations that its records would use. */
+#include "sealer.h"
 #include "sealing.h"
 
 #include <bearssl.h>
@@ -16,7 +14,7 @@ struct sealer {
 };
 
 /* An engine tells them: they are by what the CPU has. */
-static void *sealer_new(const struct suite *suite)
+void *sealer_new(const struct suite *suite)
 {
     br_ssl_engine_context *engine = calloc(1, sizeof *engine);
     struct sealer *sealer = calloc(1, sizeof *sealer);
@@ -36,7 +34,7 @@ static void *sealer_new(const struct suite *suite)
     return sealer;
 }
 
-static void seal(void *opaque, unsigned char *bytes, size_t size)
+void seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     if (sealer->poly)
@@ -52,9 +50,7 @@ static void seal(void *opaque, unsigned char *bytes, size_t size)
     sealing_count(sealer->nonce);
 }
 
-static void sealer_free(void *sealer)
+void sealer_free(void *sealer)
 {
     free(sealer);
 }
-
-#endif

@@ -1,7 +1,5 @@
 /* A sealer by EVP_AEAD, as records of BoringSSL, AWS-LC, LibreSSL, and s2n-tls over AWS-LC are sealed. */
-#ifndef MEMTEST_OPENSSL_AEAD_H
-#define MEMTEST_OPENSSL_AEAD_H
-
+#include "sealer.h"
 #include "sealing.h"
 
 #include <openssl/evp.h>
@@ -15,7 +13,7 @@ struct sealer {
     unsigned char nonce[SEAL_NONCE_BYTES];
 };
 
-static void *openssl_sealer_new(const struct suite *suite)
+void *sealer_new(const struct suite *suite)
 {
     const EVP_AEAD *aead = seals_chacha20(suite) ? EVP_aead_chacha20_poly1305()
                            : seals_aes128(suite) ? EVP_aead_aes_128_gcm()
@@ -28,7 +26,7 @@ static void *openssl_sealer_new(const struct suite *suite)
     return sealer;
 }
 
-static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
+void seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     size_t sealed;
@@ -38,11 +36,9 @@ static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
     sealing_count(sealer->nonce);
 }
 
-static void openssl_sealer_free(void *opaque)
+void sealer_free(void *opaque)
 {
     struct sealer *sealer = opaque;
     EVP_AEAD_CTX_cleanup(&sealer->aead);
     free(sealer);
 }
-
-#endif

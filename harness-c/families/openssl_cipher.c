@@ -1,8 +1,6 @@
 /* A sealer by EVP_CIPHER, as OpenSSL's own records are sealed: the key is set once, and each record sets its nonce. */
-#ifndef MEMTEST_OPENSSL_CIPHER_H
-#define MEMTEST_OPENSSL_CIPHER_H
-
 #include "openssl.h"
+#include "sealer.h"
 #include "sealing.h"
 
 #include <openssl/evp.h>
@@ -13,7 +11,7 @@ struct sealer {
     unsigned char nonce[SEAL_NONCE_BYTES];
 };
 
-static void *openssl_sealer_new(const struct suite *suite)
+void *sealer_new(const struct suite *suite)
 {
     const EVP_CIPHER *cipher = seals_chacha20(suite) ? EVP_chacha20_poly1305()
                                : seals_aes128(suite) ? EVP_aes_128_gcm()
@@ -27,7 +25,7 @@ static void *openssl_sealer_new(const struct suite *suite)
     return sealer;
 }
 
-static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
+void seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     EVP_CIPHER_CTX *cipher = sealer->cipher;
@@ -41,11 +39,9 @@ static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
     sealing_count(sealer->nonce);
 }
 
-static void openssl_sealer_free(void *opaque)
+void sealer_free(void *opaque)
 {
     struct sealer *sealer = opaque;
     EVP_CIPHER_CTX_free(sealer->cipher);
     free(sealer);
 }
-
-#endif

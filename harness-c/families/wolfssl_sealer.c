@@ -1,7 +1,5 @@
 /* A sealer by wolfCrypt, through the calls that wolfSSL's records take. Under the GPL, as the library is. */
-#ifndef MEMTEST_WOLFSSL_SEALER_H
-#define MEMTEST_WOLFSSL_SEALER_H
-
+#include "sealer.h"
 #include "sealing.h"
 #include "wolfssl_setup.h"
 
@@ -17,7 +15,7 @@ struct sealer {
     unsigned char nonce[SEAL_NONCE_BYTES];
 };
 
-static void *sealer_new(const struct suite *suite)
+void *sealer_new(const struct suite *suite)
 {
     struct sealer *sealer = calloc(1, sizeof *sealer);
     if (!sealer)
@@ -30,7 +28,7 @@ static void *sealer_new(const struct suite *suite)
     return sealer;
 }
 
-static void seal(void *opaque, unsigned char *bytes, size_t size)
+void seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     unsigned char *tag = bytes + size;
@@ -44,11 +42,9 @@ static void seal(void *opaque, unsigned char *bytes, size_t size)
     sealing_count(sealer->nonce);
 }
 
-static void sealer_free(void *opaque)
+void sealer_free(void *opaque)
 {
     struct sealer *sealer = opaque;
     wc_AesFree(&sealer->aes);
     free(sealer);
 }
-
-#endif

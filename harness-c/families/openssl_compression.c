@@ -1,12 +1,9 @@
-/* The compression of certificates, RFC 8879, in stacks that are built with it. Of openssl.c alone. */
-#ifndef MEMTEST_OPENSSL_COMPRESSION_H
-#define MEMTEST_OPENSSL_COMPRESSION_H
-
-#include "openssl.h"
+/* The compression of certificates, RFC 8879, in stacks that are built with it. */
+#include "openssl_parts.h"
 
 #ifndef CERTIFICATE_COMPRESSION
 
-static void certificates_compress(SSL_CTX *ctx, enum role role)
+void certificates_compress(SSL_CTX *ctx, enum role role)
 {
     (void)ctx, (void)role;
 }
@@ -46,7 +43,7 @@ static int brotli_decompress(SSL *ssl, CRYPTO_BUFFER **out, size_t size, const u
 }
 
 /* The library has no algorithm of its own: as browsers and servers have it. */
-static void certificates_compress(SSL_CTX *ctx, enum role role)
+void certificates_compress(SSL_CTX *ctx, enum role role)
 {
     (void)role;
     openssl_check(SSL_CTX_add_cert_compression_alg(ctx, BROTLI, brotli_compress, brotli_decompress),
@@ -59,11 +56,10 @@ static void certificates_compress(SSL_CTX *ctx, enum role role)
 
 /* By every algorithm that the library was built with: its clients then take what they prefer. A client compresses when
  * it is asked for its certificate. */
-static void certificates_compress(SSL_CTX *ctx, enum role role)
+void certificates_compress(SSL_CTX *ctx, enum role role)
 {
     if (role == ROLE_SERVER && !SSL_CTX_compress_certs(ctx, 0)) /* as of ML-DSA's, which become no shorter */
         ERR_clear_error();
 }
 
-#endif
 #endif

@@ -1,8 +1,6 @@
 /* A sealer by GnuTLS's own AEAD interface, in place. (Its records of TLS 1.3 go by the same, gathered from pieces.) */
-#ifndef MEMTEST_GNUTLS_SEALER_H
-#define MEMTEST_GNUTLS_SEALER_H
-
 #include "gnutls.h"
+#include "sealer.h"
 #include "sealing.h"
 
 #include <gnutls/crypto.h>
@@ -19,7 +17,7 @@ static gnutls_cipher_algorithm_t sealer_algorithm(const struct suite *suite)
     return seals_aes128(suite) ? GNUTLS_CIPHER_AES_128_GCM : GNUTLS_CIPHER_AES_256_GCM;
 }
 
-static void *sealer_new(const struct suite *suite)
+void *sealer_new(const struct suite *suite)
 {
     gnutls_cipher_algorithm_t algorithm = sealer_algorithm(suite);
     unsigned char bytes[SEALING_KEY_BYTES];
@@ -32,7 +30,7 @@ static void *sealer_new(const struct suite *suite)
     return sealer;
 }
 
-static void seal(void *opaque, unsigned char *bytes, size_t size)
+void seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     size_t sealed = size + SEAL_TAG_BYTES;
@@ -42,11 +40,9 @@ static void seal(void *opaque, unsigned char *bytes, size_t size)
     sealing_count(sealer->nonce);
 }
 
-static void sealer_free(void *opaque)
+void sealer_free(void *opaque)
 {
     struct sealer *sealer = opaque;
     gnutls_aead_cipher_deinit(sealer->cipher);
     gnutls_free(sealer);
 }
-
-#endif

@@ -1,8 +1,5 @@
-/* The wire as a BIO of its own kind: one for both directions, which holds no bytes. Of openssl.c alone. */
-#ifndef MEMTEST_OPENSSL_WIRE_H
-#define MEMTEST_OPENSSL_WIRE_H
-
-#include "openssl.h"
+/* The wire as a BIO of its own kind: one for both directions, which holds no bytes. */
+#include "openssl_parts.h"
 
 #include <pthread.h>
 
@@ -41,4 +38,16 @@ static void wire_method_new(void)
                   "BIO_meth_new");
 }
 
-#endif
+void wire_bio_prepare(void)
+{
+    pthread_once(&wire_method_once, wire_method_new);
+}
+
+BIO *wire_bio_new(struct wire *wire)
+{
+    BIO *bio = BIO_new(wire_method);
+    openssl_check(bio, "BIO_new");
+    BIO_set_data(bio, wire);
+    BIO_set_init(bio, 1);
+    return bio;
+}

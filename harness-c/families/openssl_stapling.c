@@ -1,9 +1,5 @@
-/* OCSP responses that servers staple, and clients that check them: RFC 8446, 4.4.2.1. Of openssl.c alone, in stacks
- * that are built for it. */
-#ifndef MEMTEST_OPENSSL_STAPLING_H
-#define MEMTEST_OPENSSL_STAPLING_H
-
-#include "openssl.h"
+/* OCSP responses that servers staple and clients check (RFC 8446, 4.4.2.1), in stacks that are built for it. */
+#include "openssl_parts.h"
 
 #ifdef OCSP_STAPLING
 
@@ -32,7 +28,7 @@ static int staple_forgive(int verified, X509_STORE_CTX *chain)
     return 1;
 }
 
-static void stapling_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
+void stapling_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
     if (role == ROLE_SERVER) {
         SSL_CTX_set_tlsext_status_cb(ctx, staple);
@@ -46,10 +42,9 @@ static void stapling_set(SSL_CTX *ctx, enum role role, const struct suite *suite
 
 #else
 
-static void stapling_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
+void stapling_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
     (void)ctx, (void)role, (void)suite;
 }
 
-#endif
 #endif

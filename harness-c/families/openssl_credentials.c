@@ -1,10 +1,5 @@
-/* Who each role is, and whom it trusts. Of openssl.c alone. */
-#ifndef MEMTEST_OPENSSL_CREDENTIALS_H
-#define MEMTEST_OPENSSL_CREDENTIALS_H
-
-#include "openssl.h"
-#include "openssl_compression.h"
-#include "openssl_stapling.h"
+/* Who each role is, and whom it trusts. */
+#include "openssl_parts.h"
 
 static void loaded(int done, const char *path)
 {
@@ -29,7 +24,7 @@ static void root_load(SSL_CTX *ctx, const struct suite *suite, const char *root)
 }
 
 /* A client holds the root only; a server its identity only. With auth "mutual" each has both. */
-static void credentials_load(SSL_CTX *ctx, enum role role, const struct suite *suite)
+void credentials_load(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
     static const unsigned char context_id[] = "memtest"; /* without one a server that verifies resumes nothing */
     const bool client = role == ROLE_CLIENT, mutual = !strcmp(suite->auth, "mutual");
@@ -42,5 +37,3 @@ static void credentials_load(SSL_CTX *ctx, enum role role, const struct suite *s
         openssl_check(SSL_CTX_set_session_id_context(ctx, context_id, sizeof context_id - 1), "session id context");
     stapling_set(ctx, role, suite);
 }
-
-#endif

@@ -1,8 +1,6 @@
-/* Mbed TLS's AEAD called directly, as its records call it; included by its driver alone. */
-#ifndef MEMTEST_MBEDTLS_SEALER_H
-#define MEMTEST_MBEDTLS_SEALER_H
-
+/* Mbed TLS's AEAD called directly, as its records call it. */
 #include "mbedtls_setup.h"
+#include "sealer.h"
 #include "sealing.h"
 
 #include <mbedtls/cipher.h>
@@ -13,7 +11,7 @@ struct sealer {
     unsigned char nonce[SEAL_NONCE_BYTES];
 };
 
-static void *sealer_new(const struct suite *suite)
+void *sealer_new(const struct suite *suite)
 {
     const mbedtls_cipher_info_t *info = mbedtls_cipher_info_from_type(cipher_type(suite->cipher));
     struct sealer *sealer = calloc(1, sizeof *sealer);
@@ -28,7 +26,7 @@ static void *sealer_new(const struct suite *suite)
     return sealer;
 }
 
-static void seal(void *opaque, unsigned char *bytes, size_t size)
+void seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     size_t sealed;
@@ -38,10 +36,8 @@ static void seal(void *opaque, unsigned char *bytes, size_t size)
     sealing_count(sealer->nonce);
 }
 
-static void sealer_free(void *opaque)
+void sealer_free(void *opaque)
 {
     mbedtls_cipher_free(&((struct sealer *)opaque)->cipher);
     free(opaque);
 }
-
-#endif
