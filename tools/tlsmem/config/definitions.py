@@ -195,9 +195,15 @@ def parse_tickets(value: object) -> int | str:
 GROUPS_LIBRARY = "library"  # of client_groups: what the library offers unless it is told otherwise
 
 
+@cache
+def list_certificates() -> list[str]:
+    """Return the directories of memtest/certs, sorted; there are a hundred suites that name one."""
+    return sorted(file.parent.name for file in (ROOT / "memtest/certs").glob("*/root.pem"))
+
+
 def certificates(name: str) -> str:
     """A directory of memtest/certs."""
-    there = sorted(file.parent.name for file in (ROOT / "memtest/certs").glob("*/root.pem"))
+    there = list_certificates()
     if name not in (NO_CERTIFICATES, *there):
         near = suggest_nearest(name, there) or f"; there are: {NO_CERTIFICATES}, {', '.join(there)}"
         raise ValueError(f"memtest/certs has no {name!r}{near}")
