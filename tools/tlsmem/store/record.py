@@ -3,14 +3,14 @@
 The fields are those of tlsmem.schema.records.RecordLine, which describes them, with the same types where they are
 small; the call stacks of a sites run are tuples, read from the store each time they are asked for."""
 
-import json
 from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic_core import from_json
 
 from tlsmem.schema.harness_output import Env, Environment, Meter, Negotiated, Roles, Scenario, Window
 from tlsmem.schema.roles import Owner, Process
@@ -223,7 +223,6 @@ class Phase(View):
     rollup_rss_bytes = Field[int | None]()
     rollup_anon_bytes = Field[int | None]()
     huge_bytes = Field[int | None]()
-    allocator = Field[dict[str, dict[str, int]] | None]()
     client_sent_bytes = Field[int | None]()
     server_sent_bytes = Field[int | None]()
     tickets = Field[int | None]()
@@ -233,6 +232,12 @@ class Phase(View):
     def __init__(self, record: "Record", row: int, changed: Mapping[str, HeapCounts] | None = None) -> None:
         super().__init__(record.frame.phases, row)
         self.record, self.changed = record, changed or {}
+
+    @property
+    def allocator(self) -> dict[str, dict[str, int]] | None:
+        """The statistics of each allocator."""
+        text: str | None = self.columns["allocator"][self.row]
+        return None if text is None else read_allocators(text)
 
     @property
     def heap(self) -> Heaps | None:
@@ -257,7 +262,7 @@ class Frame:
     def __init__(self, entry: Entry) -> None:
         self.folder = entry.folder
         self.runs = Columns(entry.folder / "runs.columns", RUN_VALUES)
-        self.phases = Columns(entry.folder / "phases.columns", {"allocator": json.loads})
+        self.phases = Columns(entry.folder / "phases.columns", {})
 
     @cached_property
     def first_phases(self) -> list[int]:
@@ -424,6 +429,13 @@ def read_callstacks(folder: Path, run: int) -> RecordedCallstacks:
     return RecordedCallstacks([RecordedFrame(**one) for one in found["frames"]], found["stacks"])
 
 
+@cache  # a figure asks for a few of them, most tables for none
+def read_allocators(text: str) -> dict[str, dict[str, int]]:
+    """Return the statistics of a phase from their JSON; phases that have the same have one object."""
+    found: dict[str, dict[str, int]] = from_json(text)
+    return found
+
+
 @lru_cache(maxsize=1024)  # several columns of a table ask for the parts of one run
 def read_timings(text: str) -> list[Timing]:
     """Return the threads of a timed run from their JSON, which was checked when the store took it in."""
@@ -431,7 +443,7 @@ def read_timings(text: str) -> list[Timing]:
     def make(parts: list[dict[str, Any]], **thread: Any) -> Timing:
         return Timing.model_construct(**thread, parts=[TimedPart.model_construct(**part) for part in parts])
 
-    return [make(**thread) for thread in json.loads(text)]
+    return [make(**thread) for thread in from_json(text)]
 
 
 def read_as(kind: type[BaseModel]) -> Callable[[str], BaseModel]:
