@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.config.libraries import libraries, library_key
-from tlsmem.run.validate import strip_suite
 from tlsmem.store.record import Record
 
 NOT_RECORDED = "not recorded"

@@ -14,7 +14,7 @@ from tlsmem.report.recordings import Recording, picture_command, recording_argum
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.churn import SCENARIO, Churn, Trend, find_churn
 from tlsmem.stats.missing import map_present, replace_missing
-from tlsmem.stats.session_store import keeps_sessions
+from tlsmem.stats.remainders import keeps_sessions
 from tlsmem.store.record import Record
 from tlsmem.tables.churn import churn_table, describe_patterns
 

@@ -6,11 +6,11 @@ from functools import cache
 
 from markupsafe import Markup
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.config import definitions, matrix
 from tlsmem.config.run import Run
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable, mark_code
-from tlsmem.run.validate import strip_suite
 from tlsmem.schema.machine_path import FLAGS
 from tlsmem.schema.run_origins import Machine
 from tlsmem.stats.selection import run_from_record

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from tlsmem.base.errors import UserError
+from tlsmem.base.printable import strip_suite
 from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Suite
 from tlsmem.config.matrix import has_tls
@@ -17,7 +18,7 @@ from tlsmem.run.cpu_slots import run_in_slots, run_to_completion
 from tlsmem.run.harness import describe_start_error
 from tlsmem.run.process import ProcessResult, start_process
 from tlsmem.run.provenance import describe_missing, is_built, read_manifest
-from tlsmem.run.validate import EXIT_UNSUPPORTED, describe_exit, find_refusal, last_sentence, parse_output, strip_suite
+from tlsmem.run.validate import EXIT_UNSUPPORTED, describe_exit, find_refusal, last_sentence, parse_output
 from tlsmem.schema.machine import allowed_cpus
 
 LIMIT_S = 60

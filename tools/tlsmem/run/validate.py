@@ -1,6 +1,5 @@
 """The outcome of a harness process: measured, unsupported or failed, and whether it did what was requested."""
 
-import re
 import signal
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -82,7 +81,6 @@ def compare_timed(
 
 
 EXIT_UNSUPPORTED = 77
-ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's reason
 NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
 BEFORE = ["contexts", "sessions"]
 AFTER = ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
@@ -147,11 +145,6 @@ def judge(ended: ProcessResult, argv: Iterable[str], started_at: str) -> Outcome
         status = "failed" if reason else "measured"
         lines = lines if reason else noted(lines, notes(ended.stderr))
     return Outcome(status, reason, lines, started_at, ended.elapsed_ns, tuple(argv))
-
-
-def strip_suite(reason: str) -> str:
-    """A driver's reason without the suite that was asked for: it is known, and the same reason holds for others."""
-    return ASKED.sub("", reason)
 
 
 def parse_output(stdout: bytes) -> tuple[list[OutputLine], str | None]:

@@ -8,15 +8,14 @@ from matplotlib.figure import Figure
 from tlsmem.plan import recordings
 from tlsmem.plots import session_stores
 from tlsmem.slides.slide import create_slide, describe_absent
-from tlsmem.stats.churn import SCENARIO
-from tlsmem.stats.session_store import SessionStore, find_stores
+from tlsmem.stats.session_store import CHURN, SessionStore, find_stores
 
 
 def find_newest(among: Sequence[Path]) -> list[SessionStore]:
     """Return the stores of the newest recording with any."""
     for recording in among:
         runs = recordings.load_runs(recording)
-        stores = find_stores(run for run in runs if run.scenario == SCENARIO)
+        stores = find_stores(run for run in runs if run.scenario == CHURN)
         if session_stores.find_rows(stores):
             return stores
     raise ValueError("no recording has servers that keep their sessions (tools/tls-memtest measure resumption-stores)")

@@ -1,18 +1,18 @@
 """What sessions hold of their peers' certificates: mutual authentication beside servers alone, and chains of several
 lengths. Sizes are bytes per session, from runs with a process for each role."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from tlsmem.config import definitions
-from tlsmem.config.certificates import chain_sizes, has_many_clients, key_kind
+from tlsmem.config.certificates import KINDS, chain_sizes, has_many_clients, key_kind
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.schema.harness_output import Window
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
-from tlsmem.stats.missing import NOT_RECORDED, Missing, find_missing, keep_present, map_present
+from tlsmem.stats.missing import NOT_RECORDED, Missing, find_missing, keep_present, map_present, without_suite
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, heap_of_role
 from tlsmem.stats.selection import Selection
@@ -20,6 +20,7 @@ from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 from tlsmem.store.record import Record
 
 ESTABLISHED, USED, CLOSED = "established", "reply", "closed"  # phases
+MAIN_KEY = KINDS["rsa-2048"]
 LONGEST = 4  # intermediates
 RSS_WINDOW = 100  # pairs in the handshake at a time: all at once leave so much free memory that chains fit into it
 Amount = Fraction | Missing
@@ -236,3 +237,20 @@ def newest_of_each_stack(recordings: Iterable[Selection]) -> list[ChainRow]:
     """Return the rows with a figure of each stack and configuration in the first of the recordings that has any: live
     heap is the same on every machine."""
     return list(dict.fromkeys(row for selection in recordings for row in rank_chains(selection)))
+
+
+def describe_refusals(rows: Iterable[ChainRow], value: Callable[[ChainRow], Amount]) -> list[str]:
+    """Return a sentence for each stack and reason: in which protocols and options it has no value, and why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        figure = without_suite(value(row))
+        if isinstance(figure, Missing):
+            found.setdefault((row.stack, figure.reason), []).append(describe_configuration(row.configuration))
+    return [f"{stack}: {', '.join(where)}: {reason}" for (stack, reason), where in found.items()]
+
+
+def describe_configuration(configuration: Configuration) -> str:
+    """Return protocol and kind of key, and the option where it is not the default."""
+    option = "" if configuration.options == "default" else f" with {configuration.options}"
+    key = "" if configuration.key == MAIN_KEY else f" {configuration.key}"
+    return f"{configuration.protocol}{key}{option}"

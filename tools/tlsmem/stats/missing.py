@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar, overload
 
+from tlsmem.base.printable import strip_suite
+
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
@@ -57,6 +59,13 @@ def keep_present(values: Iterable[A | Missing]) -> list[A]:
 def replace_missing(value: A | Missing, otherwise: B) -> A | B:
     """Return the value; `otherwise` where it is missing."""
     return otherwise if isinstance(value, Missing) else value
+
+
+def without_suite(value: A | Missing) -> A | Missing:
+    """Return the value; a reason without the suite and the process, which a row names."""
+    if not isinstance(value, Missing):
+        return value
+    return Missing(strip_suite(value.reason.removeprefix("unsupported: ").removeprefix("the server's process: ")))
 
 
 @overload

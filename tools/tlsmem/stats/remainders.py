@@ -6,6 +6,7 @@ from math import isqrt
 from typing import Literal
 
 from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.session_cost import HeapCost
 from tlsmem.store.record import Record
@@ -29,6 +30,14 @@ def keeps_state(record: Record) -> bool:
     """Return whether the suite asks for resumption: tickets, or a store of sessions."""
     options = harness_arguments(record)
     return options["tickets"] != "0" or options["store"] != "off"
+
+
+def keeps_sessions(run: Record) -> Role | None:
+    """Return who keeps sessions in a run of waves: the server with a store, else the client that resumes; else None."""
+    asked = harness_arguments(run)
+    if asked["store"] == "on":
+        return "server"
+    return "client" if asked.get("resume") == "on" else None
 
 
 def repeats_exactly(options: Mapping[str, object]) -> bool:

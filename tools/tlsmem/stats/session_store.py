@@ -14,12 +14,13 @@ from statistics import mode
 from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.roles import Role
-from tlsmem.stats.churn import SCENARIO
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present
+from tlsmem.stats.remainders import keeps_sessions
 from tlsmem.stats.session_cost import heap_of
 from tlsmem.store.record import Phase, Record
 
+CHURN = "churn"  # the scenario of waves
 STEADY_WAVES = 3  # without another entry, and the store is full
 
 
@@ -63,7 +64,7 @@ class SessionStore:
     @property
     def asked_sessions(self) -> int:
         """How many sessions its waves have in all."""
-        return self.run.sessions * int(dict(settings_in_argv(SCENARIO, self.run.argv))["waves"])
+        return self.run.sessions * int(dict(settings_in_argv(CHURN, self.run.argv))["waves"])
 
     @property
     def blocks(self) -> list[int]:
@@ -182,20 +183,12 @@ class SessionStore:
         return Missing(self.refusal) if self.refusal else self.live_bytes[-1]
 
 
-def keeps_sessions(run: Record) -> Role | None:
-    """Return who keeps sessions in a run of waves: the server with a store, else the client that resumes; else None."""
-    asked = harness_arguments(run)
-    if asked["store"] == "on":
-        return "server"
-    return "client" if asked.get("resume") == "on" else None
-
-
 def find_stores(records: Iterable[Record]) -> list[SessionStore]:
     """Return the stores and caches of a recording: of each stack and suite the run with most sessions. Where its waves
     are too large to tell entries, they are those of the next run whose waves are not."""
     found: dict[tuple[str, str], list[SessionStore]] = {}
-    for run in sort_by_start(one for one in records if one.scenario == SCENARIO and one.status != "failed"):
-        pattern = dict(settings_in_argv(SCENARIO, run.argv))["pattern"]
+    for run in sort_by_start(one for one in records if one.scenario == CHURN and one.status != "failed"):
+        pattern = dict(settings_in_argv(CHURN, run.argv))["pattern"]
         if run.meter == "heap" and pattern == "waves" and (role := keeps_sessions(run)):
             found.setdefault((run.stack, run.suite), []).append(SessionStore(run.stack, run.suite, role, run))
     return sorted(map(choose_store, found.values()), key=lambda one: one.role == "client")

@@ -4,15 +4,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.config.advisories import Advisory, advisories, campaign_of
-from tlsmem.run.validate import strip_suite
 from tlsmem.stats.advisories import Finding, find_findings
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.stalls import Stall
 from tlsmem.store.record import Record
-from tlsmem.tables.runtime_notes import fraction_cell
 from tlsmem.tables.stall import REFUSED
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, text_cell
+from tlsmem.tables.table import Cell, Column, Table, fraction_cell, integer_cell, optional, text_cell
 
 CAPTION = (
     "What a peer that is not authenticated can make a session hold, in bytes of live heap beyond a peer that is "

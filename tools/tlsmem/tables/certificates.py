@@ -19,14 +19,13 @@ from tlsmem.config.toml_tables import DEFINITIONS
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import family_of
 from tlsmem.profile.frames import Frame, is_allocator_frame, skip_containers
-from tlsmem.stats.chains import ALONE, ESTABLISHED, MUTUAL, ChainRow, Suite, find_chains
+from tlsmem.stats.chains import ALONE, ESTABLISHED, MAIN_KEY, MUTUAL, ChainRow, Suite, describe_refusals, find_chains
 from tlsmem.stats.contexts import ROOTS, Case, Contexts, find_contexts
-from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
+from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing, without_suite
 from tlsmem.stats.selection import Selection
 from tlsmem.store.record import Record
-from tlsmem.tables.chains import MAIN_KEY, describe_refusals, without_suite
-from tlsmem.tables.runtime_notes import RUNTIME_NOTE, fraction_cell, size_cell, size_if_known
-from tlsmem.tables.table import Column, Table, optional
+from tlsmem.tables.runtime_notes import RUNTIME_NOTE, size_cell, size_if_known
+from tlsmem.tables.table import Column, Table, fraction_cell, optional
 
 LEAF, BOTH = "leaf alone", "leaf, intermediate"
 CLIENT_CHAIN, TRUST_STORE, NAME = PLACES = ("client chain", "trust store", "server name")

@@ -3,22 +3,31 @@ connection, and for how long.
 
 A column is one entry of COLUMNS: what it takes of a ChainRow, and how that is written."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from tlsmem.config.certificates import KINDS
-from tlsmem.run.validate import strip_suite
-from tlsmem.stats.chains import EACH, MUTUAL, SAME, USED, Amount, ChainRow, Configuration, find_chains, rank_chains
-from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present, map_present
+from tlsmem.stats.chains import (
+    EACH,
+    MAIN_KEY,
+    MUTUAL,
+    SAME,
+    USED,
+    Amount,
+    ChainRow,
+    describe_refusals,
+    find_chains,
+    rank_chains,
+)
+from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present, map_present, without_suite
 from tlsmem.stats.selection import Selection
 from tlsmem.tables.bucket_holder import find_bucket_holder
 from tlsmem.tables.phase_holder import Holder, holder_cell
-from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
+from tlsmem.tables.table import Cell, Column, Table, fraction_cell, optional, rounded_cell
 
 T = TypeVar("T")
 PEER_CERTIFICATES = "peer certificates"  # a bucket
-MAIN_KEY = KINDS["rsa-2048"]
 UNTIL_CLOSED, DURING_HANDSHAKE, FOREVER = "the session is closed", "the handshake ends", "for ever"
 CAPTION = (
     "What a client certificate, sent with one intermediate, adds to a server session, in bytes of live heap: when "
@@ -36,23 +45,6 @@ CLIENTS_CAPTION = (
     "own, equally long and of the same intermediate. Shared: the difference, which sessions with equal chains hold in "
     "common. Remembered: live heap that the server keeps for each client when its sessions are closed. All keys: P-256."
 )
-
-
-def without_suite(value: T | Missing) -> T | Missing:
-    """Return the value; a reason without the suite and without the process, which the row names."""
-    if not isinstance(value, Missing):
-        return value
-    return Missing(strip_suite(value.reason.removeprefix("unsupported: ").removeprefix("the server's process: ")))
-
-
-def fraction_cell(value: Fraction) -> Cell:
-    """Whole where it is."""
-    return quotient_cell(value.numerator, value.denominator, digits=1)
-
-
-def rounded_cell(value: Fraction) -> Cell:
-    """RSS, which is not exact."""
-    return Cell(f"{float(value):,.0f}", float(value))
 
 
 def amount(
@@ -129,23 +121,6 @@ def chain_table(selection: Selection) -> Table:
         (row for row in every if row.configuration.key == MAIN_KEY), lambda row: row.added()
     )
     return table
-
-
-def describe_refusals(rows: Iterable[ChainRow], value: Callable[[ChainRow], Amount]) -> list[str]:
-    """Return a sentence for each stack and reason: in which protocols and options it has no value, and why."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        figure = without_suite(value(row))
-        if isinstance(figure, Missing):
-            found.setdefault((row.stack, figure.reason), []).append(describe_configuration(row.configuration))
-    return [f"{stack}: {', '.join(where)}: {reason}" for (stack, reason), where in found.items()]
-
-
-def describe_configuration(configuration: Configuration) -> str:
-    """Return protocol and kind of key, and the option where it is not the default."""
-    option = "" if configuration.options == "default" else f" with {configuration.options}"
-    key = "" if configuration.key == MAIN_KEY else f" {configuration.key}"
-    return f"{configuration.protocol}{key}{option}"
 
 
 class KeyRow:

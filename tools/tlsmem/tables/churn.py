@@ -6,8 +6,8 @@ tlsmem/stats/churn.py."""
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.config.scenarios import CHURN_PATTERNS
-from tlsmem.run.validate import strip_suite
 from tlsmem.stats.churn import HEAP_TOLERANCE_BYTES, RSS_TOLERANCE, Churn, Trend, find_churn
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import MIB

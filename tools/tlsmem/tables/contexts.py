@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import version
-from tlsmem.run.validate import strip_suite
 from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.runtime_notes import GARBAGE_NOTE, RUNTIME_NOTE, Size, fraction_cell, size_cell, size_if_known
-from tlsmem.tables.table import Cell, Column, Table, optional
+from tlsmem.tables.runtime_notes import GARBAGE_NOTE, RUNTIME_NOTE, Size, size_cell, size_if_known
+from tlsmem.tables.table import Cell, Column, Table, fraction_cell, optional
 
 CAPTION = (
     "Bytes of live heap and of RSS for one more context, of a client with 1, 10 or 150 trusted roots (CAs); for one "

@@ -6,9 +6,8 @@ from fractions import Fraction
 from tlsmem.stats.large_hellos import find_large_hellos
 from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import holder_cell
-from tlsmem.tables.runtime_notes import fraction_cell
 from tlsmem.tables.stall import describe_refusals, holder
-from tlsmem.tables.table import Cell, Column, Table, optional
+from tlsmem.tables.table import Cell, Column, Table, fraction_cell, optional
 
 CAPTION = (
     "Bytes that a peer sends beyond those of a small message, and live heap that the session holds for them until it "

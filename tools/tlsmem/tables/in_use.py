@@ -5,7 +5,6 @@ A column is one entry of COLUMNS: what it takes of a Place, and how that is writ
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from tlsmem.run.validate import strip_suite
 from tlsmem.schema.harness_output import Window
 from tlsmem.stats.configured_stack import (
     AT_REST,
@@ -16,7 +15,7 @@ from tlsmem.stats.configured_stack import (
     base_settings,
     rank_in_use,
 )
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, without_suite
 from tlsmem.stats.rss_line import RssLine
 from tlsmem.stats.runtime_heap import LiveFigure
 from tlsmem.stats.selection import Selection
@@ -44,11 +43,6 @@ def place_column(name: str, key: str, heading: str) -> Column:
         return Missing("it has no figure") if number is None else number
 
     return optional(Column(key, heading, value=value, form=integer_cell))
-
-
-def without_suite(figure: T | Missing) -> T | Missing:
-    """Return the figure; a reason why there is none without the suite, which the row names."""
-    return Missing(strip_suite(figure.reason)) if isinstance(figure, Missing) else figure
 
 
 def live(configuration: Configuration, phase: str, key: str, heading: str) -> Column:

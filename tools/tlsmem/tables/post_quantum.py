@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from tlsmem.stats.chains import Amount
-from tlsmem.stats.missing import Missing, map_present
+from tlsmem.stats.missing import Missing, map_present, without_suite
 from tlsmem.stats.post_quantum import (
     CREATED,
     ECDSA,
@@ -22,8 +22,7 @@ from tlsmem.stats.post_quantum import (
     select_measured,
 )
 from tlsmem.stats.selection import Selection
-from tlsmem.tables.chains import fraction_cell, rounded_cell, without_suite
-from tlsmem.tables.table import Cell, Column, Table, optional
+from tlsmem.tables.table import Cell, Column, Table, fraction_cell, optional, rounded_cell
 
 CERTIFICATE_CAPTION = (
     "Bytes for one session, with chains of one intermediate: live heap when established, in use (after a full record "

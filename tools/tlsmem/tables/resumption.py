@@ -6,9 +6,9 @@ A column is one entry of the columns of its table: what it takes of a row, and h
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.profile.frames import format_frame
-from tlsmem.run.validate import strip_suite
-from tlsmem.stats.missing import Missing, map_present, replace_missing
+from tlsmem.stats.missing import Missing, map_present, replace_missing, without_suite
 from tlsmem.stats.resumption import (
     IN_USE,
     REST,
@@ -23,7 +23,6 @@ from tlsmem.stats.resumption import (
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_store import SessionStore, find_stores
 from tlsmem.store.record import Record
-from tlsmem.tables.in_use import without_suite
 from tlsmem.tables.phase_holder import Holder, find_increase, holder_cell, sum_by_function
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
 

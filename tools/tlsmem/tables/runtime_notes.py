@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.stats.missing import Missing, map_present
-from tlsmem.tables.table import Cell, quotient_cell
+from tlsmem.tables.table import Cell, fraction_cell
 
 RUNTIME_NOTE = (
     "its runtime's own figure after a collection: it includes goroutine stacks and counts blocks at their size "
@@ -28,11 +28,6 @@ class Size(NamedTuple):
 def size_if_known(value: Fraction | Missing, runtime_note: str | None) -> Size | Missing:
     """Return the value with its note."""
     return map_present(lambda size: Size(size, runtime_note), value)
-
-
-def fraction_cell(value: Fraction) -> Cell:
-    """Whole where it is."""
-    return quotient_cell(value.numerator, value.denominator, digits=1)
 
 
 def size_cell(size: Size) -> Cell:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from tlsmem.base.printable import strip_suite
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import CALLER_BUFFERS
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.run.validate import strip_suite
 from tlsmem.schema.roles import Role
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k

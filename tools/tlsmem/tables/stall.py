@@ -6,21 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from tlsmem.run.validate import strip_suite
+from tlsmem.base.printable import strip_suite
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
 from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.runtime_notes import (
-    GARBAGE_NOTE,
-    GOROUTINES_NOTE,
-    RUNTIME_NOTE,
-    Size,
-    fraction_cell,
-    size_cell,
-    size_if_known,
-)
-from tlsmem.tables.table import MISSING, Cell, Column, Table, optional
+from tlsmem.tables.runtime_notes import GARBAGE_NOTE, GOROUTINES_NOTE, RUNTIME_NOTE, Size, size_cell, size_if_known
+from tlsmem.tables.table import MISSING, Cell, Column, Table, fraction_cell, optional
 
 CAPTION = (
     "Bytes of live heap for one session whose peer stops at a point, until the session is closed. Silent: the peer is "

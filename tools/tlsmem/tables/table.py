@@ -4,6 +4,7 @@ A cell has a text for people and a value for programs; a missing value has neith
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from tlsmem.base.printable import printable_text
@@ -40,6 +41,16 @@ def quotient_cell(amount: int, count: int, digits: int = 2) -> Cell:
     """Whole where it is: what is shared alike to the byte is seen to be."""
     value = amount // count if amount % count == 0 else amount / count
     return integer_cell(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
+
+
+def fraction_cell(value: Fraction) -> Cell:
+    """Whole where it is."""
+    return quotient_cell(value.numerator, value.denominator, digits=1)
+
+
+def rounded_cell(value: Fraction) -> Cell:
+    """RSS, which is not exact."""
+    return Cell(f"{float(value):,.0f}", float(value))
 
 
 def format_bytes_in_blocks(size: int, blocks: int) -> str:
