@@ -10,7 +10,7 @@ from test_two_processes import both
 from tests.support import built_harness
 from tlsmem.build import c_stack, commands
 from tlsmem.config import definitions
-from tlsmem.stats.churn import HEAP_TOLERANCE_BYTES, find_trend
+from tlsmem.topics.churn.waves import HEAP_TOLERANCE_BYTES, find_trend
 
 SESSION_BYTES = 4072  # of the null stack, in three blocks
 PAIRS = 200

@@ -24,9 +24,9 @@ def main() -> None:
     """Record the campaign anew; exit with 1 and a sentence at the first stack that is not flat."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     venv.activate()
-    from tlsmem.stats.churn import find_churn
-    from tlsmem.stats.soak import find_growth
     from tlsmem.store import read_runs
+    from tlsmem.topics.churn.soak import find_growth
+    from tlsmem.topics.churn.waves import find_churn
 
     shutil.rmtree(OUT, ignore_errors=True)
     command = [ROOT / "tools/tls-memtest", "measure", CAMPAIGN, "--out", OUT, "--timeout", str(LIMIT_S)]

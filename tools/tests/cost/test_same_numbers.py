@@ -15,7 +15,6 @@ from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_costs_or_
 from tlsmem.explore import folded_stacks
 from tlsmem.plan import recordings
 from tlsmem.plan.assumptions import haproxy_assumptions
-from tlsmem.plots.churn import last_rss
 from tlsmem.profile import sites_reader
 from tlsmem.profile.heap_profile import sum_live
 from tlsmem.report import phase_section
@@ -23,10 +22,11 @@ from tlsmem.report import recordings as recordings_of_report
 from tlsmem.report.answer_section import cost_rows
 from tlsmem.schema.records import Phase, RecordLine
 from tlsmem.stats import session_cost
-from tlsmem.stats.churn import find_churn
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY
 from tlsmem.store import read_runs
 from tlsmem.tables import bucket_sources, buckets
+from tlsmem.topics.churn.picture import last_rss
+from tlsmem.topics.churn.waves import find_churn
 
 DOCS = ROOT / "docs"
 FINDINGS = " ".join((DOCS / "explanation/findings.md").read_text().split())

@@ -191,9 +191,9 @@ def show(
     recording: Path, keys: Collection[str] | None = None, server: str | None = None, form: str | None = None
 ) -> None:
     """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
-    from tlsmem.plan import live_prediction
     from tlsmem.plan.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
+    from tlsmem.topics.live import prediction as live_prediction
 
     with raise_user_errors(recording):
         recording = require_recording(recording)

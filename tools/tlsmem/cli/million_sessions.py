@@ -21,15 +21,15 @@ from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
 from tlsmem.schema.harness_output import Role, Roles
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.session_forecast import (
+from tlsmem.store import read_runs
+from tlsmem.store.record import Record
+from tlsmem.topics.million.forecast import (
     SMALLEST_WINDOWS,
     TOLERANCE,
     SessionForecast,
     check_forecast,
     forecast_sessions,
 )
-from tlsmem.store import read_runs
-from tlsmem.store.record import Record
 
 CAMPAIGN = "c1m"
 KEEPS: dict[Role, Roles] = {"client": "keep-client", "server": "keep-server"}
@@ -160,7 +160,8 @@ def choose_stacks(given: argparse.Namespace, campaign: Campaign) -> list[str]:
 def show(runs: SessionRuns, stacks: Sequence[str], name: str) -> None:
     """Print the table of these stacks."""
     from tlsmem.stats.selection import select
-    from tlsmem.tables import million, render
+    from tlsmem.tables import render
+    from tlsmem.topics.million import table as million
 
     records = [one for stack in stacks for one in runs.find_records(stack)]
     with stdout.raise_write_errors():

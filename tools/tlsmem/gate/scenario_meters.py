@@ -13,10 +13,13 @@ from tlsmem.config import scenarios
 from tlsmem.config.scenarios import Settings
 from tlsmem.config.stall_points import stall_points
 from tlsmem.schema.harness_output import Meter, Role, Scenario
-from tlsmem.stats import churn, contexts, session_store, stalls
+from tlsmem.stats import contexts
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.store.record import Record
+from tlsmem.topics.churn import waves as churn
+from tlsmem.topics.resumption import stores as session_store
+from tlsmem.topics.stall import stalls
 
 COUNTED: tuple[tuple[Meter, int], ...] = (("heap", 200), ("sites", 200))  # exact: few sessions are enough
 ROLES: tuple[Role, ...] = ("client", "server")

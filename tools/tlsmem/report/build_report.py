@@ -18,22 +18,13 @@ from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
-    certificate_section,
-    chain_section,
-    churn_section,
-    contexts_section,
     cost_section,
     files,
     inventory_section,
-    live_section,
-    million_section,
     page,
     phase_section,
-    post_quantum_section,
     recordings,
     residuals_section,
-    resumption_section,
-    stall_section,
     timed_section,
     waterfall_section,
 )
@@ -42,6 +33,15 @@ from tlsmem.report.sections import Section, digest_sources
 from tlsmem.schema import recording_files
 from tlsmem.schema.read_records import without_collection
 from tlsmem.tables import render
+from tlsmem.topics.certificates import section as certificate_section
+from tlsmem.topics.chains import section as chain_section
+from tlsmem.topics.churn import section as churn_section
+from tlsmem.topics.contexts import section as contexts_section
+from tlsmem.topics.live import section as live_section
+from tlsmem.topics.million import section as million_section
+from tlsmem.topics.post_quantum import section as post_quantum_section
+from tlsmem.topics.resumption import section as resumption_section
+from tlsmem.topics.stall import section as stall_section
 
 TITLE = "What a TLS session costs"
 SENTENCE = (

@@ -10,24 +10,24 @@ from tlsmem.base.errors import Usage
 from tlsmem.plan import recordings
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import (
-    churn,
-    client_certificates,
-    client_contexts,
     every_stack,
     handshake_peak,
     heap_against_rss,
-    large_hellos,
-    live_servers,
-    million,
-    mldsa,
     post_quantum,
     reconnect_storm,
     record_layer,
-    session_stores,
-    stalled_peers,
     why_openssl,
 )
 from tlsmem.slides.slide import save_slide, style
+from tlsmem.topics.chains import slide as client_certificates
+from tlsmem.topics.churn import slide as churn
+from tlsmem.topics.contexts import slide as client_contexts
+from tlsmem.topics.live import slide as live_servers
+from tlsmem.topics.million import slide as million
+from tlsmem.topics.post_quantum import slide as mldsa
+from tlsmem.topics.resumption import slide as session_stores
+from tlsmem.topics.stall import hello_slide as large_hellos
+from tlsmem.topics.stall import slide as stalled_peers
 
 SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "1-every-stack": every_stack.draw,

@@ -6,17 +6,15 @@ from tlsmem.config.recording_command import why_no_call_sites
 from tlsmem.config.table_names import NEEDS, SITES
 from tlsmem.stats.chains import MUTUAL, find_chains
 from tlsmem.stats.configured_stack import base_settings
-from tlsmem.stats.resumption import find_resumed, find_tickets
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
-from tlsmem.tables import buckets, c10k, chains, post_quantum, resumption
+from tlsmem.tables import buckets, c10k
 from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.in_use import in_use_table
 from tlsmem.tables.memory_model import memory_model_table
-from tlsmem.tables.million import million_table
 from tlsmem.tables.mixed_pairs import mixed_pair_table
 from tlsmem.tables.nonlinearity import has_bends, nonlinearity_table
 from tlsmem.tables.peaks import peak_table
@@ -29,6 +27,11 @@ from tlsmem.tables.settings import settings
 from tlsmem.tables.stacks import stack_table
 from tlsmem.tables.table import Table
 from tlsmem.tables.waterfall import waterfall
+from tlsmem.topics.chains import table as chains
+from tlsmem.topics.million.table import million_table
+from tlsmem.topics.post_quantum import table as post_quantum
+from tlsmem.topics.resumption import table as resumption
+from tlsmem.topics.resumption.tickets import find_resumed, find_tickets
 
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
     "settings": settings,

@@ -9,9 +9,10 @@ from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
-from tlsmem.tables import catalogue, certificates, scenario_catalogue
+from tlsmem.tables import catalogue, scenario_catalogue
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time
+from tlsmem.topics.certificates import table as certificates
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
 Runs = TypeVar("Runs", Selection, TimedSelection)

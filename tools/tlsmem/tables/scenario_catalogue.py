@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tlsmem.config.table_names import SCENARIO_NEEDS
 from tlsmem.store.record import Record
-from tlsmem.tables.advisories import advisory_list, advisory_table
-from tlsmem.tables.churn import churn_table
-from tlsmem.tables.contexts import contexts_table
-from tlsmem.tables.hello import hello_table
-from tlsmem.tables.resumption import store_table
-from tlsmem.tables.stall import stall_table
 from tlsmem.tables.table import Table
+from tlsmem.topics.churn.table import churn_table
+from tlsmem.topics.contexts.table import contexts_table
+from tlsmem.topics.resumption.table import store_table
+from tlsmem.topics.stall.advisory_table import advisory_list, advisory_table
+from tlsmem.topics.stall.hello_table import hello_table
+from tlsmem.topics.stall.table import stall_table
 
 MAKERS: dict[str, tuple[str, Callable[[Sequence[Record]], Table]]] = {  # table to scenario, and who makes it
     "stall": ("stall", stall_table),
