@@ -185,6 +185,7 @@ def test_what_a_table_may_not_say_is_a_sentence_that_names_the_rule(tables, wher
 
 def test_the_file_is_checked_with_the_others(tmp_path, monkeypatch, snapshot):
     (tmp_path / "buckets.toml").write_text("[[openssl]]\nbucket = 1\n")
+    shutil.copy(toml_tables.DEFINITIONS / "stall_points.toml", tmp_path)  # campaigns name points
     monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
     with pytest.raises(UserError, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket: ") as refused:
         definitions.check_definitions()
