@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run.validate import strip_suite
+from tlsmem.base.printable import strip_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "null 1 (no TLS: three blocks of 40, 1,000 and 3,032 bytes a session)"
