@@ -15,7 +15,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.plan import recordings
 from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, reconnect_storm, slide, why_openssl
-from tlsmem.slides.draw_slides import SLIDES, find_recordings
+from tlsmem.slides.draw_slides import find_recordings, list_slides
 
 COMMAND = ROOT / "tools/tls-memtest", "show", "slides"
 OTHER_SUBJECTS = ("3-openssl-3.2", "14-live-servers", "16-inside-the-handshake")  # of one library, and of servers
@@ -103,13 +103,13 @@ def test_a_directory_without_recordings_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "5-reconnect-storm")) for name in SLIDES]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "5-reconnect-storm")) for name in list_slides()]
 )
 def test_a_slide_is_read_by_everybody_names_releases_and_says_which_libraries_it_is_without(name):
     """No text lies over another, all are inside, no part is told from another by colour alone; the title names each
     library with a release that the picture shows."""
     among = find_recordings(ROOT / "data")
-    made = SLIDES[name](among)
+    made = list_slides()[name](among)
     made.draw_without_rendering()
     assert overlaps(made) == []
     for text in shown(made):

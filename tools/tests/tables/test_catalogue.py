@@ -48,8 +48,8 @@ def test_a_table_says_what_it_needs_of_runs_that_have_it_not_and_of_no_others(ta
     assert [*NEEDS] == [*catalogue.MAKERS]
 
 
-@pytest.mark.parametrize("name", catalogue.MAKERS)
+@pytest.mark.parametrize("name", catalogue.list_makers())
 def test_every_column_says_what_it_takes_of_a_row(name):
     """So that a column is one entry. repr is what a column without `value` has."""
-    table = catalogue.MAKERS[name](select(synthetic.campaign([STACK, OTHER], [SUITE])))
+    table = catalogue.list_makers()[name](select(synthetic.campaign([STACK, OTHER], [SUITE])))
     assert table.columns and [column.key for column in table.columns if column.value is repr] == []

@@ -148,7 +148,7 @@ def recorded_tables(folder) -> Iterator[Table]:
     yield from scenario_catalogue.build(scenario_catalogue.select_runs(records))
     contents = recording_contents.select(records, EVERYTHING)
     if contents.memory:
-        yield from (make(contents.memory) for make in catalogue.MAKERS.values())
+        yield from (make(contents.memory) for make in catalogue.list_makers().values())
     if contents.timed:
         yield from timed_catalogue.build(contents.timed)
 

@@ -1,4 +1,8 @@
-"""The names of tables, and what runs each needs. A table is added here and in its catalogue. Standard library only."""
+"""The names of tables, and what runs each needs: those of no topic here, others in their topics. Standard library only.
+
+A table of no topic is added here and in its catalogue."""
+
+from tlsmem.config.topic import topics
 
 BOOKS = "RSS runs with allocator statistics, which records of schema 1 lack (make mem FRESH=1)"
 TOGETHER = "clients and servers in one process (make mem without ROLES=split, KEEP, CLIENT and SERVER)"
@@ -26,14 +30,6 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "buckets": SITES,
     "call-sites": SITES,
     "law": TOGETHER,
-    "chains": "runs of servers with and without client certificates (tools/tls-memtest measure chains)",
-    "chain-keys": "runs with client certificates of several kinds of keys (tools/tls-memtest measure chains)",
-    "client-certificates": "runs in which each client has its own certificate (tools/tls-memtest measure chains-each)",
-    "tickets": "heap runs of full records with and without tickets (tools/tls-memtest measure resumption)",
-    "resumed": "heap runs of full records whose sessions are resumed (tools/tls-memtest measure resumption-resumed)",
-    "c1m": "a large run by windows with one role kept, and two smaller ones (make c1m)",
-    "post-quantum": "runs with ML-DSA certificates (tools/tls-memtest measure post-quantum)",
-    "key-exchange": "runs of several groups with RSA-2048 certificates (tools/tls-memtest measure post-quantum)",
 }
 
 HANDSHAKES = "runs of the scenario handshake (make handshake)"
@@ -51,22 +47,9 @@ TIMED_NEEDS = {  # of timed runs
     "harness": ANY,
     "noise": ANY,
 }
-ADVISORIES = "runs of the scenario stall of memtest/advisories.toml (tools/tls-memtest measure advisories)"
-SCENARIO_NEEDS = {
-    "stall": "runs of the scenario stall (tools/tls-memtest measure stall)",
-    "hello": "runs of the scenario stall at points of large ClientHellos (tools/tls-memtest measure stall)",
-    "advisories": ADVISORIES,
-    "advisory-list": ADVISORIES,
-    "churn": "runs of the scenario churn (tools/tls-memtest measure churn)",
-    "contexts": "runs of the scenario contexts (tools/tls-memtest measure contexts)",
-    "resumption": "waves of sessions with a store (tools/tls-memtest measure resumption-stores)",
-}
-CERTIFICATES = (
-    "runs with client certificates (tools/tls-memtest measure certificates) or of roots and names "
-    "(tools/tls-memtest measure certificates-contexts)"
-)
-JOINT_NEEDS = {  # of all runs of memory, whatever their scenario; shown to who asks
-    "certificates": CERTIFICATES,
-    "certificate-sites": CERTIFICATES,
-}
-TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *JOINT_NEEDS, *TIMED_NEEDS]))
+TABLES = tuple(dict.fromkeys([*NEEDS, *(table.name for topic in topics() for table in topic.tables), *TIMED_NEEDS]))
+
+
+def describe_need(name: str) -> str:
+    """Return what runs a table of memory runs is made of, and how they are recorded."""
+    return NEEDS.get(name) or next(table.needs for topic in topics() for table in topic.tables if table.name == name)

@@ -13,6 +13,7 @@ from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.config.choices import DIRECTORY, FILE_FORMATS, FILES, HTML
+from tlsmem.config.topic import topics
 from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.plan import recordings as plan_recordings
@@ -33,15 +34,6 @@ from tlsmem.report.sections import Section, digest_sources
 from tlsmem.schema import recording_files
 from tlsmem.schema.read_records import without_collection
 from tlsmem.tables import render
-from tlsmem.topics.certificates import section as certificate_section
-from tlsmem.topics.chains import section as chain_section
-from tlsmem.topics.churn import section as churn_section
-from tlsmem.topics.contexts import section as contexts_section
-from tlsmem.topics.live import section as live_section
-from tlsmem.topics.million import section as million_section
-from tlsmem.topics.post_quantum import section as post_quantum_section
-from tlsmem.topics.resumption import section as resumption_section
-from tlsmem.topics.stall import section as stall_section
 
 TITLE = "What a TLS session costs"
 SENTENCE = (
@@ -52,18 +44,8 @@ MAKERS = (
     phase_section,
     residuals_section,
     waterfall_section,
-    stall_section,
-    contexts_section,
-    churn_section,
-    post_quantum_section,
-    chain_section,
-    certificate_section,
-    resumption_section,
-    live_section,
-    million_section,
-    timed_section,
-    inventory_section,
 )
+LAST_MAKERS = (timed_section, inventory_section)  # after the sections of topics
 OUTPUTS = {HTML: Path("report.html"), DIRECTORY: Path("report"), FILES: Path("report")} | dict.fromkeys(
     FILE_FORMATS, Path(profile_output.STDOUT)
 )
@@ -78,7 +60,9 @@ def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> 
 
 def make_sections(read: Sequence[Recording], among: Sequence[Path] | None, few: bool = False) -> Iterator[Section]:
     """Yield them one by one: who wants `few` tables need not wait for all, and gets the cheap section first."""
-    makers = [partial(answer_section.section, read, among), *(partial(maker.section, read) for maker in MAKERS)]
+    of_topics = [topic.find(topic.section) for topic in topics()]
+    after = [*(one.section for one in MAKERS), *of_topics, *(one.section for one in LAST_MAKERS)]
+    makers = [partial(answer_section.section, read, among), *(partial(make, read) for make in after)]
     if few:
         makers = [makers[-1], *makers[:-1]]
     yield from (section for make in makers if (section := make()))

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from tlsmem.config.recording_command import why_no_call_sites
-from tlsmem.config.table_names import NEEDS, SITES
-from tlsmem.stats.chains import MUTUAL, find_chains
+from tlsmem.config.table_names import NEEDS, SITES, describe_need
+from tlsmem.config.topic import topic_tables, topics
 from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
@@ -27,13 +27,8 @@ from tlsmem.tables.settings import settings
 from tlsmem.tables.stacks import stack_table
 from tlsmem.tables.table import Table
 from tlsmem.tables.waterfall import waterfall
-from tlsmem.topics.chains import table as chains
-from tlsmem.topics.million.table import million_table
-from tlsmem.topics.post_quantum import table as post_quantum
-from tlsmem.topics.resumption import table as resumption
-from tlsmem.topics.resumption.tickets import find_resumed, find_tickets
 
-MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
+MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown, before those of topics
     "settings": settings,
     "stacks": stack_table,
     "in-use": in_use_table,
@@ -55,18 +50,14 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "buckets": buckets.bucket_table_from_selection,
     "call-sites": call_sites,
     "law": memory_model_table,
-    "chains": chains.chain_table,
-    "chain-keys": chains.key_table,
-    "client-certificates": chains.client_table,
-    "tickets": resumption.ticket_table,
-    "resumed": resumption.resumed_table,
-    "c1m": million_table,
-    "post-quantum": post_quantum.certificate_table,
-    "key-exchange": post_quantum.exchange_table,
 }
-CLIENT_TABLES = ("chains", "chain-keys", "client-certificates")  # those of runs with client certificates
 OF_RSS = ("rss", "roles", "c10k", "waterfall", "accounts")  # tables of which every figure is of runs without a meter
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
+
+
+def list_makers() -> dict[str, Callable[[Selection], Table]]:
+    """Return who makes each table, in the order in which they are shown."""
+    return MAKERS | {name: topic.find(table.maker) for name, (topic, table) in topic_tables("memory").items()}
 
 
 def build(
@@ -76,14 +67,15 @@ def build(
     peaks of these N, or of all.
 
     Raises ValueError when one that was asked for has no rows."""
-    makers = MAKERS | {"peaks": lambda chosen: peak_table(chosen, sessions)}
-    made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
+    makers = list_makers() | {"peaks": lambda chosen: peak_table(chosen, sessions)}
+    wanted = names or default_tables(selection)
+    made = [make(selection) for name, make in makers.items() if name in wanted]
     shipped = list(filter(None, map(why_no_call_sites, selection.stacks)))
     for table in made:
         if NEEDS.get(table.name) == SITES:
             table.without = [*table.without, *shipped]
         if names and not table.rows:
-            why = table.without[0] if table.without else f"it needs {NEEDS[table.name]}"
+            why = table.without[0] if table.without else f"it needs {describe_need(table.name)}"
             raise ValueError(f"table {table.name} has no rows: {why}")
     return [table for table in made if table.rows]
 
@@ -95,11 +87,10 @@ def has_many_stacks(selection: Selection) -> bool:
 
 def default_tables(selection: Selection) -> list[str]:
     """Return the names of the tables that are shown when nobody asks, in their order."""
-    if has_many_stacks(selection) and find_chains(selection, MUTUAL):
-        return ["settings", *CLIENT_TABLES]
-    if has_many_stacks(selection) and (find_tickets(selection.records) or find_resumed(selection.records)):
-        return ["settings", "tickets", "resumed"]
     if has_many_stacks(selection):
+        for topic in topics():
+            if topic.leads and topic.find(topic.leads)(selection):
+                return ["settings", *(table.name for table in topic.tables if table.takes == "memory")]
         return ["settings", "in-use" if base_settings(selection) else "stacks"]
     where_they_tell = {
         "in-use": bool(base_settings(selection)),
@@ -111,4 +102,4 @@ def default_tables(selection: Selection) -> list[str]:
     where_they_tell |= dict.fromkeys(OF_RSS, has_rss)
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
-    return [name for name in MAKERS if where_they_tell.get(name, True)]
+    return [name for name in list_makers() if where_they_tell.get(name, True)]

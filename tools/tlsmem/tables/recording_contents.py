@@ -1,10 +1,11 @@
 """What a recording holds, runs of memory and of time: each kind has its own selection and tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tlsmem.config.table_names import JOINT_NEEDS, NEEDS, SCENARIO_NEEDS, TIMED_NEEDS
+from tlsmem.config.table_names import NEEDS, TIMED_NEEDS, describe_need
+from tlsmem.config.topic import topic_tables
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
 from tlsmem.stats.timed_selection import TimedSelection
@@ -12,7 +13,6 @@ from tlsmem.store.record import Record
 from tlsmem.tables import catalogue, scenario_catalogue
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time
-from tlsmem.topics.certificates import table as certificates
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
 Runs = TypeVar("Runs", Selection, TimedSelection)
@@ -40,28 +40,30 @@ class RecordingContents:
     def tables(self, names: Sequence[str] | None, sessions: Sequence[int] | None) -> list[Table]:
         """Raises ValueError when one that was asked for has no rows."""
         wanted = names or []
-        ours = [name for name in wanted if name in NEEDS and (self.memory or name not in TIMED_NEEDS)]
-        others = [name for name in wanted if name in SCENARIO_NEEDS]
-        joint = [name for name in wanted if name in JOINT_NEEDS]
+        of_memory, joint_tables = NEEDS.keys() | topic_tables("memory"), topic_tables("both")
+        ours = [name for name in wanted if name in of_memory and (self.memory or name not in TIMED_NEEDS)]
+        others = [name for name in wanted if name in topic_tables("runs")]
+        joint = [name for name in wanted if name in joint_tables]
         theirs = [name for name in wanted if name not in (*ours, *others, *joint)]
         made: list[Table] = []
         if ours or (self.memory and not wanted):
-            made += catalogue.build(require_runs(self.memory, ours, NEEDS), ours, sessions)
+            made += catalogue.build(require_runs(self.memory, ours, describe_need), ours, sessions)
         if others or (self.others and not wanted):
             made += scenario_catalogue.build(self.others, others)
         for name in joint:
-            made.append(certificates.MAKERS[name](self.memory, self.others))
+            topic, table = joint_tables[name]
+            made.append(topic.find(table.maker)(self.memory, self.others))
             if not made[-1].rows:
-                raise ValueError(f"table {name} has no rows: it needs {JOINT_NEEDS[name]}")
+                raise ValueError(f"table {name} has no rows: it needs {table.needs}")
         if theirs or (self.timed and not wanted):
-            made += of_time.build(require_runs(self.timed, theirs, TIMED_NEEDS), theirs)
+            made += of_time.build(require_runs(self.timed, theirs, TIMED_NEEDS.__getitem__), theirs)
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
 
 
-def require_runs(kind: Runs | None, names: Sequence[str], needs: dict[str, str]) -> Runs:
+def require_runs(kind: Runs | None, names: Sequence[str], describe: Callable[[str], str]) -> Runs:
     """Return the selection. Raises ValueError where it is None."""
     if kind is None:
-        raise ValueError(f"table {names[0]} has no rows: it needs {needs[names[0]]}")
+        raise ValueError(f"table {names[0]} has no rows: it needs {describe(names[0])}")
     return kind
 
 

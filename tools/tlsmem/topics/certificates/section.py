@@ -11,7 +11,14 @@ from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import Missing
 from tlsmem.topics.certificates import picture
 from tlsmem.topics.certificates.kinds import KINDS
-from tlsmem.topics.certificates.table import CLIENT_CHAIN, MAKERS, CertificateCost, find_certificates, sort_costs
+from tlsmem.topics.certificates.table import (
+    CLIENT_CHAIN,
+    CertificateCost,
+    certificate_table,
+    find_certificates,
+    site_table,
+    sort_costs,
+)
 
 TITLE = "What a certificate costs"
 
@@ -37,10 +44,10 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 
 def tables(recordings: Sequence[Recording]) -> Iterator[ShownTable]:
     """Yield those of each recording, with the commands that make them again."""
-    for name, make in MAKERS.items():
+    for make in (certificate_table, site_table):
         for one in recordings:
-            command = f"tools/tls-memtest show tables {recording_arguments(one)} --table {name}"
             table = make(one.contents.memory, one.contents.others)
+            command = f"tools/tls-memtest show tables {recording_arguments(one)} --table {table.name}"
             shown = ShownTable(table, command)
             if table.rows:  # of Go there are totals, and no call sites
                 yield shown.name_recording(one.name) if len(recordings) > 1 else shown

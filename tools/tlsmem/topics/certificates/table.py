@@ -5,7 +5,7 @@ A row is a stack and a place: a client's chain at its server, a root in a store,
 heap meter's; kinds are of call stacks, and what these do not tell of the total is `other`."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -279,9 +279,3 @@ def site_table(memory: Selection | None, others: Sequence[Record]) -> Table:
     for cost in find_certificates(memory, others):
         table.add_rows(list_sites(cost))
     return table
-
-
-MAKERS: dict[str, Callable[[Selection | None, Sequence[Record]], Table]] = {  # of all runs of memory together
-    "certificates": certificate_table,
-    "certificate-sites": site_table,
-}

@@ -177,3 +177,8 @@ def client_table(selection: Selection) -> Table:
     table.add_rows(row for row in rows if isinstance(row.unshared, Fraction))
     table.without = describe_refusals(rows, lambda row: row.unshared)
     return table
+
+
+def has_chains(selection: Selection) -> bool:
+    """Return whether servers with client certificates and without were recorded."""
+    return bool(find_chains(selection, MUTUAL))

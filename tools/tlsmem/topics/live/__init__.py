@@ -1,0 +1,15 @@
+"""Real servers: what an idle connection costs in them, the kernel's part included."""
+
+from tlsmem.config.topic import Topic, TopicSlide
+
+TOPIC = Topic(
+    "live",
+    "What does a connection to a real server cost, and does the prediction hold?",
+    place=80,
+    selects=lambda run: hasattr(run, "server"),
+    campaigns=(),  # live runs have a command of their own
+    page="how-to/live.md",
+    section="section:section",
+    pictures=("live-servers", "live-timeline", "live-prediction"),
+    slides=(TopicSlide(14, "live-servers", "slide:draw"),),
+)

@@ -11,6 +11,7 @@ from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import NOT_RECORDED, Missing, map_present
+from tlsmem.stats.selection import Selection
 from tlsmem.store.record import Record
 
 REST, IN_USE, CLOSED = "established", "blocked", "closed"  # phases
@@ -247,3 +248,8 @@ def find_refusals(rows: Sequence[TicketRow | ResumedRow]) -> dict[tuple[str, str
         if reason and row.role == "server":
             found.setdefault((row.case.stack, reason), []).append(row.case)
     return found
+
+
+def has_tickets(selection: Selection) -> bool:
+    """Return whether there is a row of either kind."""
+    return bool(find_tickets(selection.records) or find_resumed(selection.records))

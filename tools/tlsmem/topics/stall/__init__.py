@@ -1,0 +1,27 @@
+"""Peers that stop on the way, hellos that are large, and advisories about both."""
+
+from tlsmem.config.topic import Topic, TopicSlide, TopicTable
+
+ADVISORIES = "runs of the scenario stall of memtest/advisories.toml (tools/tls-memtest measure advisories)"
+TOPIC = Topic(
+    "stall",
+    "What does a server hold for a peer that stops on the way?",
+    place=10,
+    selects=lambda run: run.scenario == "stall",
+    campaigns=("stall", "stall-tls12", "hellos", "advisories"),
+    page="explanation/findings.md",
+    section="section:section",
+    tables=(
+        TopicTable("stall", "table:stall_table", "runs of the scenario stall (tools/tls-memtest measure stall)"),
+        TopicTable(
+            "hello",
+            "hello_table:hello_table",
+            "runs of the scenario stall at points of large ClientHellos (tools/tls-memtest measure stall)",
+        ),
+        TopicTable("advisories", "advisory_table:advisory_table", ADVISORIES),
+        TopicTable("advisory-list", "advisory_table:advisory_list", ADVISORIES),
+    ),
+    pictures=("stalled-peers", "large-hellos"),
+    slides=(TopicSlide(7, "stalled-peers", "slide:draw"), TopicSlide(8, "large-hellos", "hello_slide:draw")),
+    meters="meters:METERS",
+)
