@@ -4,16 +4,14 @@ The verdict is one on the slope over waves, by Theil and Sen: the median of the 
 its 95 % confidence interval. One odd wave moves neither. The first quarter of the waves is left out, at least
 WARM_UP_WAVES: until then allocators and libraries fill what they keep."""
 
-import math
-import statistics
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Literal
 
+from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.roles import Process, Role
@@ -71,20 +69,19 @@ def skipped_waves(waves: int) -> int:
 
 
 def fit_slope(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the slope of Theil and Sen by position, with its confidence interval: those of scipy.stats.theilslopes,
-    whose import takes as long as the table."""
-    slopes = sorted((values[after] - values[at]) / (after - at) for at, after in combinations(range(len(values)), 2))
-    variance = count_variance(len(values)) - sum(map(count_variance, Counter(values).values()))
-    width = -statistics.NormalDist().inv_cdf((1 - CONFIDENCE) / 2) * math.sqrt(variance / 18)
-    low = max(round((len(slopes) - width) / 2) - 1, 0)
-    high = min(round((len(slopes) + width) / 2), len(slopes) - 1)
-    return statistics.median(slopes), slopes[low], slopes[high]
+    """Return the slope of Theil and Sen by position, with its confidence interval. Cached by the values and by code."""
+    if len(set(values)) == 1:
+        return 0.0, 0.0, 0.0
 
+    def compute() -> tuple[float, float, float]:
+        import scipy.stats  # takes as long to import as the table to make
 
-def count_variance(values: int) -> int:
-    """Return 18 times what so many values add to the variance of Kendall's statistic, or so many equal ones take from
-    it: equation 2.6 of Sen (1968)."""
-    return values * (values - 1) * (2 * values + 5)
+        found = scipy.stats.theilslopes(values, alpha=CONFIDENCE)
+        return float(found.slope), float(found.low_slope), float(found.high_slope)
+
+    code = digest_code(("topics/churn/waves.py",))
+    slope, low, high = memo.recall("slope of Theil and Sen", [CONFIDENCE, *map(float, values)], code, compute)
+    return slope, low, high
 
 
 @dataclass(frozen=True)
