@@ -65,6 +65,7 @@ def test_more_rules_than_a_machine_word_has_bits():
     [
         (["malloc", "CRYPTO_malloc", "tls_setup_read_buffer", "client_read"], "openssl", "record buffers, read"),
         (["CRYPTO_zalloc", "BIO_new_ex", "BIO_new", "session_new"], "openssl", "transport"),
+        (["CRYPTO_zalloc", "BIO_new_ex", "BIO_new", "wire_bio_new", "openssl_session_new"], "openssl", "transport"),
         (["CRYPTO_zalloc", "BIO_new_ex", "ssl_set_new_record_layer", "session_new"], "openssl", "connection structure"),
         (["EVP_PKEY_new", "x509_pubkey_decode", "tls_process_server_certificate"], "openssl", "peer certificates"),
         (["EVP_PKEY_new", "tls_parse_stoc_key_share"], "openssl", "keys and cipher contexts"),
