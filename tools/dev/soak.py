@@ -25,8 +25,7 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     venv.activate()
     from tlsmem.store import read_runs
-    from tlsmem.topics.churn.soak import find_growth
-    from tlsmem.topics.churn.waves import find_churn
+    from tlsmem.topics.churn.waves import find_churn, find_growth
 
     shutil.rmtree(OUT, ignore_errors=True)
     command = [ROOT / "tools/tls-memtest", "measure", CAMPAIGN, "--out", OUT, "--timeout", str(LIMIT_S)]

@@ -13,6 +13,7 @@ from tlsmem.store.record import Record
 
 COUNTED: tuple[tuple[Meter, int], ...] = (("heap", 200), ("sites", 200))  # exact: few sessions are enough
 ROLES: tuple[Role, ...] = ("client", "server")
+FigureOfRuns = Callable[[Sequence[Record], str], Figure | Missing]  # of measured runs, and of a role
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class ScenarioMeter:
     scenario: Scenario
     unit: Literal["B", "blocks", "×"]  # of the limit; `gate/limits.py` has their names
     phase: str  # that the figure is of; at its end live blocks are shown by call site where a limit is exceeded
-    figure: Callable[[Sequence[Record], str], Figure | Missing]
+    figure: FigureOfRuns
     runs: tuple[tuple[Meter, int], ...] = COUNTED  # meters and sessions; RSS runs are repeated as the file says
     roles: Callable[[Settings], Sequence[str]] = lambda settings: ROLES  # that a budget may be of
     owner: Callable[[str], str] = lambda role: role  # of the blocks, as call stacks have it

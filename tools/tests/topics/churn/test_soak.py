@@ -3,8 +3,7 @@
 import pytest
 
 from tests.support.synthetic_churn import churn
-from tlsmem.topics.churn.soak import find_growth
-from tlsmem.topics.churn.waves import find_churn
+from tlsmem.topics.churn.waves import find_churn, find_growth
 
 MIB = 1 << 20
 LEVEL, STEEP = [MIB] * 20, [MIB + 4096 * wave for wave in range(20)]

@@ -1,6 +1,7 @@
 """A picture of what one certificate costs: a bar for each library, stacked by kind, place by place."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ KIND_STYLES = (  # from the left: what was sent first. Colours are Okabe and Ito
     BucketStyle("context", "context", "#777777", "++"),
     BucketStyle(OTHER, OTHER, "#000000"),
 )
-UNDIVIDED: dict = {"facecolor": "white", "edgecolor": "#777777", "linewidth": 0.8}
+UNDIVIDED: dict[str, Any] = {"facecolor": "white", "edgecolor": "#777777", "linewidth": 0.8}
 HEADINGS = {
     CLIENT_CHAIN: "A certificate of a client's chain, kept by its server",
     TRUST_STORE: "One more root in a client's trust store",
@@ -73,7 +74,7 @@ def describe_finding(costs: Sequence[CertificateCost]) -> str:
 
 def draw_place(axes: Axes, place: str, costs: Sequence[CertificateCost], top: float, widest: float) -> list[float]:
     """Draw the heading of a place and its bars from row `top` on; return the rows of the bars."""
-    words: dict = {"va": "center", "weight": "bold", "fontsize": points(0.95), "color": INK}
+    words: dict[str, Any] = {"va": "center", "weight": "bold", "fontsize": points(0.95), "color": INK}
     axes.text(0.004 * widest, top + OFFSET - HEADING / 2 - 0.2, HEADINGS[place], **words)
     rows = [top + at + OFFSET for at in range(len(costs))]
     for row, cost in zip(rows, costs, strict=True):

@@ -31,6 +31,6 @@ TOPIC = Topic(
         ),
     ),
     pictures=("client-certificates",),
-    slides=(TopicSlide(10, "client-certificates", "slide:draw"),),
+    slides=(TopicSlide(10, "client-certificates", "picture:draw_slide"),),
     leads="table:has_chains",
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -11,10 +12,13 @@ from tlsmem.config.certificates import KINDS
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import newest_of_each_build
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite
+from tlsmem.slides.slide import create_slide, describe_absent
+from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite, newest_of_each_stack
+from tlsmem.stats.selection import select
 from tlsmem.stats.series import Series
 from tlsmem.store.record import Record
 
@@ -112,3 +116,21 @@ def runs_of(row: ChainRow, suite: Suite) -> list[Record]:
     """Return the runs of a suite's servers."""
     series = row.series("server", suite)
     return list(series.records) if isinstance(series, Series) else []
+
+
+def load_newest(among: Sequence[Path]) -> list[ChainRow]:
+    """Return the newest rows of each stack. Raises ValueError where there are none."""
+    loaded = (recordings.load_runs(recording) for recording in among)
+    selections = (select(runs) for runs in loaded if any(run.scenario == "memory" for run in runs))
+    if found := newest_of_each_stack(selections):
+        return found
+    raise ValueError("no recording has servers with client certificates and without (tools/tls-memtest measure chains)")
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw the newest release of each library."""
+    rows = load_newest(among)
+    absent = describe_absent(among, (cost.row.stack for cost in find_costs(rows)))
+    made, (axes,) = create_slide()
+    draw(made, axes, rows, absent)
+    return made

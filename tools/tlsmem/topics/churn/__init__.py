@@ -12,6 +12,6 @@ TOPIC = Topic(
     section="section:section",
     tables=(TopicTable("churn", "table:churn_table", "runs of the scenario churn (tools/tls-memtest measure churn)"),),
     pictures=("churn",),
-    slides=(TopicSlide(13, "churn", "slide:draw"),),
+    slides=(TopicSlide(13, "churn", "picture:draw_slide"),),
     meters="meters:METERS",
 )

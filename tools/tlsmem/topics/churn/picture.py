@@ -1,6 +1,8 @@
 """A picture of sessions that come and go: RSS and live heap over waves, a line for each allocator."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,13 +10,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import GREY, INK, add_frame, describe_records, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.plots.timed.curves import place_labels
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
-from tlsmem.topics.churn.waves import Churn, skipped_waves
+from tlsmem.topics.churn.waves import SCENARIO, Churn, find_churn, skipped_waves
 
 ROLE, PATTERN = "server", "lifetimes"
 NAMES = {"system": "glibc"}
@@ -88,7 +92,7 @@ def draw_panel(axes: Axes, lines: Sequence[Churn], top: float) -> None:
         assert not isinstance(values, Missing)
         heights = [value / MIB for value in values]
         marks = range(at * waves // (MARKS * len(lines)), waves, max(1, waves // MARKS))
-        dots: dict = {"marker": style.marker, "markevery": list(marks), "markersize": points(0.5)}
+        dots: dict[str, Any] = {"marker": style.marker, "markevery": list(marks), "markersize": points(0.5)}
         axes.plot(range(1, waves + 1), heights, color=style.colour, zorder=3, **dots)
         ends.append((heights[-1], name_allocator(one)))
     live = next(iter(keep_present(one.heap_after("open") for one in lines)), None)
@@ -114,7 +118,7 @@ def write_ends(axes: Axes, ends: Sequence[tuple[float, str]], place: float) -> N
     """Write what each line is and where it ends, in MiB: none over another."""
     top = axes.get_ylim()[1]
     centres = place_labels([height for height, _ in ends], [APART * top] * len(ends), top)
-    style: dict = {"va": "center", "fontsize": points(0.75), "color": INK, "path_effects": HALO}
+    style: dict[str, Any] = {"va": "center", "fontsize": points(0.75), "color": INK, "path_effects": HALO}
     for (height, name), centre in zip(ends, centres, strict=True):
         axes.text(place, centre, f"{name} {height:.1f}", **style)
 
@@ -139,3 +143,22 @@ def draw(made: Figure, panels: Sequence[Axes], found: Sequence[Churn], left_out:
     add_frame(
         made, describe_finding(lines), subtitle, caption + describe_records([one.record for one in lines]), handles
     )
+
+
+def find_newest(among: Sequence[Path]) -> list[Churn]:
+    """Return the waves of the newest recording that has several allocators."""
+    for recording in among:
+        runs = recordings.load_runs(recording)
+        lines = select_lines(find_churn(run for run in runs if run.scenario == SCENARIO))
+        if len({one.allocator for one in lines}) > 1:
+            return compare_alike(lines)
+    raise ValueError("no recording has waves of several allocators (tools/tls-memtest measure churn-lifetimes)")
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw a panel for each stack."""
+    lines = find_newest(among)
+    made, panels = create_slide(*(1 for _ in dict.fromkeys(one.stack for one in lines)))
+    absent = describe_absent(among, (one.stack for one in lines), otherwise="not recorded with several allocators")
+    draw(made, panels, lines, absent)
+    return made

@@ -16,6 +16,6 @@ TOPIC = Topic(
         ),
     ),
     pictures=("client-contexts",),
-    slides=(TopicSlide(11, "contexts", "slide:draw"),),
+    slides=(TopicSlide(11, "contexts", "picture:draw_slide"),),
     meters="meters:METERS",
 )

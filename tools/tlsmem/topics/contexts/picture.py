@@ -1,17 +1,21 @@
 """A picture of client contexts with a public bundle of roots, beside those with one root, stack by stack."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
-from tlsmem.config.releases import version
+from tlsmem.config.releases import newest_of_each_build, version
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.stats.contexts import ROOTS, Contexts
+from tlsmem.slides.slide import create_slide, describe_absent
+from tlsmem.stats.contexts import ROOTS, Contexts, find_contexts, newest_of_each_stack
 from tlsmem.stats.missing import Missing, keep_present, map_present
 
 BUNDLE = ROOTS[1]
@@ -80,3 +84,24 @@ def draw(made: Figure, axes: Axes, found: Sequence[Contexts], left_out: str = ""
     runs = [run for one in rows for run in one.contexts.every_run if run.status == "measured"]
     caption = f"{left_out}In brackets: how many times a context with 1 CA. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption, legend)
+
+
+def load_newest(among: Sequence[Path]) -> list[Contexts]:
+    """Return the newest contexts of each stack. Raises ValueError where there are none."""
+    loaded = (recordings.load_runs(recording) for recording in among)
+    found = find_contexts(newest_of_each_stack(loaded))
+    if not found:
+        raise ValueError("no recording has runs of the scenario contexts (tools/tls-memtest measure contexts)")
+    return found
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw the newest release of each build of a library."""
+    found = load_newest(among)
+    newest = newest_of_each_build(one.stack for one in found)
+    shown = [one for one in found if one.stack in newest]
+    drawn = [row.contexts.stack for row in find_bundles(shown)]
+    many = (run for one in found for run in one.every_run)
+    made, (axes,) = create_slide()
+    draw(made, axes, shown, describe_absent(among, drawn, find_refusals(many)))
+    return made

@@ -11,5 +11,5 @@ TOPIC = Topic(
     page="how-to/live.md",
     section="section:section",
     pictures=("live-servers", "live-timeline", "live-prediction"),
-    slides=(TopicSlide(14, "live-servers", "slide:draw"),),
+    slides=(TopicSlide(14, "live-servers", "picture:draw_slide"),),
 )

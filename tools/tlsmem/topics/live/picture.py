@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,18 +11,19 @@ from matplotlib.patches import Patch
 
 from tlsmem.plots.frame import add_frame
 from tlsmem.plots.rows import THICK, list_rows, write_beside
-from tlsmem.schema.live_records import LiveRecord
+from tlsmem.schema.live_records import LiveRecord, load_live
+from tlsmem.slides.slide import create_slide
 from tlsmem.stats.live_costs import IdleCost, find_idle_costs, group_live
 from tlsmem.tables.live import describe_live
 
 LIVE, RESIDENT, KERNEL = "#174a73", "#9ecae9", "#6b7280"
-PARTS: dict[str, dict] = {  # how the parts of a bar look, by their names
+PARTS: dict[str, dict[str, Any]] = {  # how the parts of a bar look, by their names
     "live heap": {"facecolor": LIVE},
     "RSS beyond it": {"facecolor": RESIDENT},
     "RSS, live heap not measured": {"facecolor": RESIDENT, "hatch": "xx"},
     "kernel": {"facecolor": KERNEL, "hatch": "//"},
 }
-EDGE: dict = {"edgecolor": "white", "linewidth": 0.6}
+EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6}
 NAMES = {"nginx": "nginx", "haproxy": "HAProxy", "go": "Go net/http", "rustls": "rustls, hyper"}
 ROOM = 1.24  # of the horizontal axis, for figures beside the bars
 
@@ -117,3 +120,19 @@ def draw(made: Figure, axes: Axes, records: Sequence[LiveRecord]) -> None:
         describe_live([run for one in costs for run in one.series.runs]),
         handles,
     )
+
+
+def find_newest(among: Sequence[Path]) -> list[LiveRecord]:
+    """Return the live runs of the newest recording with any that can be drawn."""
+    for recording in among:
+        records = load_live(recording)
+        if select_costs(records):
+            return records
+    raise ValueError("no recording has live runs of real servers (make live SERVER=nginx)")
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw three bars of each server."""
+    made, (axes,) = create_slide()
+    draw(made, axes, find_newest(among))
+    return made

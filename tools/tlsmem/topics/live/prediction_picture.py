@@ -1,6 +1,7 @@
 """A picture of the memory model against real servers: what was predicted and what was measured, row by row."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -55,7 +56,7 @@ def draw(made: Figure, axes: Axes, rows: Sequence[Prediction], records: Sequence
         write_in_column(axes, 1.44 * last, at, percent(row.difference), bold=abs(row.difference) > TOLERANCE)
     list_rows(axes, [name_row(row) for row in rows])
     axes.set_xlim(0, ROOM * last)
-    style: dict = {"linestyle": "none", "marker": "o"}
+    style: dict[str, Any] = {"linestyle": "none", "marker": "o"}
     handles = [
         Line2D([], [], color=PREDICTED, markerfacecolor="white", label="predicted from the harness", **style),
         Line2D([], [], color=MEASURED, label="measured", **style),

@@ -1,6 +1,7 @@
 """A picture of one run of each real server over time: RSS and the kernel's bytes while connections come and go."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -74,7 +75,13 @@ def draw_panel(axes: Axes, run: LiveRecord, top: float) -> None:
         wide = (phase.ended_s - begin) / samples.elapsed_s[-1]
         if label and wide > 0.03:
             place = ((begin + phase.ended_s) / 2, 0.985 * top)
-            style: dict = {"ha": "center", "va": "top", "color": INK, "fontsize": points(0.8), "path_effects": HALO}
+            style: dict[str, Any] = {
+                "ha": "center",
+                "va": "top",
+                "color": INK,
+                "fontsize": points(0.8),
+                "path_effects": HALO,
+            }
             axes.text(*place, label, rotation=90, **style)
         begin = phase.ended_s
     axes.set_title(name_server(run.server), loc="left", fontsize=points(1), color=INK)

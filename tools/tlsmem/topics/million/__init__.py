@@ -19,5 +19,5 @@ TOPIC = Topic(
         ),
     ),
     pictures=("million",),
-    slides=(TopicSlide(15, "million", "slide:draw"),),
+    slides=(TopicSlide(15, "million", "picture:draw_slide"),),
 )

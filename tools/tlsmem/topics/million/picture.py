@@ -1,6 +1,8 @@
 """A picture of many sessions in one process: what a million need in each stack, and how far the prediction was off."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,11 +10,13 @@ from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_variants import split_variant
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import THICK, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour, lighten
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.topics.million.forecast import TOLERANCE
-from tlsmem.topics.million.table import GIB, MillionRow
+from tlsmem.topics.million.table import GIB, MillionRow, find_largest
 
 MILLION = 1_000_000
 PALE = 0.4  # of the way to white: fewer than a million were run
@@ -69,9 +73,9 @@ def describe_row(row: MillionRow) -> str:
     return f"≈ {million_gib(row):.1f} GiB, from {row.check.sessions:,} ({percent_off(row)})"
 
 
-def style_bar(colour: str, is_whole: bool) -> dict:
+def style_bar(colour: str, is_whole: bool) -> dict[str, Any]:
     """Return how matplotlib fills a bar: paler and hatched where fewer than a million were run."""
-    pale: dict = {"facecolor": lighten(colour, PALE), "hatch": "//", "edgecolor": "white", "linewidth": 0}
+    pale: dict[str, Any] = {"facecolor": lighten(colour, PALE), "hatch": "//", "edgecolor": "white", "linewidth": 0}
     return {"facecolor": colour} if is_whole else pale
 
 
@@ -94,3 +98,19 @@ def draw(made: Figure, axes: Axes, rows: Sequence[MillionRow], left_out: str = "
     caption = f"{left_out}In brackets: the largest run compared with the line through two of 10 and 20 windows. "
     caption += describe_records(runs)
     add_frame(made, describe_finding(rows), subtitle, caption, legend)
+
+
+def find_rows(among: Sequence[Path]) -> list[MillionRow]:
+    """Return the largest run of each stack. Raises ValueError where no recording has a million sessions."""
+    rows = find_largest(map(recordings.load_runs, among))
+    if not any(map(was_whole, rows)):
+        raise ValueError("no recording has a million sessions (make c1m)")
+    return rows
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw every stack."""
+    rows = find_rows(among)
+    made, (axes,) = create_slide()
+    draw(made, axes, rows, describe_absent(among, (row.stack for row in rows)))
+    return made

@@ -25,5 +25,5 @@ TOPIC = Topic(
         ),
     ),
     pictures=("post-quantum-certificates",),
-    slides=(TopicSlide(9, "post-quantum-certificates", "slide:draw"),),
+    slides=(TopicSlide(9, "post-quantum-certificates", "picture:draw_slide"),),
 )

@@ -1,18 +1,23 @@
 """A picture of post-quantum certificates: what ML-DSA-65 adds to a client and to a server, beside RSA-2048."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.schema.roles import ROLES, Role
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import Missing, keep_present, map_present
-from tlsmem.topics.post_quantum.costs import ESTABLISHED, RSA, X25519, Choice, CostRow
+from tlsmem.stats.selection import select
+from tlsmem.topics.post_quantum.costs import ESTABLISHED, RSA, X25519, Choice, CostRow, find_certificate_rows
 
 SHOWN = Choice("mldsa-65", "server", X25519, None)
 
@@ -71,3 +76,29 @@ def draw(made: Figure, panels: Sequence[Axes], rows: Sequence[CostRow], left_out
     runs = [run for one in keep_present(series) for run in one.records]
     finding = describe_finding(bars["client"], bars["server"])
     add_frame(made, finding, subtitle, f"{left_out}{describe_records(runs)}", legend)
+
+
+def find_newest(among: Sequence[Path]) -> list[CostRow]:
+    """Return the rows of the newest recording that has any."""
+    for recording in among:
+        loaded = recordings.load_runs(recording)
+        rows = find_certificate_rows(select([run for run in loaded if run.scenario == "memory"]))
+        if rows:
+            return rows
+    raise ValueError("no recording has runs with ML-DSA certificates (tools/tls-memtest measure post-quantum)")
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw clients and servers beside each other."""
+    rows = find_newest(among)
+    drawn = [bar.row.stack for bar in find_bars(rows, "client")]
+    suites = {
+        run.suite
+        for row in rows
+        if row.choice == SHOWN and not isinstance(row.runs, Missing)
+        for run in row.runs.records
+    }
+    refusals = find_refusals(run for path in among for run in recordings.load_runs(path) if run.suite in suites)
+    made, panels = create_slide(1, 1)
+    draw(made, panels, rows, describe_absent(among, drawn, refusals))
+    return made

@@ -30,7 +30,7 @@ TOPIC = Topic(
         ),
     ),
     pictures=("session-stores",),
-    slides=(TopicSlide(12, "session-stores", "slide:draw"),),
+    slides=(TopicSlide(12, "session-stores", "picture:draw_slide"),),
     meters="meters:METERS",
     leads="tickets:has_tickets",
 )

@@ -2,6 +2,7 @@
 without."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -9,12 +10,14 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import libraries, stack_title
 from tlsmem.config.releases import newest_of_each_build
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
+from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
-from tlsmem.topics.resumption.stores import SessionStore, rank_stores
+from tlsmem.topics.resumption.stores import CHURN, SessionStore, find_stores, rank_stores
 from tlsmem.topics.resumption.table import APPLICATION_STORES, STATIC_STORES, library
 
 ROOM = 1.85  # of the longest bar, with the text beside it
@@ -103,3 +106,23 @@ def draw(made: Figure, axes: Axes, stores: Sequence[SessionStore], left_out: str
     runs = [store.run for row in rows for store in row if store]
     legend = list_added("without client certificates", "more with client certificates")
     add_frame(made, describe_finding(rows), subtitle, f"{left_out}{own}{mutual}{describe_records(runs)}", legend)
+
+
+def find_newest(among: Sequence[Path]) -> list[SessionStore]:
+    """Return the stores of the newest recording with any."""
+    for recording in among:
+        runs = recordings.load_runs(recording)
+        stores = find_stores(run for run in runs if run.scenario == CHURN)
+        if find_rows(stores):
+            return stores
+    raise ValueError("no recording has servers that keep their sessions (tools/tls-memtest measure resumption-stores)")
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw the newest release of each build of a library in that recording."""
+    stores = find_newest(among)
+    drawn = (row.alone.stack for row in find_rows(stores))
+    absent = describe_absent(among, drawn, find_reasons(stores))
+    made, (axes,) = create_slide()
+    draw(made, axes, stores, absent)
+    return made

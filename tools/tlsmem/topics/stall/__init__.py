@@ -15,13 +15,16 @@ TOPIC = Topic(
         TopicTable("stall", "table:stall_table", "runs of the scenario stall (tools/tls-memtest measure stall)"),
         TopicTable(
             "hello",
-            "hello_table:hello_table",
+            "large_hellos:hello_table",
             "runs of the scenario stall at points of large ClientHellos (tools/tls-memtest measure stall)",
         ),
-        TopicTable("advisories", "advisory_table:advisory_table", ADVISORIES),
-        TopicTable("advisory-list", "advisory_table:advisory_list", ADVISORIES),
+        TopicTable("advisories", "advisories:advisory_table", ADVISORIES),
+        TopicTable("advisory-list", "advisories:advisory_list", ADVISORIES),
     ),
     pictures=("stalled-peers", "large-hellos"),
-    slides=(TopicSlide(7, "stalled-peers", "slide:draw"), TopicSlide(8, "large-hellos", "hello_slide:draw")),
+    slides=(
+        TopicSlide(7, "stalled-peers", "picture:draw_slide"),
+        TopicSlide(8, "large-hellos", "hello_picture:draw_slide"),
+    ),
     meters="meters:METERS",
 )

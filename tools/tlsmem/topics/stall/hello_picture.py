@@ -1,17 +1,21 @@
 """A picture of large ClientHellos: bytes that each stack holds for a byte that a client sends, of the worst kind."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tlsmem.config.releases import newest_of_each_build
 from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
+from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.missing import Missing
-from tlsmem.topics.stall.large_hellos import SMALL, LargeHello
-from tlsmem.topics.stall.picture import name_row
+from tlsmem.topics.stall.large_hellos import SMALL, LargeHello, pair_with_small
+from tlsmem.topics.stall.picture import load_newest, name_row
 
 LEAST_SENT = 8_000  # bytes: of fewer, a byte more or less of a block counts
 WORDS = {
@@ -85,3 +89,15 @@ def draw(made: Figure, axes: Axes, hellos: Sequence[LargeHello], left_out: str =
     runs = [run for row in rows for run in row.hello.stall.runs.values()]
     caption = f"{left_out}Beyond a small ClientHello, until the session is closed. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption)
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw the newest release of each build of a library, in whichever suite it holds most."""
+    stalls = load_newest(among)
+    newest = newest_of_each_build(stall.stack for stall in stalls)
+    hellos = pair_with_small([stall for stall in stalls if stall.stack in newest])
+    drawn = [row.hello.stall.stack for row in find_worst(hellos)]
+    refusals = find_refusals(run for stall in stalls if stall.suite == SUITE for run in stall.runs.values())
+    made, (axes,) = create_slide()
+    draw(made, axes, hellos, describe_absent(among, drawn, refusals))
+    return made

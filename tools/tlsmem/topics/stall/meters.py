@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from tlsmem.config.scenarios import Settings
 from tlsmem.config.stall_points import stall_points
-from tlsmem.gate.scenario_meter import ScenarioMeter, counted_figure
+from tlsmem.gate.scenario_meter import FigureOfRuns, ScenarioMeter, counted_figure
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.store.record import Record
@@ -17,7 +17,7 @@ def stalled_roles(settings: Settings) -> Sequence[str]:
     return [stall_points()[dict(settings)["point"]].waits]
 
 
-def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: str):
+def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: str) -> FigureOfRuns:
     """Return what makes the figure of one point: counted, and exact where all sessions are alike to the byte."""
 
     def judge(found: Fraction, pinned: Fraction, received: Fraction) -> Figure:
@@ -31,7 +31,7 @@ def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: s
     return figure
 
 
-def exact_figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing]):
+def exact_figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing]) -> FigureOfRuns:
     """Return what makes the figure of one point that is bytes of one session, whatever else it holds."""
 
     def figure(runs: Sequence[Record], role: str) -> Figure | Missing:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -9,11 +10,13 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.releases import version, version_key
+from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
+from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
-from tlsmem.topics.stall.stalls import Stall
+from tlsmem.topics.stall.stalls import Stall, find_stalls, newest_of_each_stack
 
 ANNOUNCED = "announced-hello"  # the points in the picture: their names begin so
 
@@ -100,3 +103,28 @@ def draw(made: Figure, axes: Axes, stalls: Sequence[Stall], left_out: str = "") 
     runs = [run for one in rows for run in one.stall.runs.values()]
     caption = f"{left_out}In brackets: bytes pinned for each byte received. {describe_records(runs)}"
     add_frame(made, describe_finding(rows), subtitle, caption, legend)
+
+
+def load_newest(among: Sequence[Path]) -> list[Stall]:
+    """Return the newest stalls of each stack. Raises ValueError where there are none."""
+    loaded = (recordings.load_runs(recording) for recording in among)
+    stalls = find_stalls(newest_of_each_stack(loaded))
+    if not stalls:
+        raise ValueError("no recording has runs of the scenario stall (tools/tls-memtest measure stall)")
+    return stalls
+
+
+def find_newest(among: Sequence[Path]) -> list[Stall]:
+    """Return them in the slides' suite; of stacks without it in others."""
+    stalls = load_newest(among)
+    able = {stall.stack for stall in stalls if stall.suite == SUITE and not stall.refusal}
+    return [stall for stall in stalls if stall.suite == SUITE or stall.stack not in able]
+
+
+def draw_slide(among: Sequence[Path]) -> Figure:
+    """Draw every stack."""
+    stalls = find_newest(among)
+    absent = describe_absent(among, (row.stall.stack for row in find_worst(stalls)))
+    made, (axes,) = create_slide()
+    draw(made, axes, stalls, absent)
+    return made

@@ -15,9 +15,8 @@ from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.topics.stall import hello_picture as large_hellos
 from tlsmem.topics.stall import picture as stalled_peers
-from tlsmem.topics.stall.advisory_table import advisory_table
-from tlsmem.topics.stall.hello_table import hello_table
-from tlsmem.topics.stall.large_hellos import LargeHello, pair_with_small
+from tlsmem.topics.stall.advisories import advisory_table
+from tlsmem.topics.stall.large_hellos import LargeHello, hello_table, pair_with_small
 from tlsmem.topics.stall.stalls import AMPLIFICATION_WARNING, SCENARIO, Stall, find_stalls, newest_of_each_stack
 from tlsmem.topics.stall.table import stall_table
 

@@ -8,8 +8,7 @@ from matplotlib import pyplot
 from tlsmem.base.paths import ROOT
 from tlsmem.store import read_runs
 from tlsmem.topics.stall import hello_picture as large_hellos
-from tlsmem.topics.stall.hello_table import hello_table
-from tlsmem.topics.stall.large_hellos import LargeHello, find_large_hellos
+from tlsmem.topics.stall.large_hellos import LargeHello, find_large_hellos, hello_table
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
 OPENSSL, RUSTLS, REFUSES = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "wolfssl@5.9.4"

@@ -12,8 +12,7 @@ from tlsmem.config.advisories import Advisory, advisories
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import RecordLine
 from tlsmem.topics.stall import section as stall_section
-from tlsmem.topics.stall.advisories import find_findings
-from tlsmem.topics.stall.advisory_table import advisory_list, advisory_table, refusal_note
+from tlsmem.topics.stall.advisories import advisory_list, advisory_table, find_findings, refusal_note
 from tlsmem.topics.stall.stalls import Stall, find_stalls
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
