@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
+from tlsmem.cli import help
 from tlsmem.config import definitions, table_names
 from tlsmem.config.topic import FOLDER, Topic, topic_tables, topics
 from tlsmem.gate.scenario_meter import ScenarioMeter
@@ -67,3 +68,9 @@ def test_tables_of_memory_follow_those_of_no_topic_in_the_order_of_topics():
     assert made[: len(catalogue.MAKERS)] == [*catalogue.MAKERS]
     assert made[len(catalogue.MAKERS) :] == [*topic_tables("memory")]
     assert made[-1] == "c1m" and made.index("post-quantum") < made.index("chains") < made.index("tickets")
+
+
+def test_the_page_of_topics_is_current():
+    page = (ROOT / "docs/reference/topics.md").read_text()
+    block = page.partition("<!-- begin: tools/tls-memtest help topics -->\n")[2].partition("<!-- end -->")[0]
+    assert block.strip() == help.topics_page(), "make it again: make figures"

@@ -13,6 +13,7 @@ from tlsmem.cli.kinds import Choice, Flag, Names
 from tlsmem.cli.options import OPTIONS, REQUIRED, Default, Option, default_text
 from tlsmem.cli.registry import GROUPS, all_commands, describe_group, find_command, group_commands
 from tlsmem.config.toml_tables import read_tables
+from tlsmem.config.topic import topics
 
 WIDTH = 118
 INDENT = 20
@@ -129,11 +130,21 @@ def markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> li
 
 
 def show(given: argparse.Namespace, asked: CommandParser) -> None:
-    if given.reference:
-        deliver(reference_text(), given, asked)
-        return
-    with stdout.raise_write_errors():
-        print(page_of(given.topic))
+    deliver(reference_text() if given.reference else page_of(given.topic), given, asked)
+
+
+def topics_page() -> str:
+    """Return the topics as a Markdown table: docs/reference/topics.md, below its heading."""
+    rows = (
+        (topic.question, names(topic.campaigns), names(table.name for table in topic.tables), f"`docs/{topic.page}`")
+        for topic in topics()
+    )
+    return "\n".join(markdown_table(("question", "campaigns", "tables", "page"), rows))
+
+
+def names(several: Iterable[str]) -> str:
+    """Return names as code, with commas."""
+    return ", ".join(f"`{name}`" for name in several)
 
 
 def deliver(text: str, given: argparse.Namespace, asked: CommandParser) -> None:
@@ -168,9 +179,11 @@ def is_command(words: Sequence[str]) -> bool:
 
 
 def page_of(topic: Sequence[str]) -> str:
-    """Return the help of a command, of a make target (`make mem`), of make, or of everything."""
+    """Return the help of a command, of a make target (`make mem`), of make, of topics, or of everything."""
     if not topic:
         return front_page()
+    if topic == ["topics"]:
+        return topics_page()
     if topic[0] == "make":
         targets = {one.target: one for one in all_commands() if one.target}
         if len(topic) == 1:
@@ -262,7 +275,7 @@ def values_of(option: Option) -> list[str]:
     if isinstance(option.kind, Choice):
         return list(option.kind.values)
     if option is OPTIONS["topic"]:
-        return [*GROUPS, "make"]
+        return [*GROUPS, "make", "topics"]
     kind = {"stacks": "stacks", "stack": "stacks", "suite": "suites", "suites": "suites", "campaign": "campaigns"}
     table = f"{option.kind.table}s" if isinstance(option.kind, Names) else kind.get(option.name, "")
     try:
@@ -297,6 +310,7 @@ fish: tls-memtest help completion fish > ~/.config/fish/completions/tls-memtest.
   tools/tls-memtest help plan memory
   tools/tls-memtest help make                 what make's targets take
   tools/tls-memtest help make compare
+  tools/tls-memtest help topics               what is measured beside the cost of a session, and what shows it
   tools/tls-memtest help --reference --into docs/reference/options.md       that page again""",
         packages=NONE,
         around=refuse_options,
