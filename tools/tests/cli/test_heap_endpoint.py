@@ -18,7 +18,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.cli import heap_meter
 from tlsmem.run import heap_connections, heap_metrics, heap_page
 from tlsmem.run.rss_parts import read_rss
-from tlsmem.tables.table import Column, Table, integer_cell
+from tlsmem.tables.table import Heading, Table, integer_cell
 
 HEAP_RUN, HEAP_ATTACH = commands.command_line("heap run"), commands.command_line("heap attach")
 # Five connections to a port of its own, then a MiB for each byte that it reads, and 64 KiB that it frees at once.
@@ -318,7 +318,7 @@ def test_growth_is_told_to_the_byte(tmp_path):
 
 
 def test_a_narrow_terminal_is_told_an_option_that_heap_py_has():
-    columns = [Column(f"c{number}", f"a column {number}") for number in range(20)]
+    columns = [Heading(f"c{number}", f"a column {number}") for number in range(20)]
     table = Table("heap", "Heap", "", columns, [[integer_cell(10**9)] * 20 for _ in range(9)])
     shown = " ".join(heap_meter.render_table(table, 60).plain.split())
     assert "A wider terminal or --json shows all." in shown

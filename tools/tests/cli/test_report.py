@@ -37,7 +37,7 @@ from tlsmem.report.sections import Picture, Section, ShownTable, identifier
 from tlsmem.schema import records
 from tlsmem.store import read_runs
 from tlsmem.tables import render
-from tlsmem.tables.table import Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Heading, Table, missing_cell, text_cell
 
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 SUITE = "tls13-rsa-aes256"
@@ -277,7 +277,7 @@ def written_csv(packed: dict) -> list[list[str]]:
 def test_cells_name_their_notes_by_number():
     rows = [[text_cell("a"), missing_cell("why so")], [text_cell("b"), missing_cell("why so")]]
     rows.append([text_cell("c"), text_cell("1")])
-    table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
+    table = Table("small", "Small", "Caption.", [Heading("stack", "stack", left=True), Heading("x", "x")], rows)
     packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
     assert packed["columns"] == [{"texts": ["a", "b", "c"]}, {"of": [1], "others": {}, "notes": [1, 1, 0]}]
     assert read_texts(packed, 1) == ["–", "–", "1"]
@@ -286,7 +286,7 @@ def test_cells_name_their_notes_by_number():
 
 
 def settings_table(*rows: tuple[str, str, str, str]) -> Table:
-    columns = [Column(name, name, left=True) for name in ("stack", "suite", "role")] + [Column("bytes", "bytes")]
+    columns = [Heading(name, name, left=True) for name in ("stack", "suite", "role")] + [Heading("bytes", "bytes")]
     return Table("t", "T", "Caption.", columns, [[*map(text_cell, row)] for row in rows])
 
 

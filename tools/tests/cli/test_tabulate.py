@@ -274,9 +274,9 @@ def test_a_full_disk_is_a_sentence_and_a_reader_that_has_seen_enough_nothing(rec
 def test_a_column_that_says_nothing_is_a_sentence_for_people_and_holes_for_programs(snapshot):
     missing = tables.missing_cell("measured once")
     columns = [
-        tables.Column("stack", "stack", True, usual="both"),
-        tables.Column("n", "N"),
-        tables.Column("x", "spread"),
+        tables.Heading("stack", "stack", True, usual="both"),
+        tables.Heading("n", "N"),
+        tables.Heading("x", "spread"),
     ]
     made = tables.Table("t", "T", "Of these.", columns, [[tables.text_cell("both"), tables.Cell("1", 1), missing]])
     assert render.markdown(made) == snapshot
@@ -286,7 +286,7 @@ def test_a_column_that_says_nothing_is_a_sentence_for_people_and_holes_for_progr
 def test_one_reason_is_said_once_moves_no_cursor_and_a_table_of_holes_keeps_its_columns():
     why = tables.missing_cell("not \x1b[31m here")
     names = ("stack", "n", "low", "high", "at")
-    columns = [tables.Column(name, name, left=name in ("stack", "at")) for name in names]
+    columns = [tables.Heading(name, name, left=name in ("stack", "at")) for name in names]
     some = tables.Table("t", "T", "Of.", columns, [[tables.text_cell("a"), tables.Cell("1", 1), why, why, why]])
     assert render.drop_silent_columns(some).caption == "Of. No low, high, at: not ?[31m here."
     none = tables.Table("t", "T", "Of.", columns, [[tables.text_cell("a"), *[why] * 4]])

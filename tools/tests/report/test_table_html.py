@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.packed_table import read_texts, unpack
 from tlsmem.report.table_html import SAMPLE, pack_rows, text_of_values
-from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.table import Cell, Heading, Table, missing_cell
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_text_of_values(values, text):
 
 
 def test_texts_that_follow_from_csv_are_not_packed_and_others_are_kept_by_row():
-    columns = [Column("stack", "stack"), Column("bytes", "bytes"), Column("heap", "heap"), Column("word", "word")]
+    columns = [Heading("stack", "stack"), Heading("bytes", "bytes"), Heading("heap", "heap"), Heading("word", "word")]
     table = Table("made", "made", "", columns)
     for at in range(3 * SAMPLE):
         size = round(1000.3 + 7 * at, 1)
@@ -32,7 +32,7 @@ def test_texts_that_follow_from_csv_are_not_packed_and_others_are_kept_by_row():
         cells = (f"stack{at}", None), (f"{size:,.0f}", size), (f"{5000 + at:,} ({at})", heap), ("–", "none")
         table.rows.append([Cell(text, value if value is not None else text) for text, value in cells])
     table.rows[7][1] = Cell("twelve", 12.0)
-    table.rows[8][2] = Cell("–", None)
+    table.rows[8][2] = missing_cell("")
     found = unpack(pack_rows(table, table))
     assert [sorted(column) for column in found["columns"]] == [["texts"], ["of", "others"], ["of", "others"], ["texts"]]
     assert found["columns"][1]["others"] == {"7": "twelve"} and not found["columns"][2]["others"]

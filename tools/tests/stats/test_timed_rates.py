@@ -10,7 +10,7 @@ from tlsmem.schema.records import RecordLine
 from tlsmem.stats import bootstrap, timed_rates, timed_selection
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_summary import Gap, Ratio, RunSpan, Sample
-from tlsmem.tables.table import MISSING, Cell
+from tlsmem.tables.table import Cell, missing_cell
 from tlsmem.tables.timed import cells
 
 OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
@@ -96,7 +96,7 @@ def test_an_interval_is_of_the_median_and_no_fewer_than_three_repeats_have_one()
     assert known.interval == known.interval, "the same figures have the same interval"
     assert Sample((1.0, 2.0)).interval is None
     assert Sample((1.0,)).spread is None
-    assert cells.interval_cell(Sample((1.0, 2.0))) == Cell(MISSING, None, "fewer than 3 repeats: no interval")
+    assert cells.interval_cell(Sample((1.0, 2.0))) == missing_cell("fewer than 3 repeats: no interval")
     assert cells.interval_cell(Sample((5.0, 5.0, 5.0))) == Cell("0.0 %", {"low": 5.0, "high": 5.0})
 
 

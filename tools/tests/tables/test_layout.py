@@ -13,10 +13,14 @@ from tlsmem.base.paths import ROOT
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.store import read_runs
 from tlsmem.tables import catalogue, layout, recording_contents, render, scenario_catalogue
-from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
+from tlsmem.tables.table import Cell, Column, Heading, Table, optional, text_cell
 from tlsmem.tables.timed import catalogue as timed_catalogue
 
-COLUMNS = [Column("what", "what is it", left=True), Column("bytes", "bytes in all"), Column("suite", "of", left=True)]
+COLUMNS = [
+    Heading("what", "what is it", left=True),
+    Heading("bytes", "bytes in all"),
+    Heading("suite", "of", left=True),
+]
 ROWS = [["one two", "1,234 in 5", "tls13 rsa"], ["a row of one text heads others"], ["three\n< four", "6", "a"]]
 EVERYTHING = dict.fromkeys(("stacks", "suites", "allocators", "windows", "roles", "peers", "envs", "cpus"))
 RECORDINGS = sorted(filter(is_recording, (ROOT / "data").glob("20*/")))  # not of real servers alone
@@ -58,7 +62,7 @@ def drawn(made: Table, width: int) -> str:
 
 
 def numbers(count: int, *spare: int) -> list[Column]:
-    columns = [Column("stack", "stack", left=True), *(Column(f"c{at}", f"figure{at}") for at in range(count))]
+    columns = [Heading("stack", "stack", left=True), *(Heading(f"c{at}", f"figure{at}") for at in range(count))]
     return [optional(one) if one.key in {f"c{at}" for at in spare} else one for one in columns]
 
 
@@ -89,7 +93,7 @@ def test_a_table_of_few_rows_is_transposed():
 
 
 def test_names_stand_above_their_rows_before_figures_are_left_out():
-    columns = [Column("suite", "suite", left=True), *numbers(3)]
+    columns = [Heading("suite", "suite", left=True), *numbers(3)]
     rows = [[suite, *row[:4]] for suite in ("tls12-rsa-aes256", "tls13-rsa-aes256") for row in MANY]
     found = layout.fit_table(table(columns, *rows), 45)
     assert found.rows[0] == ["tls12-rsa-aes256"] and not found.left_out
@@ -97,7 +101,7 @@ def test_names_stand_above_their_rows_before_figures_are_left_out():
 
 
 def test_a_long_word_of_a_text_is_shortened_no_more_than_it_takes_and_a_figure_and_a_name_never():
-    columns = [Column("stack", "stack", left=True), Column("bytes", "bytes"), Column("by", "by", left=True)]
+    columns = [Heading("stack", "stack", left=True), Heading("bytes", "bytes"), Heading("by", "by", left=True)]
     rows = [["rustls+aws-lc+jemalloc@0.23.46", "123,456", f"{'a' * 30}{'z' * 30}"]] * 4
     found = layout.fit_table(table(columns, *rows), 80)
     assert found.shortened == ("by",) and found.width == 80
@@ -119,7 +123,7 @@ def test_footnotes_of_columns_that_are_left_out_are_too():
     st.integers(10, 90),
 )
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(rows, headed, width):
-    columns = [Column(f"c{at}", f"c{at}", left=at < 3) for at in range(4)]
+    columns = [Heading(f"c{at}", f"c{at}", left=at < 3) for at in range(4)]
     made = table(columns, *rows)
     made.headed = headed
     check(made, width)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from tlsmem.run.heap_connections import ConnectionGrowth, RoleLive, describe_connections, live_by_role
 from tlsmem.run.heap_tree import MeteredProgram
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell
 
 MINUTE_S = 60
 SETTLING_S = 1  # sooner, a rate says nothing
@@ -72,10 +72,10 @@ class Growth:
         self, what: str, seconds: float, programs: Iterable[MeteredProgram], connections: dict[int, int]
     ) -> Table:
         """Return the table, with growth for each connection where these are counted."""
-        columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("role", "role", left=True)]
-        columns += [Column("live_bytes", "live B"), Column("live_blocks", "blocks")]
-        columns += [Column("growth_bytes", "grew B"), Column("growth_per_minute", "B a minute")]
-        columns += [Column("connection_bytes", "grew B a connection")] * bool(connections)
+        columns = [Heading("program", "program", left=True), Heading("pid", "pid"), Heading("role", "role", left=True)]
+        columns += [Heading("live_bytes", "live B"), Heading("live_blocks", "blocks")]
+        columns += [Heading("growth_bytes", "grew B"), Heading("growth_per_minute", "B a minute")]
+        columns += [Heading("connection_bytes", "grew B a connection")] * bool(connections)
         rows = []
         for one, grew in self.grown(programs):
             rows.append(self.row(one, grew, seconds))

@@ -12,7 +12,7 @@ from tlsmem.run.heap_connections import describe_connections
 from tlsmem.run.heap_sum import LiveSum, sum_live
 from tlsmem.run.heap_tree import MeteredProgram
 from tlsmem.run.rss_parts import RssParts
-from tlsmem.tables.table import Cell, Column, Table, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, text_cell
 
 ROWS = 40  # the largest by peak; the others share a row
 QUANTITIES = ("live", "peak", "cumulative")
@@ -96,13 +96,13 @@ def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: f
     """Return a row for each program, the smallest together, and one for all; `peak` is the largest sum that was seen,
     by readings every `interval` seconds; `counted` says how many connections there are."""
     running, ended = (with_state(programs, state) for state in (heap_tree.RUNNING, heap_tree.ENDED))
-    columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("state", "state", left=True)]
-    columns += [Column("threads", "threads")] * bool(running)
+    columns = [Heading("program", "program", left=True), Heading("pid", "pid"), Heading("state", "state", left=True)]
+    columns += [Heading("threads", "threads")] * bool(running)
     for kind in QUANTITIES:
-        columns += [Column(f"{kind}_bytes", f"{kind} B"), Column(f"{kind}_blocks", "blocks")]
+        columns += [Heading(f"{kind}_bytes", f"{kind} B"), Heading(f"{kind}_blocks", "blocks")]
     has_forked = any(program.forked for program in programs)
     live_at = [column.key for column in columns].index("live_bytes")
-    inherited = [Column("inherited_bytes", "inherited B"), Column("inherited_blocks", "blocks")]
+    inherited = [Heading("inherited_bytes", "inherited B"), Heading("inherited_blocks", "blocks")]
     columns[live_at + 2 : live_at + 2] = inherited * has_forked
     proper = [program for program in programs if not program.was_stepping_stone]
     largest = sorted(proper, key=lambda program: -program.page.total.peak_bytes)[:ROWS]

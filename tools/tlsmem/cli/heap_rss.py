@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tlsmem.run.heap_tree import RUNNING, MeteredProgram
 from tlsmem.run.rss_parts import RssParts, describe_size, read_rss
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 CAPTION = "Resident anonymous memory (RssAnon) by what it is, in bytes."
 CAPTION_LIVE = " Live: requested, in the heap, and resident. Freed, but kept by malloc: {}."
@@ -48,10 +48,10 @@ def table(what: str, programs: Iterable[MeteredProgram]) -> Table | None:
     if not rows:
         return None
     shown = [name for name in PARTS if any(rss.parts[name] is not None for _, rss in rows)]
-    columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("anon_bytes", "RssAnon")]
-    columns += [Column(f"{name}_bytes", PARTS[name]) for name in shown]
+    columns = [Heading("program", "program", left=True), Heading("pid", "pid"), Heading("anon_bytes", "RssAnon")]
+    columns += [Heading(f"{name}_bytes", PARTS[name]) for name in shown]
     has_divided = "live" in shown
-    columns += [Column("absent_bytes", "live, not resident")] * has_divided
+    columns += [Heading("absent_bytes", "live, not resident")] * has_divided
     caption = f"{CAPTION}{CAPTION_LIVE.format(describe_kept(rows))}" if has_divided else CAPTION
     cells = [row(program, rss, shown)[: len(columns)] for program, rss in rows]
     return Table("rss", f"RSS of {what}", caption, columns, cells)

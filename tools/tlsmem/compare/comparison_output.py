@@ -12,7 +12,7 @@ from tlsmem.compare.exits import CHANGED, NOTHING, UNCHANGED
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
 from tlsmem.tables import render
-from tlsmem.tables.table import Column, Table, integer_cell, text_cell
+from tlsmem.tables.table import Heading, Table, integer_cell, text_cell
 
 
 def exit_status(
@@ -56,7 +56,7 @@ def print_comparison(
 
 def summary(comparison: Comparison) -> Table:
     keys = ("old", "new", "figures", "changed", "worse", "not_known", "status")
-    columns = [Column(key, key.replace("_", " "), left=key in ("old", "new")) for key in keys]
+    columns = [Heading(key, key.replace("_", " "), left=key in ("old", "new")) for key in keys]
     changed = comparison.changed
     worse = sum(row.change.better is False for row in changed)
     counts = [len(comparison.rows), len(changed), worse, len(comparison.unknown), exit_status(comparison)]
@@ -66,7 +66,7 @@ def summary(comparison: Comparison) -> Table:
 
 def largest(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     keys = ("suite", "stack", "role", "phase", "meter", "difference", "sentence")
-    made = Table("movers", pull_request.LARGEST_TITLE, "By share.", [Column(key, key, left=True) for key in keys])
+    made = Table("movers", pull_request.LARGEST_TITLE, "By share.", [Heading(key, key, left=True) for key in keys])
     for change in largest_changes.select_with_moves(comparison, explained):
         row = change.row
         place = [text_cell(one) for one in (row.place.suite, row.match.stack, row.place.role, row.place.phase)]
@@ -77,4 +77,4 @@ def largest(comparison: Comparison, explained: CallSiteExplainer) -> Table:
 
 
 def sentence_table(name: str, title: str, sentences: Iterable[str]) -> Table:
-    return Table(name, title, "", [Column("sentence", "what", left=True)], [[text_cell(one)] for one in sentences])
+    return Table(name, title, "", [Heading("sentence", "what", left=True)], [[text_cell(one)] for one in sentences])

@@ -21,7 +21,7 @@ from tlsmem.compare.site_changes import (
 )
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
 from tlsmem.tables.timed.cells import describe_gap
 
 SITES = 10  # rows of a role's
@@ -63,8 +63,8 @@ def build_tables(comparison: Comparison, explained: CallSiteExplainer | None = N
 def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer, meters: Sequence[str]) -> Table:
     rows = sort_by_size([row for row in comparison.rows if row.place.meter in meters])
     old, new = comparison.sides
-    figures = [Column("old", old), Column("new", new), Column("difference", f"{new} has")]
-    figures += [optional(Column("blocks", "blocks"))] if name == "heap" else []
+    figures = [Heading("old", old), Heading("new", new), Heading("difference", f"{new} has")]
+    figures += [optional(Heading("blocks", "blocks"))] if name == "heap" else []
     columns = [*names_of(comparison), *place_columns(name), *figures]
     made = Table(name, TITLES[name], CAPTIONS[name], columns, headed=headed(comparison))
     for row in rows:
@@ -90,11 +90,11 @@ def change_size(row: ComparedFigure) -> tuple[bool, float]:
     return row.change.changed, largest_changes.share(row.change) if timed else abs(float(row.change.amount))
 
 
-def place_columns(name: str) -> list[Column]:
-    found = [Column("role", "role", left=True), Column("phase", "phase", left=True)]
+def place_columns(name: str) -> list[Heading]:
+    found = [Heading("role", "role", left=True), Heading("phase", "phase", left=True)]
     if name == "time":
-        return [*found, Column("meter", "figure", left=True)]
-    return [*found, Column("sessions", "N")] if name in ("peak-rss", "rest") else found
+        return [*found, Heading("meter", "figure", left=True)]
+    return [*found, Heading("sessions", "N")] if name in ("peak-rss", "rest") else found
 
 
 def at(name: str, row: ComparedFigure) -> list[Cell]:
@@ -103,12 +103,12 @@ def at(name: str, row: ComparedFigure) -> list[Cell]:
     return [Cell(f"{row.place.sessions:,}", row.place.sessions)] if name in ("peak-rss", "rest") else []
 
 
-def names_of(comparison: Comparison) -> list[Column]:
+def names_of(comparison: Comparison) -> list[Heading]:
     """Suite, stack and setting; people are shown what varies."""
-    columns = [Column("suite", "suite", left=True)]
+    columns = [Heading("suite", "suite", left=True)]
     for name in SETTINGS:
         usual = None if name in comparison.varying else describe_setting(comparison.rows[0].match, name)
-        columns.append(Column(name, name, left=True, usual=usual))
+        columns.append(Heading(name, name, left=True, usual=usual))
     return columns
 
 
@@ -160,8 +160,8 @@ def blocks(change: Change) -> Cell:
 def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     """Of each suite and role the stage whose live heap changed most; rows add up to what one more session adds."""
     old, new = comparison.sides
-    figures = [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
-    figures += [optional(Column("old_bytes", old)), optional(Column("new_bytes", new))]
+    figures = [Heading("more_bytes", f"{new} has"), Heading("blocks", "blocks")]
+    figures += [optional(Heading("old_bytes", old)), optional(Heading("new_bytes", new))]
     caption = (
         "Which call sites the difference of live heap per session comes from, innermost caller first. For each suite "
         "and role: the phase that changed most. Its rows add up to its difference, to the byte and block."
@@ -176,8 +176,8 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
 def sites_below(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     """The call sites of each row of `call_sites` that sums up several."""
     new = comparison.sides[1]
-    figures = [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
-    figures += [optional(Column("old_bytes", comparison.sides[0])), optional(Column("new_bytes", new))]
+    figures = [Heading("more_bytes", f"{new} has"), Heading("blocks", "blocks")]
+    figures += [optional(Heading("old_bytes", comparison.sides[0])), optional(Heading("new_bytes", new))]
     caption = "The call sites that one row of the table above sums up; all are below its first function."
     columns = site_columns(comparison, figures)
     made = Table("sites-below", "Call sites below one caller", caption, columns, headed=headed(comparison) + 2)
@@ -192,8 +192,8 @@ def sites_below(comparison: Comparison, explained: CallSiteExplainer) -> Table:
 def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     """For each suite and role that allocates more or less, in blocks or in bytes; rows add up to the difference."""
     old, new = comparison.sides
-    figures = [Column("more_blocks", f"{new} has"), Column("bytes", "bytes")]
-    figures += [optional(Column("old_blocks", old)), optional(Column("new_blocks", new))]
+    figures = [Heading("more_blocks", f"{new} has"), Heading("bytes", "bytes")]
+    figures += [optional(Heading("old_blocks", old)), optional(Heading("new_blocks", new))]
     caption = (
         "Which call sites the difference of allocations per session comes from, in blocks, freed or not; innermost "
         "caller first. The rows of a suite and role add up to its difference, in blocks or in bytes."
@@ -207,8 +207,8 @@ def allocation_sites(comparison: Comparison, explained: CallSiteExplainer) -> Ta
     return made
 
 
-def site_columns(comparison: Comparison, figures: Sequence[Column]) -> list[Column]:
-    return [*names_of(comparison), *place_columns("heap"), Column("callers", "by", left=True), *figures]
+def site_columns(comparison: Comparison, figures: Sequence[Heading]) -> list[Heading]:
+    return [*names_of(comparison), *place_columns("heap"), Heading("callers", "by", left=True), *figures]
 
 
 def add_site_rows(

@@ -9,7 +9,7 @@ from tlsmem.compare.site_changes import SiteComparison
 from tlsmem.config.choices import RELEASE_STAGES, RELEASE_TABLES, STAGE_PHASES
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile.buckets.rules import buckets, find_bucket
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, missing_cell, text_cell
 
 NO_SITES = "no sites run, so its total is all that is known"
 NO_SITE = "no single call site changed in that direction"
@@ -37,8 +37,8 @@ def build_tables(
     return [made[name](walks, library, stage) for name in names or RELEASE_TABLES]
 
 
-def heads() -> list[Column]:
-    return [Column(name, name, left=True) for name in ("suite", "role")]
+def heads() -> list[Heading]:
+    return [Heading(name, name, left=True) for name in ("suite", "role")]
 
 
 def walk_cells(walk: ReleaseWalk) -> list[Cell]:
@@ -51,10 +51,10 @@ def without(walks: Sequence[ReleaseWalk]) -> list[str]:
 
 
 def stage_table(walks: Sequence[ReleaseWalk], library: str, _: str) -> Table:
-    columns = [*heads(), Column("release", "release", left=True)]
+    columns = [*heads(), Heading("release", "release", left=True)]
     for stage, heading in RELEASE_STAGES.items():
-        columns.append(Column(stage, heading))
-        columns += [Column("peak_in", "in", left=True)] if stage == "peak" else []
+        columns.append(Heading(stage, heading))
+        columns += [Heading("peak_in", "in", left=True)] if stage == "peak" else []
     title, caption = f"{library}, release by release", CAPTION.format(library)
     made = Table("versions", title, caption, columns, without=without(walks), headed=2)
     for walk in walks:
@@ -94,8 +94,8 @@ def order(walks: Sequence[ReleaseWalk], stage: str) -> list[str]:
 def bucket_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Table:
     """A column a release, and what has no sites run a total."""
     stacks = [*dict.fromkeys(one.stack for walk in walks for one in walk.releases)]
-    columns = [*heads(), Column("bucket", "bucket", left=True)]
-    columns += [Column(stack, stack.partition("@")[2]) for stack in stacks]
+    columns = [*heads(), Heading("bucket", "bucket", left=True)]
+    columns += [Heading(stack, stack.partition("@")[2]) for stack in stacks]
     title = f"{library}, {RELEASE_STAGES[stage]}: what a session's bytes are for, release by release"
     made = Table(
         "buckets", title, BY_BUCKET.format(library, RELEASE_STAGES[stage]), columns, without=without(walks), headed=2
@@ -123,8 +123,8 @@ def part(held: dict[str, Fraction] | None, bucket: str, gone: str) -> Cell:
 def change_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Table:
     keys = {"release": "release", "bucket": "bucket", "before": "before", "now": "now", "more": "change"}
     left = ("release", "bucket", "site")
-    columns = [*heads(), *(Column(key, name, left=key in left) for key, name in keys.items())]
-    columns.append(Column("site", "most of it in", left=True))
+    columns = [*heads(), *(Heading(key, name, left=key in left) for key, name in keys.items())]
+    columns.append(Heading("site", "most of it in", left=True))
     title, caption = f"{library}, {RELEASE_STAGES[stage]}: what changed", CHANGED.format(library, RELEASE_STAGES[stage])
     made = Table("changes", title, caption, columns, headed=2)
     for walk in walks:

@@ -93,15 +93,14 @@ def cost_table(found: Sequence[StackCosts], roles: Sequence[Role], among: Sequen
 
     With recordings in `among`, both peaks are columns, from these. Where states are others than servers run stacks in,
     the live heap at rest is a column too."""
-    made = Table("cost", "What one session costs", VOCABULARY, [*COLUMNS])
-    made.headed = 4
+    columns = [*COLUMNS]
     rows = [row for costs in found for row in cost_rows(costs, roles)]
     if any(row.costs.state and not row.costs.state.is_as_deployed for row in rows):
-        made.columns.insert(made.columns.index(cost_column(LIVE_IN_USE)) + 1, cost_column(LIVE_AT_REST))
+        columns.insert(columns.index(cost_column(LIVE_IN_USE)) + 1, cost_column(LIVE_AT_REST))
     if among:
-        after = made.columns.index(cost_column(COSTS[-1])) + 1
-        made.columns[after:after] = peak_columns(among)
-        made.caption += f" {PEAK_WORDS}"
+        after = columns.index(cost_column(COSTS[-1])) + 1
+        columns[after:after] = peak_columns(among)
+    made = Table("cost", "What one session costs", VOCABULARY + f" {PEAK_WORDS}" * bool(among), columns, headed=4)
     made.add_rows(rows)
     return made
 

@@ -13,7 +13,7 @@ from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, Owner, entrance_owner
 from tlsmem.profile.heap_profile import LiveHeap, Profile
 from tlsmem.tables import layout
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell
 
 LEAST = 0.01  # of all that is shown; callers with less are counted together
 MOST = 1_000  # callers of a stack; whoever called those is one more
@@ -127,11 +127,11 @@ def figures(node: CallerNode, every: int) -> str:
 
 def callers_table(profile: Profile, root: CallerNode, title: str, rows: int = ROWS) -> Table:
     """For programs: the nodes that people are shown, each below who it called, with its depth."""
-    columns = [Column("depth", "depth"), Column("bytes", "bytes"), Column("blocks", "blocks")]
+    columns = [Heading("depth", "depth"), Heading("bytes", "bytes"), Heading("blocks", "blocks")]
     about = (
         f"{root.bytes:,} B. Each row was called by those below it that are one deeper; depth 1 called the allocator."
     )
-    columns += [Column("share", "share"), CALLERS_COLUMN]
+    columns += [Heading("share", "share"), CALLERS_COLUMN]
     made = Table("callers", title, about, columns)
     for depth, node in nodes(root, root.bytes, rows):
         blocks = (

@@ -12,7 +12,7 @@ from tlsmem.explore import profile_selection, top_sites
 from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 if TYPE_CHECKING:
     from tlsmem.store.record import Record
@@ -44,7 +44,7 @@ def overview(
 
 def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
-    columns = [Column("what", "", left=True), Column("value", "", left=True)]
+    columns = [Heading("what", "", left=True), Heading("value", "", left=True)]
     about = f"A profile by {profile_selection.describe_tool(profile)}. Bytes are requested bytes."
     about += f" {top_sites.NO_SUPPRESSIONS}" if profile.tool == "heaptrack" else ""
     return Table("summary", title(profile), about, columns, list(facts(profile, sessions)))
@@ -119,7 +119,7 @@ def by_phase(profile: Profile, sessions: int | None = None) -> Table:
         about += " A phase's name stands for its end. A peak is that of one session alone; the two need not coincide."
     about += "" if profile.of_one_pair else " Contexts, harness, process: bytes of all."
     shown = profile_selection.ROLES if profile.of_one_pair else (*COLUMNS, "process")
-    columns = [Column("moment", "moment", left=True), *(Column(one, one) for one in shown)]
+    columns = [Heading("moment", "moment", left=True), *(Heading(one, one) for one in shown)]
     table = Table("by-phase", "A session by phase", about, columns)
     for name, moment in profile.moments.items():
         table.rows.append([text_cell(name), *(role_cell(profile, name, role, per) for role in profile_selection.ROLES)])
@@ -154,9 +154,9 @@ def sizes(profile: Profile, bars: bool = False) -> Table:
     for one, count in profile.sizes.items():
         blocks[power(one)] += count
         size[power(one)] += one * count
-    columns = [Column("size", "size (B)"), Column("blocks", "blocks"), Column("share_of_blocks", "share")]
-    columns += [Column("bytes", "bytes"), Column("share_of_bytes", "share of bytes")]
-    columns += [Column("bar", "blocks", left=True)] if bars else []
+    columns = [Heading("size", "size (B)"), Heading("blocks", "blocks"), Heading("share_of_blocks", "share")]
+    columns += [Heading("bytes", "bytes"), Heading("share_of_bytes", "share of bytes")]
+    columns += [Heading("bar", "blocks", left=True)] if bars else []
     about = f"Over the whole run: {blocks.total():,} blocks, {size.total():,} B requested."
     table = Table("sizes", "Sizes of allocated blocks", about, columns)
     most = max(blocks.values(), default=1) or 1

@@ -12,7 +12,7 @@ from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import BASE, END, AllocationTotals, LiveHeap, Profile, sum_live
 from tlsmem.tables.table import (
     Cell,
-    Column,
+    Heading,
     Table,
     format_bytes_in_blocks,
     integer_cell,
@@ -24,7 +24,7 @@ from tlsmem.tables.table import (
 
 FRAMES = 3  # of a site
 NO_CALLSTACK = "no call stack is known"
-CALLERS_COLUMN = Column("callers", "by", left=True)
+CALLERS_COLUMN = Heading("callers", "by", left=True)
 
 Amounts = tuple[int, ...]
 
@@ -140,10 +140,10 @@ class LiveColumns:
         self.profile, self.moment, self.per, self.every = profile, moment, per, every
         self.roles, self.counts = profile_selection.has_roles(profile), every.blocks is not None
 
-    def columns(self) -> list[Column]:
-        found = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("share", "share")]
-        found += [Column("per_session", "per session")] if not self.profile.of_one_pair else []
-        return [*found, Column("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
+    def columns(self) -> list[Heading]:
+        found = [Heading("bytes", "bytes"), Heading("blocks", "blocks"), Heading("share", "share")]
+        found += [Heading("per_session", "per session")] if not self.profile.of_one_pair else []
+        return [*found, Heading("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
 
     def live_cells(self, sizes: Amounts) -> list[Cell]:
         blocks = (
@@ -215,11 +215,11 @@ def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int,
         for names, s in rank_sites(sites, at, rows)
     ]
     columns = [
-        Column("allocations", "allocations"),
-        Column("allocated_bytes", "bytes"),
-        Column("temporary", "temporary"),
+        Heading("allocations", "allocations"),
+        Heading("allocated_bytes", "bytes"),
+        Heading("temporary", "temporary"),
     ]
-    columns += [Column("share", "share"), Column("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
+    columns += [Heading("share", "share"), Heading("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
     of = f" of {owner}" if owner else ""
     about = f"Over the whole run{of}: {every[0]:,} allocations, {every[1]:,} B. "
     about += "Temporary: freed before anything else was allocated. " if counts else ""

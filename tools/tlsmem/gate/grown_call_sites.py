@@ -22,7 +22,7 @@ from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.schema.roles import ROLES, Owner, Role
 from tlsmem.store.record import Record
 from tlsmem.tables import call_sites
-from tlsmem.tables.table import Cell, Column, Table, quotient_cell
+from tlsmem.tables.table import Cell, Heading, Table, quotient_cell
 
 ROWS = 5
 
@@ -96,7 +96,7 @@ class Growth(NamedTuple):
     def table(self) -> Table:
         more = "more " if self.grew else ""
         units = ("blocks", "bytes") if self.counted == "allocations" else ("bytes", "blocks")
-        columns = [*(Column(unit, f"{more}{unit}") for unit in units), Column("by", "by", left=True)]
+        columns = [*(Heading(unit, f"{more}{unit}") for unit in units), Heading("by", "by", left=True)]
         rows = [[*(getattr(one, unit) for unit in units), Cell(one.by, one.by)] for one in self.sites]
         kind = "call-sites" if self.counted == "heap" else f"{self.counted.removesuffix('s')}-sites"
         own = "".join(f" {value}" for _, value in self.settings)

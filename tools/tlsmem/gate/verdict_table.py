@@ -6,7 +6,7 @@ from fractions import Fraction
 from tlsmem.compare.figure_places import LAST_PHASES, describe_settings
 from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
 from tlsmem.gate.verdicts import HELD, Number, Ruling
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
 
 CAPTION = (
     "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats: they "
@@ -14,18 +14,18 @@ CAPTION = (
     "that cannot be judged counts as exceeded."
 )
 COLUMNS = (
-    Column("stack", "stack", left=True),
-    Column("suite", "suite", left=True),
-    Column("role", "role", left=True),
-    Column("phase", "phase", left=True),
-    Column("meter", "meter", left=True),
-    Column("settings", "settings", left=True, usual=""),
-    Column("limit", "limit"),
-    optional(Column("allowed", "limit, absolute")),
-    Column("value", "value"),
-    Column("beyond", "beyond"),
-    optional(Column("spread", "spread")),
-    Column("verdict", "verdict", left=True),
+    Heading("stack", "stack", left=True),
+    Heading("suite", "suite", left=True),
+    Heading("role", "role", left=True),
+    Heading("phase", "phase", left=True),
+    Heading("meter", "meter", left=True),
+    Heading("settings", "settings", left=True, usual=""),
+    Heading("limit", "limit"),
+    optional(Heading("allowed", "limit, absolute")),
+    Heading("value", "value"),
+    Heading("beyond", "beyond"),
+    optional(Heading("spread", "spread")),
+    Heading("verdict", "verdict", left=True),
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tlsmem.schema.roles import ROLES
-from tlsmem.tables.table import Column, Table, text_cell
+from tlsmem.tables.table import Heading, Table, text_cell
 
 
 class AssumedSize(NamedTuple):
@@ -57,7 +57,7 @@ def haproxy_assumptions() -> ProxyAssumptions:
 
 def left_out_table(client_certificates: str | None) -> Table:
     """Return what no figure includes. `client_certificates`: what to do about them; None if they are included."""
-    columns = [Column("what", "left out", left=True), Column("why", "why, or what to do", left=True)]
+    columns = [Heading("what", "left out", left=True), Heading("why", "why, or what to do", left=True)]
     made = Table("left-out", "What the figures leave out", "Add those that apply to you.", columns)
     made.rows = [[text_cell(one["what"]), text_cell(one["why"])] for one in table()["left_out"]]
     if client_certificates:

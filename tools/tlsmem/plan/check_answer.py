@@ -20,7 +20,7 @@ from tlsmem.stats.selection import Selection, select_campaign
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Quantity
 from tlsmem.store.record import Record
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, text_cell, with_note
 
 ELSEWHERE = "on another machine than the runs that the model is fitted to"
 LINES = ("server, in use", "server, at rest")
@@ -199,9 +199,9 @@ def live_table(checks: Sequence[Check]) -> Table:
         "plan was not fitted to any other."
     )
     names = {"server": "server", "state": "state", "recording": "recording"}
-    columns = [Column(key, heading, left=True) for key, heading in names.items()]
-    columns += [Column("connections", "N"), Column("window", "W"), Column("measured_bytes", "measured")]
-    columns += [Column("predicted_bytes", "model"), Column("error", "error")]
+    columns = [Heading(key, heading, left=True) for key, heading in names.items()]
+    columns += [Heading("connections", "N"), Heading("window", "W"), Heading("measured_bytes", "measured")]
+    columns += [Heading("predicted_bytes", "model"), Heading("error", "error")]
     table = Table("servers", "Plans against real servers", caption, columns)
     for one in checks:
         error = Cell(f"{one.error:+.1%}".replace("%", " %"), round(one.error, 6))
@@ -219,9 +219,9 @@ def check_table(checks: Sequence[Check], suite: str, worst: float | None) -> Tab
         f"through all N but the largest, at the largest. Where the model is meant to hold: {largest}."
     )
     names = {"stack": "stack", "process": "process", "recording": "recording"}
-    columns = [Column(key, heading, left=True) for key, heading in names.items()]
-    columns += [Column("sessions", "sessions"), Column("window", "W"), Column("measured_bytes", "measured")]
-    columns += [Column("predicted_bytes", "model"), Column("error", "error")]
+    columns = [Heading(key, heading, left=True) for key, heading in names.items()]
+    columns += [Heading("sessions", "sessions"), Heading("window", "W"), Heading("measured_bytes", "measured")]
+    columns += [Heading("predicted_bytes", "model"), Heading("error", "error")]
     table = Table("check", "The memory model at runs that it was not fitted to", caption, columns)
     for one in checks:
         error = Cell(f"{one.error:+.2%}".replace("%", " %"), round(one.error, 6), None if one.is_claimed else NARROWER)

@@ -18,7 +18,7 @@ from tlsmem.plan.case import (
 from tlsmem.plan.memory_answer import describe_next, describe_states, memory_section
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.missing import NOT_RECORDED
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 
 
 def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = ()) -> Answer:
@@ -77,9 +77,9 @@ def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) ->
 def fit_table(cases: Sequence[Case], counts: Sequence[int], demand: Demand, size: int) -> Table:
     """Return a row for each stack."""
     caption = f"{describe_tables(cases)} Process and kernel together, at the peak."
-    columns = [Column("stack", "stack", left=True), Column("connections", "connections")]
-    columns += [Column("handshaking", "in the handshake"), Column("in_flight", "records in flight")]
-    columns += [Column("bytes", "memory"), Column("next_each_bytes", "bytes per connection")]
+    columns = [Heading("stack", "stack", left=True), Heading("connections", "connections")]
+    columns += [Heading("handshaking", "in the handshake"), Heading("in_flight", "records in flight")]
+    columns += [Heading("bytes", "memory"), Heading("next_each_bytes", "bytes per connection")]
     table = Table("fit", f"Connections that fit into {format_size(size)}", caption, columns)
     for case, most in zip(cases, counts, strict=True):
         used = capacity.memory_bytes(case.price, demand, most)

@@ -8,7 +8,7 @@ from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
 from tlsmem.plan.case import describe_limits, describe_origin, describe_server, describe_tables, extrapolation_note
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_answer import StormResult, describe_rates, format_seconds
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, text_cell, with_note
 
 
 class Fleet(NamedTuple):
@@ -102,8 +102,12 @@ def fleet_table(storms: Sequence[StormResult], fleet: Fleet) -> Table:
         f"{describe_tables([one.case for one in storms])} Memory of process and kernel of each remaining host, which "
         f"takes over {fleet.more:,} clients. {' '.join(describe_rates(storms))}"
     )
-    columns = [Column("stack", "stack", left=True), Column("when", "", left=True), Column("connections", "connections")]
-    columns += [Column("bytes", "memory"), Column("shaking", "concurrent handshakes"), Column("at", "after")]
+    columns = [
+        Heading("stack", "stack", left=True),
+        Heading("when", "", left=True),
+        Heading("connections", "connections"),
+    ]
+    columns += [Heading("bytes", "memory"), Heading("shaking", "concurrent handshakes"), Heading("at", "after")]
     table = Table("fleet", fleet.title, caption, columns)
     for storm in storms:
         table.rows += [moment_row(storm, moment) for moment in fleet_moments(storm, fleet)]

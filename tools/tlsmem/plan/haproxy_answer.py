@@ -10,7 +10,7 @@ from tlsmem.plan.case import ROLES, Case, describe_limits, describe_origin, desc
 from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.session_cost import KIB, MIB
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, text_cell, with_note
 
 
 class HaproxyConstants(NamedTuple):
@@ -118,10 +118,10 @@ def haproxy_table(
         "two digits. SSL_SESSION_MAX_COST: RSS in use; SSL_HANDSHAKE_MAX_COST: what the peak of a handshake needs "
         "beyond it; of the role that needs more. Both are set when HAProxy is built: pass the last column to `make`."
     )
-    columns = [Column("stack", "constants of", left=True)]
-    columns += [Column("session_bytes", "SSL_SESSION_MAX_COST"), Column("handshake_bytes", "SSL_HANDSHAKE_MAX_COST")]
-    columns += [Column("maxconn", f"maxconn with -m {size // MIB:,}"), Column("change", "ratio to built-in")]
-    columns += [Column("define", "to build", left=True)]
+    columns = [Heading("stack", "constants of", left=True)]
+    columns += [Heading("session_bytes", "SSL_SESSION_MAX_COST"), Heading("handshake_bytes", "SSL_HANDSHAKE_MAX_COST")]
+    columns += [Heading("maxconn", f"maxconn with -m {size // MIB:,}"), Heading("change", "ratio to built-in")]
+    columns += [Heading("define", "to build", left=True)]
     table = Table("haproxy", f"HAProxy's automatic maxconn in {format_size(size)}", caption, columns)
     blank = Cell("", None)
     table.rows.append([text_cell("built in"), *map(integer_cell, built_in), integer_cell(usual), blank, blank])

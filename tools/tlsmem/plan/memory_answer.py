@@ -19,7 +19,7 @@ from tlsmem.plan.case import (
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.terms_table import handshake_cell
 from tlsmem.stats.missing import NOT_RECORDED
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
 
 WORST_CASE = (
     "Worst case: all active, and in a handshake or with a full record in flight at once (whichever needs more)."
@@ -127,8 +127,8 @@ def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Tab
     caption = (
         f"{describe_tables(cases)} Peak: RSS of the process and kernel memory. RSS: without kernel memory. {WORST_CASE}"
     )
-    columns = [Column(key, heading, left=True) for key, heading in {"stack": "stack", "what": ""}.items()]
-    columns += [Column("count", "how many"), Column("each_bytes", "bytes each"), Column("bytes", "memory")]
+    columns = [Heading(key, heading, left=True) for key, heading in {"stack": "stack", "what": ""}.items()]
+    columns += [Heading("count", "how many"), Heading("each_bytes", "bytes each"), Heading("bytes", "memory")]
     table = Table("memory", f"Memory of {connections:,} connections", caption, columns)
     for case in cases:
         table.rows += memory_rows(case, demand, connections)

@@ -23,7 +23,7 @@ from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Course, Service, arrivals, simulate
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 
 TITLED = 3  # stacks that a picture's title has room for
 SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
@@ -212,7 +212,7 @@ HEADINGS = {
 def storm_table(storms: Sequence[StormResult], title: str) -> Table:
     caption = f"{describe_tables([one.case for one in storms])} Memory of process and kernel. "
     caption += " ".join(describe_rates(storms))
-    columns = [Column("stack", "stack", left=True), *(Column(*one) for one in HEADINGS.items())]
+    columns = [Heading("stack", "stack", left=True), *(Heading(*one) for one in HEADINGS.items())]
     table = Table("storm", title, caption, columns)
     table.rows = [storm_row(one) for one in storms]
     return table

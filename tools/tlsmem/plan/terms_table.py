@@ -13,7 +13,7 @@ from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel, ModelRequest
 from tlsmem.plan.recordings import display_name
 from tlsmem.stats.costs import VOCABULARY
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
 
 SHORT = {MEASURED: "measured", SUMMED: "sum", BY_RATIO: "estimate"}
 COLUMNS = {
@@ -63,8 +63,8 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
         f"when all connections are closed (of E + H). K{twice}: {kernel}. {VOCABULARY}"
     )
     names = {"stack": "stack", "law": "model", "recording": "recording"}
-    columns = [*(Column(key, heading, left=True) for key, heading in names.items())]
-    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
+    columns = [*(Heading(key, heading, left=True) for key, heading in names.items())]
+    columns += [Heading(key, heading) for key, heading in COLUMNS.items()]
     table = Table("terms", "Terms of the memory model", caption, columns)
     for case in cases:
         model, price = case.model, case.price

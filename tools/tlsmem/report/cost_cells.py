@@ -15,7 +15,7 @@ from tlsmem.store.record import Record
 from tlsmem.tables.heap import heap_cell, heap_cells
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES
-from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, value_cell, with_note
+from tlsmem.tables.table import Cell, Heading, missing_cell, text_cell, value_cell, with_note
 
 PEAK, PEAK_PHASE = "peak", "peak_phase"
 STAGES = {
@@ -27,7 +27,7 @@ STAGES = {
     "idle": "idle",
     "closed": "closed",
 }
-COLUMNS = [Column(stage, heading, left=stage == PEAK_PHASE) for stage, heading in STAGES.items()]
+COLUMNS = [Heading(stage, heading, left=stage == PEAK_PHASE) for stage, heading in STAGES.items()]
 STAGES_OF_HEAP = ("sessions", PEAK, PEAK_PHASE, "established", "reply")  # columns of the table heap
 ENDS = "the largest at the end of any phase: statistics show nothing within a phase"
 QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, divided by its sessions"

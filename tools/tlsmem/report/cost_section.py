@@ -14,7 +14,7 @@ from tlsmem.stats.series import Series, Setting
 from tlsmem.store.record import Record
 from tlsmem.tables.heap import ROLE_NAMES
 from tlsmem.tables.settings import SETTING_ASPECTS
-from tlsmem.tables.table import Column, Table, text_cell
+from tlsmem.tables.table import Heading, Table, text_cell
 
 CAPTIONS = {
     "heap": "Live heap per additional session of the role, in bytes (blocks); exact, from heap runs. A pair is a "
@@ -72,7 +72,7 @@ def table(meter: str, lines: Sequence[CostRow]) -> Table:
     label, cells = METERS[meter]
     varying = [name for name in SETTING_ASPECTS if len({getattr(line.series.setting, name) for line in lines}) > 1]
     several = ["recording"] if len({line.recording.name for line in lines}) > 1 else []
-    names, beside = ([Column(name, name, left=True) for name in some] for some in (ORDER, [*varying, *several]))
+    names, beside = ([Heading(name, name, left=True) for name in some] for some in (ORDER, [*varying, *several]))
     made = Table(f"cost-{meter}", f"Cost per session: {label}", CAPTIONS[meter], [*names, *COLUMNS, *beside])
     for line in lines:
         setting, figures = line.series.setting, cells(line.series, line.role)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tlsmem.cost.find_costs import SUITE
-from tlsmem.tables.table import MISSING, Cell, Table
+from tlsmem.tables.table import Cell, Table
 
 ASPECTS = (  # columns that tell rows of one stack apart, the most important first
     *("suite", "role", "part", "roles", "process", "allocator", "books", "window", "env", "cpu", "threads", "setting"),
@@ -45,7 +45,7 @@ def usual_setting(table: Table, stack: int, aspects: Sequence[tuple[str, int]]) 
 
 def is_measured(row: Sequence[Cell], table: Table) -> bool:
     """Return whether the row has any figure."""
-    return any(cell.text != MISSING for cell, column in zip(row, table.columns, strict=True) if not column.left)
+    return any(not cell.is_missing for cell, column in zip(row, table.columns, strict=True) if not column.left)
 
 
 def agreement(row: Sequence[Cell], usual: dict[int, str]) -> tuple[bool, ...]:

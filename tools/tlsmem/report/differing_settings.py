@@ -9,9 +9,9 @@ from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
 from tlsmem.store.record import Record
 from tlsmem.tables.settings import allocator_as_used
-from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.table import Cell, Heading, Table
 
-MARK_COLUMN = Column("otherwise", "declared otherwise", left=True, usual="")
+MARK_COLUMN = Heading("otherwise", "declared otherwise", left=True, usual="")
 KINDS: dict[str, Callable[[Record], str]] = {  # columns that tell a row's runs, by key
     "stack": lambda one: one.stack,
     "suite": lambda one: one.suite,

@@ -16,7 +16,7 @@ from tlsmem.schema.run_origins import Machine
 from tlsmem.stats.selection import run_from_record
 from tlsmem.store.record import Record
 from tlsmem.tables.settings import allocator_as_used, dates, distinct_cell, options
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 CHECKS = ("check", "check-stacks")  # campaigns of make check, of which no figures come
 STATES = ("measured", "unsupported", "failed")
@@ -77,7 +77,7 @@ def warnings(recordings: Sequence[Recording]) -> list[str]:
 
 
 def table(name: str, title: str, caption: str, headings: dict[str, str], numbers: Iterable[str] = ()) -> Table:
-    columns = [Column(key, heading, left=key not in numbers) for key, heading in headings.items()]
+    columns = [Heading(key, heading, left=key not in numbers) for key, heading in headings.items()]
     return Table(name, title, caption, columns)
 
 

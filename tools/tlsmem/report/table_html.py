@@ -13,7 +13,7 @@ from tlsmem.report.packed_json import pack_json
 from tlsmem.report.sections import ShownTable, identifier
 from tlsmem.tables import render
 from tlsmem.tables.render import drop_silent_columns
-from tlsmem.tables.table import Column, Table
+from tlsmem.tables.table import Heading, Table
 
 OTHERS = 0.2  # of a column: the texts that are not of values of CSV
 SAMPLE = 40  # rows of a column that are tried first
@@ -30,7 +30,7 @@ class HtmlTable(NamedTuple):
     caption: str
     label: str
     command: str
-    columns: tuple[Column, ...]
+    columns: tuple[Heading, ...]
     head: int  # the column that names the row
     marks: int | None  # the column whose parts are marked
     long: tuple[int, ...]  # columns with texts of several lines

@@ -21,7 +21,7 @@ from tlsmem.stats.exact_slope import ESTABLISHED
 from tlsmem.stats.session_cost import KIB
 from tlsmem.tables import waterfall
 from tlsmem.tables.settings import dates, describe_machine
-from tlsmem.tables.table import MISSING, Table
+from tlsmem.tables.table import Table
 from tlsmem.tables.waterfall import COLUMNS
 
 TITLE = "From requested to resident"
@@ -189,7 +189,7 @@ def chart_rows(table: Table, recording: str) -> Iterator[dict]:
             continue
         found = dict(zip(keys[first:], row[first:], strict=True))
         steps = [found[key].value for key in STAGES]
-        whys = [found[key].note if found[key].text == MISSING else None for key in STAGES]
+        whys = [found[key].note if found[key].is_missing else None for key in STAGES]
         unit = "pair" if named.get("process", "both") == "both" else f"{named['process']} session"
         about = {"setting": setting(named), "unit": unit}
         yield {"recording": recording, "names": named, "steps": steps, "whys": whys} | about

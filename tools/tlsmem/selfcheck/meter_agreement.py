@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Reading, Statement, Subject
 from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, missing_cell, quotient_cell, text_cell
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
 FIRST, LAST = "contexts", "closed"
@@ -100,10 +100,10 @@ def text(said: Reading | None) -> str:
 def table(found: dict[Subject, list[Statement]]) -> Table:
     """A row per suite, stack and phase."""
     tools = list(dict.fromkeys(one.tool for statements in found.values() for one in statements))
-    columns = [Column(name, name, left=True) for name in ("suite", "stack", "phase")]
-    columns += [Column(key(tool), heading(tool)) for tool in tools]
-    columns += [Column("rest_bytes", "no pair's", usual="0"), Column("live_blocks", "blocks")]
-    columns += [Column("bytes_per_pair", "B per pair"), Column("equal", "equal")]
+    columns = [Heading(name, name, left=True) for name in ("suite", "stack", "phase")]
+    columns += [Heading(key(tool), heading(tool)) for tool in tools]
+    columns += [Heading("rest_bytes", "no pair's", usual="0"), Heading("live_blocks", "blocks")]
+    columns += [Heading("bytes_per_pair", "B per pair"), Heading("equal", "equal")]
     rows = [
         row(subject, statements, phase) for subject, statements in found.items() for phase in statements[0].by_phase
     ]

@@ -20,7 +20,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.table import MISSING, Cell, Column, Table, quotient_cell
+from tlsmem.tables.table import Cell, Column, Table, quotient_cell
 
 MOST = "most"  # the moment at which most is live, which is another one for each role
 ALONE = "alone"  # the moment at which one session alone holds most, within a phase
@@ -106,9 +106,9 @@ def moment_columns(blocks: bool, alone: bool) -> Iterator[Column]:
     for key, heading in (BEFORE | {MOST: MOST} | ({ALONE: ALONE} if alone else {}) | AFTER).items():
         yield Column(key, heading, value=figure_value(key), form=partial(figure_cell, blocks=blocks))
         if key == MOST:
-            yield Column(f"{MOST}_in", "most in", left=True, usual=PEAK, value=lambda row: row.fullest or MISSING)
+            yield Column(f"{MOST}_in", "most in", left=True, usual=PEAK, value=lambda row: row.fullest or NOTHING_LIVE)
         if key == ALONE:
-            yield Column(f"{ALONE}_in", "alone in", left=True, value=lambda row: phase_of_peak(row) or MISSING)
+            yield Column(f"{ALONE}_in", "alone in", left=True, value=lambda row: phase_of_peak(row) or NOTHING_LIVE)
 
 
 def phase_of_peak(row: BucketRow) -> str | None:

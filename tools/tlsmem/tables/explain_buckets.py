@@ -9,7 +9,7 @@ from tlsmem.config.choices import MARKDOWN
 from tlsmem.profile.buckets import reasons
 from tlsmem.schema import recording_files
 from tlsmem.tables import bucket_sources, render
-from tlsmem.tables.table import Column, Table, text_cell
+from tlsmem.tables.table import Heading, Table, text_cell
 
 TITLE = "Why sessions differ"
 NOTHING = (
@@ -47,4 +47,4 @@ def write_sentences(given: argparse.Namespace, parser: argparse.ArgumentParser) 
             print(markdown(sentences), end="")
     else:
         rows = [[text_cell(one)] for one in sentences]
-        render.print_all([Table("why", TITLE, "", [Column("sentence", "", left=True)], rows)], given.format)
+        render.print_all([Table("why", TITLE, "", [Heading("sentence", "", left=True)], rows)], given.format)

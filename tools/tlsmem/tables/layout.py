@@ -11,7 +11,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from tlsmem.tables.table import Column, Table
+from tlsmem.tables.table import Heading, Table
 
 NAME_COLUMNS = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # wrap last, and are shortened last
 FEW_ROWS = 3  # a table of so many may be transposed
@@ -25,7 +25,7 @@ class Layout:
     """What is drawn of a table: a row of one text heads the rows below it."""
 
     table: Table  # with the columns that are shown; its footnotes are theirs
-    columns: Sequence[Column]
+    columns: Sequence[Heading]
     rows: Sequence[Sequence[str]]
     widths: Sequence[int]
     left_out: tuple[str, ...] = ()  # headings
@@ -52,7 +52,7 @@ def fit_table(table: Table, width: int) -> Layout:
 
 
 def lay_out(
-    table: Table, columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, shortened: Sequence[str] = ()
+    table: Table, columns: Sequence[Heading], rows: Sequence[Sequence[str]], width: int, shortened: Sequence[str] = ()
 ) -> Layout | None:
     """Return the layout of these cells; None where a word would break."""
     found = column_widths(columns, rows, width - GAP * (len(columns) - 1))
@@ -88,8 +88,8 @@ def transpose(table: Table, width: int) -> Layout | None:
         return None
     texts = [[*map(break_callstack, row)] for row in table.texts()]
     first, *others = table.columns
-    columns = [Column("heading", first.heading, left=True)]
-    columns += [Column(f"row {at}", row[0], left=True) for at, row in enumerate(texts)]
+    columns = [Heading("heading", first.heading, left=True)]
+    columns += [Heading(f"row {at}", row[0], left=True) for at, row in enumerate(texts)]
     rows = [[column.heading, *(row[at] for row in texts)] for at, column in enumerate(others, start=1)]
     return lay_out(table, columns, rows, width)
 
@@ -148,7 +148,7 @@ def leaving_order(table: Table, names: int) -> list[int]:
     return sorted(last_first, key=lambda at: not table.columns[at].optional)
 
 
-def may_shorten(column: Column) -> bool:
+def may_shorten(column: Heading) -> bool:
     """Return whether long words of the column may be shortened; names are for people to type."""
     return column.left and column.key not in NAME_COLUMNS
 
@@ -164,7 +164,7 @@ def force_into(table: Table, width: int) -> Layout:
 
 
 def shorten_columns(
-    table: Table, columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+    table: Table, columns: Sequence[Heading], rows: Sequence[Sequence[str]], width: int
 ) -> Layout | None:
     """Return the layout with long words of texts shortened, no more than it takes; None where that is too wide."""
     texts = [at for at, column in enumerate(columns) if may_shorten(column)]
@@ -184,7 +184,7 @@ def shorten_columns(
 
 
 def shorten_cells(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], at: Collection[int], most: int
+    columns: Sequence[Heading], rows: Sequence[Sequence[str]], at: Collection[int], most: int
 ) -> list[Sequence[str]]:
     """Return the rows with the words of these columns shortened; a row that heads others stays."""
     return [
@@ -196,14 +196,14 @@ def shorten_cells(
 
 
 def changed_columns(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], cut: Sequence[Sequence[str]]
+    columns: Sequence[Heading], rows: Sequence[Sequence[str]], cut: Sequence[Sequence[str]]
 ) -> list[str]:
     """Return the headings of the columns in which a text was shortened."""
     both = [*zip(body(columns, rows), body(columns, cut), strict=True)]
     return [column.heading for at, column in enumerate(columns) if any(a[at] != b[at] for a, b in both)]
 
 
-def column_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+def column_widths(columns: Sequence[Heading], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """Return widths that add up to `room` at most and hold every word; None where there are none.
 
     Rows of one text head others, and take the whole line."""
@@ -215,7 +215,7 @@ def column_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], room
     return found if sum(found) <= room else None
 
 
-def least_widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[list[int]]:
+def least_widths(columns: Sequence[Heading], cells: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     """Yield the least width of each column where headings wrap, where texts do too, and where all do."""
     texts = [*map(may_shorten, columns)]
     for wraps in ([False] * len(columns), texts, [True] * len(columns)):
@@ -225,17 +225,17 @@ def least_widths(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> I
         ]
 
 
-def narrowest(column: Column, texts: Sequence[str]) -> int:
+def narrowest(column: Heading, texts: Sequence[str]) -> int:
     """Return the length of a column's longest word."""
     return max(map(longest_word, [column.heading, *texts]))
 
 
-def columns_of(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def columns_of(columns: Sequence[Heading], rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the texts of each column, without the rows that head others."""
     return [[row[at] for row in body(columns, rows)] for at in range(len(columns))]
 
 
-def body(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+def body(columns: Sequence[Heading], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """Return the rows that do not head others."""
     return [row for row in rows if len(row) == len(columns)]
 
@@ -284,7 +284,7 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-def group_by_leading_columns(table: Table, always: bool = False) -> tuple[Sequence[Column], list[list[str]]]:
+def group_by_leading_columns(table: Table, always: bool = False) -> tuple[Sequence[Heading], list[list[str]]]:
     """Return columns and rows; leading columns of names stand above their rows, `always` or where they repeat."""
     texts = [[*map(break_callstack, row)] for row in table.texts()]
     headed, heads = table.headed, [tuple(cell.text for cell in row[: table.headed]) for row in table.rows]

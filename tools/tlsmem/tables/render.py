@@ -17,7 +17,7 @@ from tlsmem.base import stdout
 from tlsmem.base.printable import printable_text
 from tlsmem.config.choices import JSON, MARKDOWN, TABLE
 from tlsmem.tables.layout import GAP, Layout, fit_table, wrap
-from tlsmem.tables.table import MISSING, Cell, Column, Table
+from tlsmem.tables.table import Cell, Heading, Table
 
 WITHOUT = "Without a row:"
 ALL_COLUMNS = "--format csv"  # how a command shows the columns that a terminal has no room for
@@ -44,10 +44,10 @@ def drop_silent_columns(table: Table) -> Table:
 
 def matches_hole(first: Cell) -> Callable[[Cell], bool]:
     """A missing value for the same reason."""
-    return lambda cell: cell.text == MISSING and cell.note == first.note
+    return lambda cell: cell.is_missing and cell.note == first.note
 
 
-def plain(column: Column, cells: Sequence[Cell]) -> bool:
+def plain(column: Heading, cells: Sequence[Cell]) -> bool:
     """Return whether all cells have the text that goes without saying."""
     return column.usual is not None and all(cell.text == column.usual for cell in cells)
 

@@ -28,7 +28,7 @@ from tlsmem.schema import recording_files
 from tlsmem.store import derive, tables, views
 from tlsmem.store.column_meanings import MEANINGS, TABLE_MEANINGS, name_unit
 from tlsmem.tables import render, table_command
-from tlsmem.tables.table import Cell, Column, Table, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, text_cell
 
 NUMBERS = ("BIGINT", "HUGEINT", "INTEGER", "DOUBLE", "DECIMAL")  # types begin so
 LISTS = "`tls-memtest data sql` lists the tables and their columns"
@@ -55,7 +55,7 @@ def list_columns(name: str, relation: duckdb.DuckDBPyRelation) -> Table:
     """Return the table of a table's columns."""
     meanings = MEANINGS[name]
     headings = ("column", "type", "unit", "meaning")
-    made = Table(name, name, f"{TABLE_MEANINGS[name].capitalize()}.", [Column(one, one, True) for one in headings])
+    made = Table(name, name, f"{TABLE_MEANINGS[name].capitalize()}.", [Heading(one, one, True) for one in headings])
     for column, kind in zip(relation.columns, map(str, relation.types), strict=True):
         made.rows.append([*map(text_cell, (column, kind, name_unit(column), meanings.get(column, "")))])
     return made
@@ -191,7 +191,7 @@ def make_table(names: Sequence[str], kinds: Sequence[str], rows: Iterable[Sequen
         "query",
         "",
         "",
-        [Column(name, name, not kind.startswith(NUMBERS)) for name, kind in zip(names, kinds, strict=True)],
+        [Heading(name, name, not kind.startswith(NUMBERS)) for name, kind in zip(names, kinds, strict=True)],
     )
     made.rows = [[query_cell(value) for value in row] for row in rows]
     number = len(made.rows)

@@ -2,15 +2,16 @@
 
 A cell has a text for people and a value for programs; a missing value has neither, and a note that says why."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from tlsmem.base.printable import printable_text
 from tlsmem.stats.missing import Missing
 
 MISSING = "–"
+AnyHeading = TypeVar("AnyHeading", bound="Heading")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -19,12 +20,13 @@ class Cell:
     """What a row has in a column."""
 
     text: str
-    value: Any = None  # a number, a string, a flat dict of these, or None in a hole
+    value: Any = None  # a number, a string, a flat dict of these, or None where it is missing
     note: str | None = None
+    is_missing: bool = False  # the note says why
 
     def data(self) -> Any:
         """A dict {`hole`: why} for a missing value, so that no reader takes it for a nought."""
-        return {"hole": self.note} if self.text == MISSING else self.value
+        return {"hole": self.note} if self.is_missing else self.value
 
 
 def text_cell(text: str) -> Cell:
@@ -60,7 +62,7 @@ def format_bytes_in_blocks(size: int, blocks: int) -> str:
 
 def with_note(cell: Cell, note: str | None) -> Cell:
     """With this said of it too; of what is not there nothing more is said."""
-    return replace(cell, note="; ".join(filter(None, (cell.note, note)))) if note and cell.text != MISSING else cell
+    return replace(cell, note="; ".join(filter(None, (cell.note, note)))) if note and not cell.is_missing else cell
 
 
 def percent(share: float) -> str:
@@ -70,7 +72,7 @@ def percent(share: float) -> str:
 
 def missing_cell(why: str) -> Cell:
     """A missing value, with its reason."""
-    return Cell(MISSING, None, why)
+    return Cell(MISSING, None, why, is_missing=True)
 
 
 def value_cell(value: Any, form: Callable[[Any], Cell]) -> Cell:
@@ -79,24 +81,30 @@ def value_cell(value: Any, form: Callable[[Any], Cell]) -> Cell:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column. With `value` it makes its own cells: `value` takes what it shows of a row, or says that it is Missing,
-    and `form` writes it."""
+class Heading:
+    """A column whose cells are made by its table."""
 
     key: str  # for programs
     heading: str  # for people
     left: bool = False
     usual: str | None = None  # goes without saying: people are not shown the column when every cell has this text
     optional: bool = False  # the first to be left out where a terminal has no room for all
-    value: Callable[[Any], Any] = field(default=repr, compare=False)
-    form: Callable[[Any], Cell] = field(default=text_cell, compare=False)
+
+
+@dataclass(frozen=True)
+class Column(Heading):
+    """A column that makes its own cells: `value` takes what it shows of a row, or says that it is Missing, and `form`
+    writes it."""
+
+    value: Callable[[Any], Any] = field(kw_only=True, compare=False)
+    form: Callable[[Any], Cell] = field(default=text_cell, kw_only=True, compare=False)
 
     def cell(self, row: Any) -> Cell:
         """Return the column's cell of a row."""
         return value_cell(self.value(row), self.form)
 
 
-def optional(column: Column) -> Column:
+def optional(column: AnyHeading) -> AnyHeading:
     """Return the column as one that a narrow terminal goes without."""
     return replace(column, optional=True)
 
@@ -108,15 +116,17 @@ class Table:
     name: str
     title: str
     caption: str  # units, meters, what a reader must know
-    columns: list[Column]
+    columns: Sequence[Heading]
     rows: list[list[Cell]] = field(default_factory=list)
     without: list[str] = field(default_factory=list)  # what has no row, each with the reason
     more: str = ""  # that these are the first rows only, and what shows all
     headed: int = 1  # so many leading columns of names stand above their rows on a terminal
 
     def add_rows(self, rows: Iterable[Any]) -> None:
-        """Rows of the kind that the values of the columns take."""
-        self.rows += [[column.cell(row) for column in self.columns] for row in rows]
+        """Rows of the kind that the values of the columns take; all columns make their own cells."""
+        makers = [column for column in self.columns if isinstance(column, Column)]
+        assert len(makers) == len(self.columns)
+        self.rows += [[column.cell(row) for column in makers] for row in rows]
 
     def notes(self) -> dict[str, int]:
         """Each note once, numbered in the order of reading."""

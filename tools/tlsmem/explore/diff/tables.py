@@ -8,19 +8,19 @@ from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.diff.rows import WARM_UP, DiffRow, sum_rows
 from tlsmem.explore.diff.site_text import describe_moment, format_amount, format_callers, format_change
 from tlsmem.profile.frames import format_frame, skip_containers
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Heading, Table, missing_cell, text_cell
 
 ROWS = 10  # that grew, and as many that shrank, of a part
 FIGURES = [
-    Column("more_bytes", "NEW holds"),
-    Column("old_bytes", "OLD"),
-    Column("new_bytes", "NEW"),
-    Column("old_blocks", "OLD blocks"),
-    Column("new_blocks", "NEW blocks"),
+    Heading("more_bytes", "NEW holds"),
+    Heading("old_bytes", "OLD"),
+    Heading("new_bytes", "NEW"),
+    Heading("old_blocks", "OLD blocks"),
+    Heading("new_blocks", "NEW blocks"),
 ]
-JOINED_BY = Column("joined", "joined by", left=True)
-CALLERS = Column("callers", "call stack", left=True)
-OF = Column("part", "owner", left=True, usual="harness")  # all of a program that has no roles
+JOINED_BY = Heading("joined", "joined by", left=True)
+CALLERS = Heading("callers", "call stack", left=True)
+OF = Heading("part", "owner", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
 CAPTION = "OLD is {}, NEW is {}. Bytes are live {}.{}"
 PER_SESSION = (
@@ -69,7 +69,7 @@ def sites_table(diff: Diff, rows: int = ROWS) -> Table:
 
 
 def below_table(diff: Diff, rows: int) -> Table:
-    columns = [OF, Column("call", "below", left=True), JOINED_BY, *FIGURES, CALLERS]
+    columns = [OF, Heading("call", "below", left=True), JOINED_BY, *FIGURES, CALLERS]
     table = Table("diff-below", "Call sites below one call", BELOW, columns)
     for total in diff.totals():
         grew, shrank = changed_sites(diff, diff.sites_by_call(total.part))
@@ -117,7 +117,7 @@ def sum_cells(diff: Diff, sites: list[DiffRow], words: str) -> Iterator[list[Cel
 
 
 def joins_table(diff: Diff) -> Table:
-    columns = [OF, JOINED_BY, Column("sites", "sites"), *FIGURES]
+    columns = [OF, JOINED_BY, Heading("sites", "sites"), *FIGURES]
     table = Table("diff-joined", "How OLD's call stacks were joined with NEW's", JOINED, columns)
     for total in diff.totals():
         for stage in STAGES:
