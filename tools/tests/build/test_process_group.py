@@ -13,7 +13,7 @@ import pytest
 import check_kills
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands
-from tlsmem.build.errors import BuildFailed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.build.process_group import ProcessGroup
 
 KILLS = 8

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.build.test_harness import ROOT, root, tiny  # noqa: F401
-from tlsmem.build import build_stacks, shared_resources
+from tlsmem.build import schedule, shared_resources
 from tlsmem.build.commands import Unavailable
 from tlsmem.build.schedule import Schedule
 from tlsmem.config.definitions import Source, Stack
@@ -86,19 +86,19 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         f"import sys; sys.path[:0] = [{str(ROOT / 'tools')!r}]\n"
         "import pathlib\n"
         "from tests.build import test_harness\n"
-        "from tlsmem.build import build_stacks, sources\n"
+        "from tlsmem.build import schedule, sources\n"
         "from tlsmem.config import definitions\n"
         f"root = test_harness.clone(pathlib.Path({str(tmp_path / 'clone')!r}))\n"
         "source = definitions.Source(crate='tiny-src', version='1.2.3', sha256='0' * 64, tree='upstream')\n"
         f"stack = definitions.Stack(harness='c', driver='null', licence='MIT', source=source, steps=[{sleep!r}])\n"
-        "build_stacks.ROOT, build_stacks.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
-        "build_stacks.definitions.check_definitions = lambda *_: None\n"
-        "build_stacks.system_packages.require_cargo_for = lambda *_: None\n"
+        "schedule.ROOT, schedule.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
+        "schedule.definitions.check_definitions = lambda *_: None\n"
+        "schedule.system_packages.require_cargo_for = lambda *_: None\n"
         "sources.provide_tree = lambda *_: root\n"
         "import argparse\n"
         "from tlsmem.cli.main import run\n"
         "given = argparse.Namespace(stacks=sys.argv[1:], campaign=None, prefix=None)\n"
-        "run(lambda: build_stacks.build_requested(given))\n"
+        "run(lambda: schedule.build_requested(given))\n"
     )
     running = subprocess.Popen(
         [sys.executable, program, "a@1", "b@1"],
@@ -132,6 +132,6 @@ def running_commands(command):
 )
 def test_the_exit_status_tells_what_is_not_to_be_had_from_what_failed(monkeypatch, capsys, failures, status):
     monkeypatch.setattr(Schedule, "run", lambda _: failures)
-    assert build_stacks.run(["null@c"], {"null@c": plain()}, None) == status
+    assert schedule.run(["null@c"], {"null@c": plain()}, None) == status
     said = ["memtest: a@1: gone\n", "memtest: b@1: missing system packages\n"]
     assert capsys.readouterr().err == "".join(said[: len(failures)])

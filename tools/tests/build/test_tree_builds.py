@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.build.test_harness import clone
-from tlsmem.build import compiler_cache, harness, rust_stack, tree_files
+from tlsmem.build import c_stack, harness, rust_stack, tree_files
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import TreeSource, TreeStack, tree_place
 
@@ -82,7 +82,7 @@ def test_a_new_header_that_is_found_first_counts_though_what_was_read_is_as_it_w
     for number, stack in enumerate((one, other)):
         harness.build(f"tiny@path-{number}", stack, root)
     assert archive(root, one) != archive(root, other)
-    if compiler_cache.ccache_variables(root, root):
+    if c_stack.ccache_variables(root, root):
         assert (root / "build/ccache").is_dir()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.planted_history import git
 from tlsmem.base.paths import ROOT
-from tlsmem.build import tree_files, tree_stack_table, trees
+from tlsmem.build import tree_files, trees
 from tlsmem.config import definitions
 
 DAT = 'MAJOR=3\nMINOR=5\nPATCH=5\nPRE_RELEASE_TAG=\nRELEASE_DATE="27 Jan 2026"\n'
@@ -197,7 +197,7 @@ def test_the_clone_is_the_one_given_else_of_the_other_side_else_where_one_is(clo
 
 def test_the_steps_are_those_of_the_newest_release_not_above(clone, root, snapshot):
     def nearest(release, kind="openssl"):
-        return tree_stack_table.choose_definition(kind, release, definitions.stacks())
+        return trees.choose_definition(kind, release, definitions.stacks())
 
     assert nearest("3.5.5") == nearest("3.5.6") == "openssl@3.5.5" and nearest("3.6.3") == "openssl@3.6.3"
     assert nearest("3.5.9") == nearest("3.6.0-dev") == "openssl@3.5.7"
@@ -230,7 +230,7 @@ def test_the_steps_are_those_of_the_newest_release_not_above(clone, root, snapsh
     ],
 )  # fmt: skip
 def test_what_a_tree_calls_itself(first, files, release):
-    assert tree_stack_table.find_release(first, files.get) == release
+    assert trees.find_release(first, files.get) == release
 
 
 @settings(max_examples=25)
@@ -313,4 +313,4 @@ def test_a_trees_own_monitor_is_not_run(clone, root, tmp_path):
 
 def test_no_tree_stands_in_for_a_library_as_shipped():
     known = definitions.stacks()
-    assert "openssl" in tree_stack_table.kinds(known) and "openssl+debian" not in tree_stack_table.kinds(known)
+    assert "openssl" in trees.kinds(known) and "openssl+debian" not in trees.kinds(known)

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.support.commands import command_line, parse, parse_target
-from tlsmem.build import build_stacks
+from tlsmem.build import schedule
 from tlsmem.config import definitions, stack_names
 from tlsmem.stats.selection import choose_values
 
@@ -47,7 +47,7 @@ def test_commands_take_every_name(command, option, several):
 def test_stacks_are_built_by_every_name():
     given = parse("build", *NAMES)
     given.stacks = [name for names in given.stacks for name in names]
-    assert build_stacks.requested_stacks(given) == list(dict.fromkeys(NAMES.values()))
+    assert schedule.requested_stacks(given) == list(dict.fromkeys(NAMES.values()))
 
 
 def test_make_takes_every_name():

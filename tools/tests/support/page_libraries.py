@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NoReturn
 
-from tlsmem.build.errors import BuildFailed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
 
 WHY = "make check-pages fetches the JavaScript of pages"

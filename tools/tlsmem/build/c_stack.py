@@ -1,4 +1,6 @@
-"""The harness of a stack with a C interface: its library by the stack's own steps, then one driver linked to it."""
+"""The harness of a stack with a C interface: its library by the stack's own steps, then one driver linked to it.
+
+Where ccache is installed, what was compiled before is not compiled again: most of a patched tree is as it was."""
 
 import hashlib
 import os
@@ -7,19 +9,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.build import (
-    cache,
-    commands,
-    compiler_cache,
-    compiler_flags,
-    jobserver,
-    shared_resources,
-    sources,
-    stamps,
-    system_packages,
-)
+from tlsmem.build import cache, commands, compiler_flags, jobserver, shared_resources, sources, stamps, system_packages
 from tlsmem.config.definitions import Stack, TreeSource, stacks, tree_place
 
+LINKS = Path("/usr/lib/ccache")  # commands of the compilers' names, as Debian has them
+HEADERS = {".h", ".hpp", ".inc", ".in", ".def"}
 # The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could
 # say so: OpenSSL writes its flags, with the path in them, into the library.
 HERE = {"PWD": "/proc/self/cwd"}
@@ -160,10 +154,10 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
         command = split_step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
         here = {} if Path(command[0]).name in FOLLOW_PWD else HERE
-        variables = here | compilers(stack) | (compiler_cache.ccache_variables(root, tree) if of_tree else {})
+        variables = here | compilers(stack) | (ccache_variables(root, tree) if of_tree else {})
         commands.run(command, log, title, folder, files_to_compile(command, folder), **variables)
     if of_tree:  # there may be many of them
-        compiler_cache.drop_objects(folder)
+        drop_objects(folder)
 
 
 def maps(stack: Stack, root: Path) -> list[str]:
@@ -249,3 +243,36 @@ def link(name: str, stack: Stack, built: BuiltLibrary, binary: Path, root: Path,
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]
     commands.run(command, log, f"{name}: driver", root)
+
+
+def ccache_variables(root: Path, tree: Path) -> dict[str, str]:
+    """Of a build's environment; none without ccache.
+
+    A result is known by what was read for it, which cannot tell of a header that is new and would be found first:
+    so the headers' names are a part of it too. No settings of the user's count."""
+    if not shutil.which("ccache") or not LINKS.is_dir():
+        return {}
+    place = (cache.directory() or root / "build") / "ccache"
+    return {
+        "PATH": f"{LINKS}:{os.environ.get('PATH', os.defpath)}",
+        "CCACHE_DIR": str(place),
+        "CCACHE_CONFIGPATH": os.devnull,
+        "CCACHE_SLOPPINESS": "",
+        "CCACHE_MAXSIZE": "2G",
+        "CCACHE_EXTRAFILES": str(headers(tree)),
+    }
+
+
+def headers(tree: Path) -> Path:
+    """The file that lists them, beside the tree's copy."""
+    listed = tree.with_name(f"{tree.name}.headers")
+    found = sorted(str(file.relative_to(tree)) for file in tree.rglob("*") if file.suffix in HEADERS)
+    listed.write_text("".join(f"{name}\n" for name in found))
+    return listed
+
+
+def drop_objects(folder: Path) -> None:
+    """Of a library that is made: its archives and headers stay."""
+    for file in folder.rglob("*"):
+        if file.suffix in (".o", ".d") and file.is_file():
+            file.unlink()

@@ -8,8 +8,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tlsmem.base.errors import UserError
+from tlsmem.base.printable import printable_text
 from tlsmem.build import jobserver, shared_resources
-from tlsmem.build.errors import BuildFailed, Unavailable
 from tlsmem.build.process_group import ProcessGroup
 from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, CompileCounter
 
@@ -32,6 +33,18 @@ PASSED_PREFIXES = (
     "NPM_CONFIG_",
 )
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+
+
+class BuildFailed(UserError):
+    """A library or program could not be built. The last lines of its log may follow the sentence."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.args = ("\n".join(map(printable_text, text.expandtabs().split("\n"))),)
+
+
+class Unavailable(BuildFailed):
+    """What is not to be had, here or any more; nothing is broken, and the others can be made."""
 
 
 def environment(**more: str) -> dict[str, str]:

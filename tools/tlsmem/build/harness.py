@@ -1,5 +1,8 @@
-"""One stack's harness: build/harness/STACK with its manifest STACK.json. What has not changed is kept."""
+"""One stack's harness: build/harness/STACK with its manifest STACK.json. What has not changed is kept.
 
+Its library is made here, or is one of the user's own, as it was installed below PREFIX=."""
+
+import hashlib
 import importlib
 import json
 import tempfile
@@ -7,20 +10,14 @@ from pathlib import Path
 from types import ModuleType
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import (
-    c_stack,
-    cache,
-    compiler_flags,
-    installed_library,
-    shared_resources,
-    sources,
-    stamps,
-    system_packages,
-)
+from tlsmem.build import c_stack, cache, compiler_flags, shared_resources, sources, stamps, system_packages
+from tlsmem.build.c_stack import BuiltLibrary
 from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.stamps import sha256
 from tlsmem.config.definitions import Stack
 
+FOLDERS = ("lib64", "lib")
+ENDINGS = (".a", ".so")  # the first that is there: a harness with its library in it does not change when that does
 KEPT, CACHED, BUILT = "up to date", "from the cache", "built"
 
 
@@ -80,7 +77,7 @@ class Harness:
 
     def library(self) -> c_stack.BuiltLibrary:
         if self.stack.prefix:
-            return installed_library.find_library(self.name, self.stack, self.at)
+            return find_library(self.name, self.stack, self.at)
         return c_stack.provide_library(self.name, self.stack, self.root, self.log)
 
     def made_of(self, library: c_stack.BuiltLibrary | None) -> dict:
@@ -111,3 +108,35 @@ class Harness:
         source = {"prefix": str(self.at)} if self.stack.prefix else sources.source_fields(self.stack.source)
         made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
         return made | self.compiled() | {"licence": self.stack.licence}
+
+
+def find_library(name: str, stack: Stack, at: Path | None) -> BuiltLibrary:
+    if not at:
+        raise BuildFailed(f"{name}: PREFIX=DIRECTORY is missing: where the library that it is linked with is installed")
+    include = at / "include"
+    if not include.is_dir():
+        raise BuildFailed(f"{name}: there is no {include}; PREFIX= is where `make install` put include/ and lib/")
+    files = [installed(name, at, library) for library in stack.libraries]
+    return BuiltLibrary(
+        [f"-I{include}"], [*map(str, files), *loaded(files)], {str(file): sha256(file) for file in files}
+    )
+
+
+def installed(name: str, at: Path, library: str) -> Path:
+    candidates = [at / folder / f"{library}{ending}" for folder in FOLDERS for ending in ENDINGS]
+    for file in candidates:
+        if file.is_file():
+            return file
+    sought = ", ".join(str(file.relative_to(at)) for file in candidates)
+    raise BuildFailed(f"{name}: no {library} below PREFIX={at}; looked for were {sought}")
+
+
+def loaded(files: list[Path]) -> list[str]:
+    """Of shared libraries, where they are, and a build id made of theirs: the harness's own bytes would not tell that
+    they are others now."""
+    shared = [file for file in files if file.suffix == ".so"]
+    if not shared:
+        return []
+    build_id = hashlib.sha256("".join(map(sha256, shared)).encode()).hexdigest()[:40]
+    places = {str(file.parent) for file in shared}
+    return [*(f"-Wl,-rpath,{place}" for place in sorted(places)), f"-Wl,--build-id=0x{build_id}"]

@@ -1,14 +1,22 @@
-"""Several stacks, two at a time: what one stands on before it. One that fails stops no other."""
+"""Several stacks, two at a time: what one stands on before it. One that fails stops no other.
 
+The exit status says whether all are there."""
+
+import argparse
+import sys
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from tlsmem.base import termination
+from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.paths import ROOT
-from tlsmem.build import c_stack, harness, jobserver, shared_resources
+from tlsmem.build import c_stack, cache, harness, jobserver, shared_resources, system_packages, trees
 from tlsmem.build.commands import CONSOLE, BuildFailed, Unavailable
 from tlsmem.build.progress import BuildCount
-from tlsmem.config.definitions import Stack
+from tlsmem.config import definitions, toml_tables
+from tlsmem.config.definitions import Stack, campaigns, stacks
 
+UNAVAILABLE = 77
 AT_A_TIME = 2
 
 
@@ -79,3 +87,32 @@ class Schedule:
         if made not in (harness.BUILT, harness.CACHED):  # which say so themselves
             why = "" if name not in self.failures else "; why is said at the end"
             CONSOLE.print(f"{name}: {made}{why}", markup=False)
+
+
+def run(chosen: list[str], known: dict[str, Stack], prefix: Path | None) -> int:
+    """The exit status."""
+    if not (ROOT / "build/core/libmemtest.a").is_file():
+        raise BuildFailed("build/core/libmemtest.a is not there: run `make core` first")
+    system_packages.require_cargo_for(chosen)
+    cache.check_writable()
+    failures = Schedule(chosen, known, ROOT, prefix).run()
+    for name, error in failures.items():
+        print(f"memtest: {name}: {str(error).removeprefix(f'{name}: ')}", file=sys.stderr)
+    if all(isinstance(error, Unavailable) for error in failures.values()):
+        return UNAVAILABLE if failures else 0
+    return 1
+
+
+def requested_stacks(given: argparse.Namespace) -> list[str]:
+    """The stacks that were named, and those of the campaign; all where there are none. Their names are known."""
+    campaign = campaigns()[given.campaign].every_stack if given.campaign else []
+    return toml_tables.expand_stacks([*given.stacks, *campaign] or [toml_tables.ALL_STACKS], given.prefix)
+
+
+def build_requested(given: argparse.Namespace) -> int:
+    """Return the exit status, as `run` does. Raises UserError."""
+    termination.end_on_signals()
+    definitions.check_definitions()
+    trees.resolve_named(given)
+    with raise_user_errors("build"):
+        return run(requested_stacks(given), stacks(), given.prefix and given.prefix.absolute())

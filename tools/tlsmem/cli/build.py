@@ -47,10 +47,10 @@ NEEDS = {
 
 
 def build_named(given: argparse.Namespace, asked: CommandParser) -> int:
-    from tlsmem.build import build_stacks
+    from tlsmem.build import schedule
 
     given.stacks = [name for names in given.stacks for name in names]
-    return build_stacks.build_requested(given)
+    return schedule.build_requested(given)
 
 
 def parse_for_make(given: argparse.Namespace) -> tuple[Command, argparse.Namespace]:
@@ -89,7 +89,7 @@ def stacks_of_target(command: Command, options: argparse.Namespace) -> list[str]
 
 def build_target(given: argparse.Namespace, asked: CommandParser) -> int:
     """Build what a target of make is to measure. Where no stacks were named, those that are to be had will do."""
-    from tlsmem.build import build_stacks
+    from tlsmem.build import schedule
 
     command, options = parse_for_make(given)
     needs = NEEDS[command.target]
@@ -103,7 +103,7 @@ def build_target(given: argparse.Namespace, asked: CommandParser) -> int:
         git=getattr(options, "git", None),
         like=getattr(options, "like", None),
     )
-    status = build_stacks.build_requested(asked_for)
+    status = schedule.build_requested(asked_for)
     is_all = getattr(options, "stacks", None) == [toml_tables.ALL_STACKS]
     return 0 if status == UNAVAILABLE and (not named or is_all or needs.may_lack) else status
 
