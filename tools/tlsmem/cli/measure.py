@@ -175,11 +175,11 @@ def measure_live(given: argparse.Namespace, asked: CommandParser) -> int | None:
 
 
 def measure_kernel(given: argparse.Namespace, asked: CommandParser) -> None:
-    from tlsmem.live.idle_sockets import measure_idle_sockets
-    from tlsmem.tables import kernel_bytes, render
+    from tlsmem.live import idle_sockets
+    from tlsmem.tables import render
 
-    found = measure_idle_sockets(given.pairs)
-    render.print_all([kernel_bytes.end_table(given.pairs, found), kernel_bytes.slab_table(found)], given.format)
+    found = idle_sockets.measure_idle_sockets(given.pairs)
+    render.print_all([idle_sockets.end_table(given.pairs, found), idle_sockets.slab_table(found)], given.format)
 
 
 def offer_machine(given: argparse.Namespace, asked: CommandParser) -> None:

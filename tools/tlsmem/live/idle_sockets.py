@@ -1,12 +1,14 @@
 """What idle TCP connections cost the kernel at each end: sockets in memory cgroups of their own, and the slabs."""
 
 import os
+import platform
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +17,14 @@ from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.clients import Clients
 from tlsmem.live.network import Network
 from tlsmem.live.servers import PORTS, ServerError
+from tlsmem.tables.table import Cell, Column, Table
 
 SLABS = Path("/proc/slabinfo")
 FIRST = 200  # connections that are made before, so that what the kernel makes once is there
 SETTLE_S = 1.0
 SPARE = 200  # descriptors
+SHOWN = 4  # bytes: less is in the row of others
+ENDS = "{connections:,} loopback connections without data, each end in an epoll set, Linux {kernel}, {machine}."
 
 
 class IdleSockets(NamedTuple):
@@ -104,3 +109,42 @@ def read_slabs() -> dict[str, int]:
     except OSError as error:
         raise ServerError(f"{SLABS}: {error.strerror}") from None
     return {words[0]: int(words[14]) * int(words[5]) * resource.getpagesize() for words in lines}
+
+
+class SizeRow(NamedTuple):
+    """An end, or a cache of the kernel."""
+
+    name: str
+    bytes_per_connection: float
+
+
+def size_column() -> Column:
+    return Column(
+        "bytes",
+        "bytes a connection",
+        value=lambda row: row.bytes_per_connection,
+        form=lambda size: Cell(f"{size:,.0f}", round(size, 1)),
+    )
+
+
+def end_table(connections: int, found: IdleSockets) -> Table:
+    """A row for each end."""
+    caption = ENDS.format(connections=connections, kernel=platform.release(), machine=platform.machine())
+    caption += " What the kernel charges to the memory cgroup of each process."
+    columns = [Column("end", "end", left=True, value=lambda row: row.name), size_column()]
+    made = Table("kernel", "Kernel memory of an idle TCP connection", caption, columns)
+    made.add_rows([SizeRow("server", found.server_bytes), SizeRow("client", found.client_bytes)])
+    return made
+
+
+def slab_table(found: IdleSockets) -> Table:
+    """Bytes by slab, the largest first; the small ones in one row."""
+    caption = "Whole pages of slabs that a connection adds, both ends together, whoever is charged for them."
+    columns = [Column("slab", "slab", left=True, value=lambda row: row.name), size_column()]
+    made = Table("slabs", "What it consists of", caption, columns)
+    large = {name: size for name, size in found.slabs.items() if abs(size) >= SHOWN}
+    rows = dict(sorted(large.items(), key=lambda one: -one[1]))
+    every = sum(found.slabs.values())
+    rows |= {"others": every - sum(large.values()), "all": every}
+    made.add_rows(starmap(SizeRow, rows.items()))
+    return made
