@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.cli import heap_rss
+from tlsmem.monitor import rss_tables as heap_rss
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/how-to/grows.md").read_text()

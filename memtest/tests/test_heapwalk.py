@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run import heap_process, heap_tree
-from tlsmem.run.rss_parts import parse, read_rss
+from tlsmem.monitor import process as heap_process
+from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.rss_parts import parse, read_rss
 
 ROOT = Path(__file__).resolve().parents[2]
 WALK = ROOT / "build/core/heapwalk"

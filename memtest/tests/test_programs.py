@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run import heap_page, heap_tree
+from tlsmem.monitor import tree as heap_tree
+from tlsmem.run import heap_page
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
@@ -591,9 +592,9 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
 def test_a_process_of_another_user_is_a_sentence(metered):
     script = (
         f"import os, sys; sys.path.insert(0, '{ROOT}/tools'); "
-        "from tlsmem.cli.main import run; from tlsmem.run import heap_process; "
+        "from tlsmem.cli.main import run; from tlsmem.monitor.process import attach_tree; "
         "os.setgroups([]); os.setgid(65534); os.setuid(65534); "
-        f"run(lambda: heap_process.attach_tree({metered.pid}))"
+        f"run(lambda: attach_tree({metered.pid}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     one_sentence(done, f"{metered.pid}: it is another user's process; only that user and root may read its memory")

@@ -20,7 +20,7 @@ import pytest
 from tests.support.commands import command_line
 from tlsmem.base import venv
 from tlsmem.cli import cluster_connection
-from tlsmem.run import heap_tree
+from tlsmem.monitor import tree as heap_tree
 from tlsmem.schema.records import record_cell_key
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.run import program_list
+from tlsmem.monitor import program_list
 from tlsmem.run.stale_files import make_locked, remove_stale
 
 HOLDER = """

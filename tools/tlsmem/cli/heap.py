@@ -51,7 +51,7 @@ def check_attach(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def watch(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    from tlsmem.cli import heap_meter
+    from tlsmem.monitor import watch as heap_meter
 
     return heap_meter.run(given)
 

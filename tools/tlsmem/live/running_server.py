@@ -16,7 +16,10 @@ from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
 from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
-from tlsmem.run import heap_process, heap_tree, rss_parts, stale_files
+from tlsmem.monitor import process as heap_process
+from tlsmem.monitor import rss_parts
+from tlsmem.monitor import tree as heap_tree
+from tlsmem.run import stale_files
 from tlsmem.schema.live_records import LiveMeter, MallocBytes, ServerMemory
 
 FOLDER_PREFIX = "memtest-live."  # in /tmp; `memtest-live-` were without a lock

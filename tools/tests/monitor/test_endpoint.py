@@ -15,9 +15,11 @@ import pytest
 
 from tests.support import commands
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import heap_meter
-from tlsmem.run import heap_connections, heap_metrics, heap_page
-from tlsmem.run.rss_parts import read_rss
+from tlsmem.monitor import connections as heap_connections
+from tlsmem.monitor import metrics as heap_metrics
+from tlsmem.monitor import watch as heap_meter
+from tlsmem.monitor.rss_parts import read_rss
+from tlsmem.run import heap_page
 from tlsmem.tables.table import Heading, Table, integer_cell
 
 HEAP_RUN, HEAP_ATTACH = commands.command_line("heap run"), commands.command_line("heap attach")

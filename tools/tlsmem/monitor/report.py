@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-from tlsmem.cli import heap_rss
-from tlsmem.run import heap_tree
-from tlsmem.run.heap_connections import describe_connections
-from tlsmem.run.heap_sum import LiveSum, sum_live
-from tlsmem.run.heap_tree import MeteredProgram
-from tlsmem.run.rss_parts import RssParts
+from tlsmem.monitor import rss_tables as heap_rss
+from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.connections import describe_connections
+from tlsmem.monitor.rss_parts import RssParts
+from tlsmem.monitor.sums import LiveSum, sum_live
+from tlsmem.monitor.tree import MeteredProgram
 from tlsmem.tables.table import Cell, Heading, Table, text_cell
 
 ROWS = 40  # the largest by peak; the others share a row

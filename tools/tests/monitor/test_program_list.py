@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from tlsmem.run import program_list
-from tlsmem.run.program_file import CLEARED, NO_PRELOAD
-from tlsmem.run.program_list import EXEC, EXEC_FAILED, HEAD, LIST_BYTES, NO_PAGE, NOTE, PRELOADED, SPAWNED, STARTED
+from tlsmem.monitor import program_list
+from tlsmem.monitor.program_file import CLEARED, NO_PRELOAD
+from tlsmem.monitor.program_list import EXEC, EXEC_FAILED, HEAD, LIST_BYTES, NO_PAGE, NOTE, PRELOADED, SPAWNED, STARTED
 
 PROGRAM = "/no/such/program"
 

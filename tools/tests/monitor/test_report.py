@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tlsmem.cli import heap_rss
-from tlsmem.run.heap_tree import ENDED, RUNNING
-from tlsmem.run.rss_parts import RssParts, parse
+from tlsmem.monitor import rss_tables as heap_rss
+from tlsmem.monitor.rss_parts import RssParts, parse
+from tlsmem.monitor.tree import ENDED, RUNNING
 
 TALLY = {"chunks": 1, "bytes": 0, "resident_bytes": 0}
 DIVIDED = {

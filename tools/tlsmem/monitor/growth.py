@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from tlsmem.run.heap_connections import ConnectionGrowth, RoleLive, describe_connections, live_by_role
-from tlsmem.run.heap_tree import MeteredProgram
+from tlsmem.monitor.connections import ConnectionGrowth, RoleLive, describe_connections, live_by_role
+from tlsmem.monitor.tree import MeteredProgram
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell
 
 MINUTE_S = 60

@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from tlsmem.run.heap_connections import live_by_role
-from tlsmem.run.heap_sum import sum_live
-from tlsmem.run.heap_tree import ENDED, RUNNING, MeteredProgram
-from tlsmem.run.rss_parts import RssParts, read_rss
+from tlsmem.monitor.connections import live_by_role
+from tlsmem.monitor.rss_parts import RssParts, read_rss
+from tlsmem.monitor.sums import sum_live
+from tlsmem.monitor.tree import ENDED, RUNNING, MeteredProgram
 
 METRICS = {  # name: what it is; a name that ends in _total is a counter
     "tls_heap_live_bytes": "Bytes that the process requested from the allocator and has not freed",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlsmem.run.heap_tree import RUNNING, MeteredProgram
-from tlsmem.run.rss_parts import RssParts, describe_size, read_rss
+from tlsmem.monitor.rss_parts import RssParts, describe_size, read_rss
+from tlsmem.monitor.tree import RUNNING, MeteredProgram
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 CAPTION = "Resident anonymous memory (RssAnon) by what it is, in bytes."

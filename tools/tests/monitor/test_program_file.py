@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tlsmem.run import program_file
+from tlsmem.monitor import program_file
 
 INTERPRETERS = {"glibc": b"/lib64/ld-linux-x86-64.so.2\0", "musl": b"/lib/ld-musl-x86_64.so.1\0"}
 

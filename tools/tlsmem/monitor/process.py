@@ -12,9 +12,11 @@ from pathlib import Path
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_METER, ROOT
-from tlsmem.run import heap_page, heap_tree, rss_parts
-from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
-from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms, often
+from tlsmem.monitor import rss_parts
+from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
+from tlsmem.monitor.program_list import VARIABLE, ProgramList, UnmeteredPrograms, often
+from tlsmem.run import heap_page
 
 PR_SET_CHILD_SUBREAPER = 36
 SI_KERNEL = 0x80  # a terminal's own signals: its foreground processes have got them already

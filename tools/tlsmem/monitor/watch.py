@@ -18,13 +18,18 @@ from rich.live import Live
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
-from tlsmem.cli import heap_growth, heap_meter_report, heap_rss
-from tlsmem.cli.heap_endpoint import Endpoint
-from tlsmem.cli.heap_meter_report import Listener
-from tlsmem.run import heap_metrics, heap_page, heap_process, heap_tree
-from tlsmem.run.heap_connections import ConnectionGrowth, count_connections, describe_connections
-from tlsmem.run.heap_sum import LiveSum, sum_live
-from tlsmem.run.heap_tree import MeteredProgram, ProcessTree
+from tlsmem.monitor import growth as heap_growth
+from tlsmem.monitor import metrics as heap_metrics
+from tlsmem.monitor import process as heap_process
+from tlsmem.monitor import report as heap_meter_report
+from tlsmem.monitor import rss_tables as heap_rss
+from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.connections import ConnectionGrowth, count_connections, describe_connections
+from tlsmem.monitor.endpoint import Endpoint
+from tlsmem.monitor.report import Listener
+from tlsmem.monitor.sums import LiveSum, sum_live
+from tlsmem.monitor.tree import MeteredProgram, ProcessTree
+from tlsmem.run import heap_page
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
 

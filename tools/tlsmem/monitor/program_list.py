@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tlsmem.monitor.program_file import why_unmetered
 from tlsmem.run import heap_page, stale_files
-from tlsmem.run.program_file import why_unmetered
 
 VARIABLE = "HEAPMETER_PROGRAMS"
 PREFIX = "heapmeter-programs-"  # in PAGES_FOLDER; `heapmeter-programs.` were without a lock

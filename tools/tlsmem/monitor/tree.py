@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tlsmem.monitor.rss_parts import RssParts
 from tlsmem.run import heap_page
 from tlsmem.run.heap_page import NotHeapPage, Page
-from tlsmem.run.rss_parts import RssParts
 
 PageKey = tuple[int, int]  # process id and inode: of one page for as long as it is there
 RUNNING, ENDED, REPLACED = "running", "ended", "replaced"  # replaced: by exec, in the same process

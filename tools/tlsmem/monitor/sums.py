@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tlsmem.run.heap_tree import MeteredProgram
+from tlsmem.monitor.tree import MeteredProgram
 
 
 class LiveSum(NamedTuple):

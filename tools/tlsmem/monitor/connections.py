@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.monitor.sums import sum_live
+from tlsmem.monitor.tree import RUNNING, MeteredProgram
 from tlsmem.run.heap_page import ROLES
-from tlsmem.run.heap_sum import sum_live
-from tlsmem.run.heap_tree import RUNNING, MeteredProgram
 
 ESTABLISHED = "01"  # as /proc/net/tcp has it
 UNTAGGED, CONTEXTS = ROLES[0], ("client_context", "server_context")
