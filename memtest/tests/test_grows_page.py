@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.monitor import rss_tables as heap_rss
+from tlsmem.monitor.report import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/how-to/grows.md").read_text()
@@ -71,7 +71,7 @@ def figures(readings):
 
 
 def test_the_page_names_parts_as_heap_py_does():
-    named = set(heap_rss.PARTS.values())
+    named = set(PARTS.values())
     assert {"free, but kept", "cached by malloc", "other mappings"} <= named
     for name in ("free, but kept", "cached by malloc", "other mappings"):
         assert f"`{name}`" in PAGE

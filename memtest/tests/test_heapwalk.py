@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.monitor import process as heap_process
-from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.process import preload_value
 from tlsmem.monitor.rss_parts import parse, read_rss
+from tlsmem.monitor.tree import descendants
 
 ROOT = Path(__file__).resolve().parents[2]
 WALK = ROOT / "build/core/heapwalk"
@@ -77,7 +77,7 @@ class Holding:
                 self.walks[step] = walk(process.pid)
                 self.rss[step] = read_rss([process.pid])[process.pid]
                 self.mapped[step] = present_pages(process.pid) - present
-            (self.child,) = heap_tree.descendants(process.pid)
+            (self.child,) = descendants(process.pid)
             self.child_walk = walk(self.child)
             process.terminate()
             subprocess.run(["kill", str(self.child)], check=True)
@@ -100,7 +100,7 @@ def holding(command):
 
 @pytest.fixture(scope="module")
 def metered(command):
-    return Holding(command, env={"LD_PRELOAD": heap_process.preload_value()})
+    return Holding(command, env={"LD_PRELOAD": preload_value()})
 
 
 def total(line):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.tree import ProcessTree, descendants
 from tlsmem.run import heap_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -227,7 +227,7 @@ def test_a_page_that_is_missed_once_does_not_lose_those_of_its_children():
     variables = os.environ | {"LD_PRELOAD": str(METER)}
     with subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE) as root:
         parent, child = map(int, root.stdout.readline().split())
-        tree, page = heap_tree.ProcessTree(root.pid), heap_page.page_path(parent)
+        tree, page = ProcessTree(root.pid), heap_page.page_path(parent)
         page.rename(page.with_name(f"missed.{parent}"))
         tree.poll()
         found = [{program.page.pid for program in tree.programs}]
@@ -527,7 +527,7 @@ def test_a_followed_process_that_goes_on_without_the_meter_is_a_sentence(folder,
     process.stdout.readline()
     process.stdin.write(b"x")
     process.stdin.flush()
-    while not (unmetered := [pid for pid in (process.pid, *heap_tree.descendants(process.pid))
+    while not (unmetered := [pid for pid in (process.pid, *descendants(process.pid))
                              if os.readlink(f"/proc/{pid}/exe") == str(folder / "sleeper")]):  # fmt: skip
         time.sleep(0.01)
     done = heap("--once", "--json", process.pid)
@@ -550,7 +550,7 @@ def test_a_process_that_becomes_a_program_without_the_meter_holds_nothing_of_its
     words = [sys.executable, "-S", "-c", script]
     with subprocess.Popen(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        tree, held = heap_tree.ProcessTree(process.pid), []
+        tree, held = ProcessTree(process.pid), []
         tree.poll()
         process.stdin.write(b"x")
         process.stdin.close()

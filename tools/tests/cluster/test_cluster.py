@@ -20,7 +20,7 @@ import pytest
 from tests.support.commands import command_line
 from tlsmem.base import venv
 from tlsmem.cli import cluster_connection
-from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.tree import parent
 from tlsmem.schema.records import record_cell_key
 
 
@@ -92,8 +92,8 @@ def count_workers(address: str, tls: Path | None = None) -> int:
 
 def measuring_child(project, supervisor: int) -> int | None:
     """The worker below this supervisor that has a harness running."""
-    parents = {heap_tree.parent(pid) for pid in project.processes()}
-    return next((pid for pid in parents if heap_tree.parent(pid) == supervisor), None)
+    parents = {parent(pid) for pid in project.processes()}
+    return next((pid for pid in parents if parent(pid) == supervisor), None)
 
 
 def sleeps(pid: int) -> bool:
@@ -115,7 +115,7 @@ def test_every_run_is_recorded_once_though_a_worker_is_killed_three_times(clone)
         for _ in range(3):
             until(lambda: measuring_child(clone, victim.pid), "a run of the worker that is to die")
             child = measuring_child(clone, victim.pid)
-            harnesses = {pid for pid in clone.processes() if heap_tree.parent(pid) == child}
+            harnesses = {pid for pid in clone.processes() if parent(pid) == child}
             os.kill(child, signal.SIGKILL)
             until(lambda gone=harnesses: not gone & set(clone.processes()), "its harness to die with it")
         out, err = asking.communicate(timeout=120)
@@ -134,7 +134,7 @@ def test_a_harness_dies_with_its_worker(clone):
         with run_in_background(campaign(clone, address, f"--stacks={stack}"), clone.root):
             until(lambda: measuring_child(clone, victim.pid), "a run")
             child = measuring_child(clone, victim.pid)
-            harnesses = {pid for pid in clone.processes() if heap_tree.parent(pid) == child}
+            harnesses = {pid for pid in clone.processes() if parent(pid) == child}
             until(
                 lambda: all(map(sleeps, harnesses)), "it to hang"
             )  # sooner, it would end by itself: its pipes are gone

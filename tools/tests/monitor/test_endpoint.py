@@ -15,10 +15,10 @@ import pytest
 
 from tests.support import commands
 from tlsmem.base.paths import ROOT
-from tlsmem.monitor import connections as heap_connections
-from tlsmem.monitor import metrics as heap_metrics
-from tlsmem.monitor import watch as heap_meter
+from tlsmem.monitor.endpoint import METRICS, escape
+from tlsmem.monitor.growth import count_connections
 from tlsmem.monitor.rss_parts import read_rss
+from tlsmem.monitor.watch import render_table
 from tlsmem.run import heap_page
 from tlsmem.tables.table import Heading, Table, integer_cell
 
@@ -135,7 +135,7 @@ def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
             time.sleep(0.1)
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(url.removesuffix("metrics"))
-        assert heap_connections.count_connections(pid, port) == 5
+        assert count_connections(pid, port) == 5
     assert samples(text) == expected
     assert "# TYPE tls_heap_live_bytes gauge\n" in text
     assert "# TYPE tls_heap_allocated_bytes_total counter\n" in text
@@ -297,7 +297,7 @@ def test_a_client_that_breaks_off_leaves_no_traceback(tmp_path):
 def test_the_dashboard_shows_every_metric_and_no_other():
     panels = json.loads((ROOT / "tools/dashboards/heap.json").read_text())["panels"]
     shown = {name for panel in panels for one in panel["targets"] for name in re.findall(r"tls_heap_\w+", one["expr"])}
-    assert shown == set(heap_metrics.METRICS)
+    assert shown == set(METRICS)
 
 
 def next_growth(said):
@@ -322,12 +322,12 @@ def test_growth_is_told_to_the_byte(tmp_path):
 def test_a_narrow_terminal_is_told_an_option_that_heap_py_has():
     columns = [Heading(f"c{number}", f"a column {number}") for number in range(20)]
     table = Table("heap", "Heap", "", columns, [[integer_cell(10**9)] * 20 for _ in range(9)])
-    shown = " ".join(heap_meter.render_table(table, 60).plain.split())
+    shown = " ".join(render_table(table, 60).plain.split())
     assert "A wider terminal or --json shows all." in shown
 
 
 def test_a_label_is_written_as_the_format_has_it():
-    assert heap_metrics.escape('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
+    assert escape('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
 
 
 def test_a_port_that_is_taken_is_a_sentence_and_the_command_is_not_run(tmp_path):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tlsmem.monitor import rss_tables as heap_rss
+from tlsmem.monitor import report
 from tlsmem.monitor.rss_parts import RssParts, parse
 from tlsmem.monitor.tree import ENDED, RUNNING
 
@@ -58,8 +58,8 @@ def test_without_the_meter_live_is_chunks_in_use():
 
 
 def test_a_table_has_the_columns_that_are_known_and_says_what_is_kept():
-    both = heap_rss.table("all", [program(parse(DIVIDED)), program(parse(UNDIVIDED))])
-    odd = heap_rss.table("all", [program(parse(UNDIVIDED))])
+    both = report.rss_table("all", [program(parse(DIVIDED)), program(parse(UNDIVIDED))])
+    odd = report.rss_table("all", [program(parse(UNDIVIDED))])
     assert [column.key for column in both.columns][3:9] == [
         *("live_bytes", "overhead_bytes", "cached_bytes", "free_bytes", "mmapped_bytes", "heap_bytes")
     ]
@@ -68,12 +68,12 @@ def test_a_table_has_the_columns_that_are_known_and_says_what_is_kept():
     assert [column.key for column in odd.columns][2:] == [
         *("anon_bytes", "heap_bytes", "stacks_bytes", "files_bytes", "other_bytes")
     ]
-    assert heap_rss.table("all", [SimpleNamespace(rss=None), SimpleNamespace(rss="it has ended")]) is None
+    assert report.rss_table("all", [SimpleNamespace(rss=None), SimpleNamespace(rss="it has ended")]) is None
 
 
 def test_a_program_that_has_ended_keeps_its_last_reading():
-    table = heap_rss.table("all", [program(parse(DIVIDED), state=ENDED)])
-    assert table.rows[0][2].note == heap_rss.ENDED
+    table = report.rss_table("all", [program(parse(DIVIDED), state=ENDED)])
+    assert table.rows[0][2].note == report.LAST_READING
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_a_program_that_has_ended_keeps_its_last_reading():
 )
 def test_what_is_not_as_it_should_be_is_a_sentence(change, live, said):
     rss = parse(DIVIDED | change)
-    assert list(heap_rss.remarks([program(rss, live)])) == [f"x[7]: {sentence}" for sentence in said]
+    assert list(report.rss_remarks([program(rss, live)])) == [f"x[7]: {sentence}" for sentence in said]
 
 
 def test_why_a_heap_is_not_divided_is_said_once():
     rss = parse(UNDIVIDED)
     assert isinstance(rss, RssParts) and rss.unexplained_bytes == 0
-    assert list(heap_rss.remarks([program(rss)])) == ["x[8]: its heap is not divided: it is odd"]
-    assert list(heap_rss.remarks([program(rss, own_malloc=True)])) == []  # tls-memtest heap says that by itself
+    assert list(report.rss_remarks([program(rss)])) == ["x[8]: its heap is not divided: it is odd"]
+    assert list(report.rss_remarks([program(rss, own_malloc=True)])) == []  # tls-memtest heap says that by itself

@@ -51,9 +51,9 @@ def check_attach(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def watch(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    from tlsmem.monitor import watch as heap_meter
+    from tlsmem.monitor.watch import run
 
-    return heap_meter.run(given)
+    return run(given)
 
 
 def check_read(given: argparse.Namespace, asked: CommandParser) -> None:

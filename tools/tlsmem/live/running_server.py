@@ -16,9 +16,9 @@ from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
 from tlsmem.live.servers import Program, Server, ServerError, Setup, library_version
-from tlsmem.monitor import process as heap_process
 from tlsmem.monitor import rss_parts
-from tlsmem.monitor import tree as heap_tree
+from tlsmem.monitor.process import preload_value
+from tlsmem.monitor.tree import ProcessTree, descendants, list_pages
 from tlsmem.run import stale_files
 from tlsmem.schema.live_records import LiveMeter, MallocBytes, ServerMemory
 
@@ -47,7 +47,7 @@ class RunningServer:
         self.ktls = ktls
         self.server, self.meter, self.network, self.group = server, meter, network, group
         self.most, self.protocol, self.program = most, protocol, program
-        self.tree: heap_tree.ProcessTree | None = None
+        self.tree: ProcessTree | None = None
 
     def __enter__(self) -> "RunningServer":
         folder, self.lock = stale_files.make_locked(lambda: Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)))
@@ -55,9 +55,9 @@ class RunningServer:
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
         self.ports = self.server.ports
         words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol, self.ktls))
-        variables, before = dict(os.environ), heap_tree.list_pages()
+        variables, before = dict(os.environ), list_pages()
         if self.meter == "heap":
-            variables["LD_PRELOAD"] = heap_process.preload_value()
+            variables["LD_PRELOAD"] = preload_value()
         self.log = open(folder / "log", "wb")
         self.process = start_child(
             [*self.network.prefix, *self.server.prefix, self.program.path, *words],
@@ -68,7 +68,7 @@ class RunningServer:
             stderr=self.log,
         )
         if self.meter == "heap":
-            self.tree = heap_tree.ProcessTree(self.process.pid, before)
+            self.tree = ProcessTree(self.process.pid, before)
         try:
             self.wait_until_it_answers()
         except BaseException:
@@ -120,7 +120,7 @@ class RunningServer:
 
     def pids(self) -> list[int]:
         """Return the processes of the server that run."""
-        return sorted({self.process.pid, *heap_tree.descendants(self.process.pid)})
+        return sorted({self.process.pid, *descendants(self.process.pid)})
 
     def read_memory(self) -> ServerMemory:
         """Return what its processes hold now."""

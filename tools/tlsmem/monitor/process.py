@@ -13,9 +13,9 @@ from pathlib import Path
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.monitor import rss_parts
-from tlsmem.monitor import tree as heap_tree
 from tlsmem.monitor.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
 from tlsmem.monitor.program_list import VARIABLE, ProgramList, UnmeteredPrograms, often
+from tlsmem.monitor.tree import LOST, MeteredProgram, ProcessTree, anonymous_bytes, descendants, has_meter, list_pages
 from tlsmem.run import heap_page
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -48,7 +48,7 @@ class MeteredCommand:
             self.list = ProgramList()
         except OSError as error:
             raise UserError(f"{heap_page.PAGES_FOLDER}: {error.strerror}") from None
-        before, mask = heap_tree.list_pages(), signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        before, mask = list_pages(), signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             process = subprocess.Popen(
                 words,
@@ -59,7 +59,7 @@ class MeteredCommand:
             self.list.remove()
             raise UserError(f"{words[0]}: {error.strerror}") from None
         self.pid, process.returncode = process.pid, 0  # it is we who wait for it
-        self.tree = heap_tree.ProcessTree(process.pid, before, reaper=os.getpid())
+        self.tree = ProcessTree(process.pid, before, reaper=os.getpid())
         self.found, self.unseen = UnmeteredPrograms(), set[int]()
 
     def ended(self, info: signal.struct_siginfo | None) -> bool:
@@ -92,7 +92,7 @@ class MeteredCommand:
 
     def find_unmetered(self) -> set[int]:
         """What of the command runs, and not under the meter, whatever it was before."""
-        return without_page(self.tree, heap_tree.descendants(os.getpid()))
+        return without_page(self.tree, descendants(os.getpid()))
 
     def omissions(self, strangers: "Strangers") -> list[str]:
         """Sentences that say what the figures are without, once it is settled."""
@@ -126,14 +126,14 @@ def preload_value() -> str:
     return " ".join(filter(None, (str(meter), os.environ.get("LD_PRELOAD"))))
 
 
-def program_files(tree: heap_tree.ProcessTree) -> Iterator[str]:
+def program_files(tree: ProcessTree) -> Iterator[str]:
     """Of those that run."""
     for pid in tree.current:
         with contextlib.suppress(OSError):
             yield os.readlink(f"/proc/{pid}/exe")
 
 
-def own_allocators(tree: heap_tree.ProcessTree, files: Iterable[str]) -> Iterator[str]:
+def own_allocators(tree: ProcessTree, files: Iterable[str]) -> Iterator[str]:
     """A sentence for each program whose allocations pass the meter by, all of them or some."""
     sizes = uncounted_sizes(tree)
     named = dict.fromkeys(program.page.program for program in tree.programs if program.page.own_malloc)
@@ -156,7 +156,7 @@ def own_allocators(tree: heap_tree.ProcessTree, files: Iterable[str]) -> Iterato
         )
 
 
-def uncounted_sizes(tree: heap_tree.ProcessTree) -> dict[str, tuple[int, int]]:
+def uncounted_sizes(tree: ProcessTree) -> dict[str, tuple[int, int]]:
     """Return what passes the meter by, and what it counted at the peak, of each program in which that is much; in
     bytes, of the process in which it is most."""
     sizes: dict[str, tuple[int, int]] = {}
@@ -167,7 +167,7 @@ def uncounted_sizes(tree: heap_tree.ProcessTree) -> dict[str, tuple[int, int]]:
     return sizes
 
 
-def uncounted_bytes(program: heap_tree.MeteredProgram) -> int:
+def uncounted_bytes(program: MeteredProgram) -> int:
     """Return the most that the program had past malloc: what it mapped, as far as it used that, where it was seen;
     else what was resident and cannot be malloc's."""
     mapped, total = program.page.mapped.peak, program.page.total
@@ -178,14 +178,14 @@ def uncounted_bytes(program: heap_tree.MeteredProgram) -> int:
 
 
 def describe_unseen(pid: int) -> str:
-    return f"{pid} ({rss_parts.describe_size(heap_tree.anonymous_bytes(pid))} of anonymous memory)"
+    return f"{pid} ({rss_parts.describe_size(anonymous_bytes(pid))} of anonymous memory)"
 
 
 def described(sizes: tuple[int, int] | None) -> str:
     return f", {rss_parts.describe_size(sizes[0])}" if sizes else ""
 
 
-def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:
+def loaded_otherwise(tree: ProcessTree) -> Iterator[str]:
     """A sentence for each program that would have had libraries that the meter does not see."""
     for name, count in most_of_one(tree, "deepbind").items():
         yield (
@@ -194,18 +194,18 @@ def loaded_otherwise(tree: heap_tree.ProcessTree) -> Iterator[str]:
         )
 
 
-def without_page(tree: heap_tree.ProcessTree, living: Iterable[int]) -> set[int]:
+def without_page(tree: ProcessTree, living: Iterable[int]) -> set[int]:
     """Those that have no page, or one of a program that they no longer are. Of a damaged page others tell."""
-    damaged = {program.page.pid for program in tree.programs if program.state == heap_tree.LOST}
+    damaged = {program.page.pid for program in tree.programs if program.state == LOST}
     known = tree.current.keys() | damaged
-    return {pid for pid in living if pid not in known or not heap_tree.has_meter(pid)}
+    return {pid for pid in living if pid not in known or not has_meter(pid)}
 
 
-def find_unmetered(tree: heap_tree.ProcessTree) -> set[int]:
+def find_unmetered(tree: ProcessTree) -> set[int]:
     """The root and its descendants that run without the meter. Those that are being loaded have time to make a page."""
     until = time.monotonic() + LOADING_S
     while True:
-        living = {*heap_tree.descendants(tree.root), *filter(heap_page.is_alive, [tree.root])}
+        living = {*descendants(tree.root), *filter(heap_page.is_alive, [tree.root])}
         found = without_page(tree, living)
         if not found or time.monotonic() >= until:
             return found
@@ -220,12 +220,12 @@ class Strangers:
         self.names: dict[int, str] = {}  # by process
         self.before, self.looked = set[int](), 0.0
 
-    def look(self, tree: heap_tree.ProcessTree) -> None:
+    def look(self, tree: ProcessTree) -> None:
         """Look at the descendants of the root, once in a while."""
         if time.monotonic() - self.looked < STRANGERS_S:
             return
         self.looked = time.monotonic()
-        found = without_page(tree, heap_tree.descendants(tree.root))
+        found = without_page(tree, descendants(tree.root))
         for pid in found & self.before - self.names.keys():
             with contextlib.suppress(OSError):
                 self.names[pid] = heap_page.printable(Path(f"/proc/{pid}/comm").read_text(errors="replace").strip())
@@ -247,14 +247,14 @@ def describe_unmetered(pids: Iterable[int]) -> Iterator[str]:
         yield f"still running, and not under the heap meter: {', '.join(map(describe_unseen, numbers))}"
 
 
-def deep_forks(tree: heap_tree.ProcessTree) -> Iterator[str]:
+def deep_forks(tree: ProcessTree) -> Iterator[str]:
     """A sentence for each program whose own blocks are not told from those that it inherited."""
     deep = {one.page.program: None for one in tree.programs if one.page.forks > heap_page.MOST_FORKS}
     for name in deep:
         yield f"{name} forked more than {heap_page.MOST_FORKS} times in a row: some inherited blocks count as its own"
 
 
-def most_of_one(tree: heap_tree.ProcessTree, field: str) -> dict[str, int]:
+def most_of_one(tree: ProcessTree, field: str) -> dict[str, int]:
     """Of each program, by name, how many libraries a process of it loaded in that way; those with none are left out."""
     most: dict[str, int] = {}
     for page in (program.page for program in tree.programs):
@@ -278,7 +278,7 @@ def why_not_attachable(pid: int) -> str:
     return f"was not started under the heap meter, and cannot be attached to later; {way_out}"
 
 
-def attach_tree(pid: int) -> heap_tree.ProcessTree:
+def attach_tree(pid: int) -> ProcessTree:
     """The tree of a process that runs under the meter, without those that had ended before; raises UserError."""
     if not heap_page.is_alive(pid):
         raise UserError(f"{pid}: there is no such process")
@@ -293,5 +293,5 @@ def attach_tree(pid: int) -> heap_tree.ProcessTree:
     except (heap_page.NotHeapPage, OSError) as error:
         what = getattr(error, "strerror", None) or error
         raise UserError(f"{page or pid}: not a page of the heap meter: {what}") from None
-    dead = {(number, inode) for number, inode in heap_tree.list_pages() if not heap_page.is_alive(number)}
-    return heap_tree.ProcessTree(pid, dead)
+    dead = {(number, inode) for number, inode in list_pages() if not heap_page.is_alive(number)}
+    return ProcessTree(pid, dead)

@@ -1,18 +1,14 @@
-"""What the heap meter says of a tree of processes: lines over time, a table, or NDJSON."""
+"""What tls-memtest heap says of programs: lines over time, tables of live heap and of RSS, NDJSON."""
 
 import itertools
 import json
-import os
-from collections.abc import Callable, Iterable
-from typing import Any, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from tlsmem.monitor import rss_tables as heap_rss
-from tlsmem.monitor import tree as heap_tree
-from tlsmem.monitor.connections import describe_connections
-from tlsmem.monitor.rss_parts import RssParts
-from tlsmem.monitor.sums import LiveSum, sum_live
-from tlsmem.monitor.tree import MeteredProgram
-from tlsmem.tables.table import Cell, Heading, Table, text_cell
+from tlsmem.monitor.growth import describe_connections
+from tlsmem.monitor.rss_parts import RssParts, describe_size, read_rss
+from tlsmem.monitor.tree import ENDED, RUNNING, LiveSum, MeteredProgram, sum_live
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 ROWS = 40  # the largest by peak; the others share a row
 QUANTITIES = ("live", "peak", "cumulative")
@@ -27,17 +23,34 @@ CAPTION_INHERITED = (
 STONES = "{:,} between fork and exec"
 ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"
 SEEN = "the largest sum read at one moment; programs are read every {seconds} s, so the true peak may be higher"
+CAPTION_RSS = "Resident anonymous memory (RssAnon) by what it is, in bytes."
+CAPTION_RSS_LIVE = " Live: requested, in the heap, and resident. Freed, but kept by malloc: {}."
+PARTS = {
+    "live": "live",
+    "overhead": "headers, rounding",
+    "cached": "cached by malloc",
+    "free": "free, but kept",
+    "mmapped": "mmapped chunks",
+    "heap": "[heap], not divided",
+    "stacks": "stacks",
+    "files": "files",
+    "other": "other mappings",
+}
+LEFT_OVER, LEAST_LEFT_OVER = 0.01, 2**18  # of RssAnon, and bytes: so much may the parts be off without a word
+ELSEWHERE = 0.05  # of live heap: more than it may change between two readings
+BOOTSTRAP = 2**13  # bytes that the heap meter has for blocks from before it knows the next allocator
+LAST_READING = "as it was last read before the program ended"
 
 
 def lines(seconds: float, programs: Iterable[MeteredProgram], connections: dict[int, int]) -> str:
     """One line for each program, with its state if it no longer runs, and one for the connections that are counted."""
-    said = [f"{label_with_state(one)}: {describe_counts(one)}{heap_rss.describe(one)}" for one in programs]
+    said = [f"{label_with_state(one)}: {describe_counts(one)}{describe_rss(one)}" for one in programs]
     said += [sentence.strip() for sentence in [describe_connections(connections)] if sentence]
     return "".join(f"heap: {seconds:.1f} s  {line}\n" for line in said)
 
 
 def label_with_state(program: MeteredProgram) -> str:
-    return program_label(program) + ("" if program.state == heap_tree.RUNNING else f" {program.state}")
+    return program_label(program) + ("" if program.state == RUNNING else f" {program.state}")
 
 
 def program_label(program: MeteredProgram) -> str:
@@ -77,7 +90,7 @@ def fields(program: MeteredProgram) -> dict[str, Any]:
 
 def sums(programs: list[MeteredProgram], peak: LiveSum) -> dict[str, int]:
     """Return what runs and holds now, what each held at its end, and what all have requested."""
-    running, ended = (with_state(programs, state) for state in (heap_tree.RUNNING, heap_tree.ENDED))
+    running, ended = (with_state(programs, state) for state in (RUNNING, ENDED))
     live = {"live": sum_live(running), "at_end": sum_live(ended), "peak_seen": peak, "cumulative": requested(programs)}
     sizes = {f"{kind}_{unit}": size for kind, sizes in live.items() for unit, size in zip(UNITS, sizes, strict=True)}
     return {"programs": len(programs), "running": len(running)} | sizes
@@ -95,7 +108,7 @@ def requested(programs: Iterable[MeteredProgram]) -> LiveSum:
 def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: float, counted: str = "") -> Table:
     """Return a row for each program, the smallest together, and one for all; `peak` is the largest sum that was seen,
     by readings every `interval` seconds; `counted` says how many connections there are."""
-    running, ended = (with_state(programs, state) for state in (heap_tree.RUNNING, heap_tree.ENDED))
+    running, ended = (with_state(programs, state) for state in (RUNNING, ENDED))
     columns = [Heading("program", "program", left=True), Heading("pid", "pid"), Heading("state", "state", left=True)]
     columns += [Heading("threads", "threads")] * bool(running)
     for kind in QUANTITIES:
@@ -130,7 +143,7 @@ def table(title: str, programs: list[MeteredProgram], peak: LiveSum, interval: f
 
 def row(program: MeteredProgram) -> list[Cell]:
     page, total = program.page, program.page.total
-    threads = number(program.threads) if program.state == heap_tree.RUNNING else Cell("", None)
+    threads = number(program.threads) if program.state == RUNNING else Cell("", None)
     cells = [text_cell(page.program), Cell(str(page.pid), page.pid), text_cell(program.state), threads]
     cells += [number(getattr(total, f"{kind}_{unit}")) for kind in QUANTITIES for unit in ("bytes", "blocks")]
     return cells
@@ -151,26 +164,76 @@ def number(value: int) -> Cell:
     return Cell(f"{value:,}", value)
 
 
-class Listener:
-    """A stream whose first error is kept in `gone` and ends what is written to it: the rest is dropped."""
+def update_rss(programs: Iterable[MeteredProgram]) -> None:
+    """Read what the running programs have resident; of those that have ended the last reading stays."""
+    running = {program.page.pid: program for program in programs if program.state == RUNNING}
+    for pid, reading in read_rss(running).items():
+        if isinstance(reading, RssParts) or running[pid].rss is None:
+            running[pid].rss = reading
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
-        self.gone: OSError | None = None
-        self.encoding, self.isatty, self.fileno = stream.encoding, stream.isatty, stream.fileno
 
-    def write(self, text: str) -> int:
-        self.attempt(lambda: self.stream.write(text))
-        return len(text)
+def describe_rss(program: MeteredProgram) -> str:
+    """Return it for the end of a line, with the comma before it."""
+    if not isinstance(program.rss, RssParts):
+        return ""
+    kept = program.rss.kept_bytes
+    said = f", RssAnon {describe_size(program.rss.anon_bytes)}"
+    return said if kept is None else f"{said}, freed, but kept by malloc: {describe_size(kept)}"
 
-    def flush(self) -> None:
-        self.attempt(self.stream.flush)
 
-    def attempt(self, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except OSError as error:
-            self.gone = error
-            nowhere = os.open(os.devnull, os.O_WRONLY)  # else Python tries again when it closes the stream
-            os.dup2(nowhere, self.stream.fileno())
-            os.close(nowhere)
+def rss_table(what: str, programs: Iterable[MeteredProgram]) -> Table | None:
+    """Return a row for each program that was read; None where none was."""
+    rows = [(program, program.rss) for program in programs if isinstance(program.rss, RssParts)]
+    if not rows:
+        return None
+    shown = [name for name in PARTS if any(rss.parts[name] is not None for _, rss in rows)]
+    columns = [Heading("program", "program", left=True), Heading("pid", "pid"), Heading("anon_bytes", "RssAnon")]
+    columns += [Heading(f"{name}_bytes", PARTS[name]) for name in shown]
+    has_divided = "live" in shown
+    columns += [Heading("absent_bytes", "live, not resident")] * has_divided
+    caption = f"{CAPTION_RSS}{CAPTION_RSS_LIVE.format(describe_kept(rows))}" if has_divided else CAPTION_RSS
+    cells = [rss_row(program, rss, shown)[: len(columns)] for program, rss in rows]
+    return Table("rss", f"RSS of {what}", caption, columns, cells)
+
+
+def describe_kept(rows: Sequence[tuple[MeteredProgram, RssParts]]) -> str:
+    """Return how much malloc keeps, in the process in which it keeps most."""
+    kept = [(rss.kept_bytes, program) for program, rss in rows if rss.kept_bytes is not None]
+    most, program = max(kept, key=lambda one: one[0])
+    where = f" in {program.page.program}[{program.page.pid}], more than in any other" if len(kept) > 1 else ""
+    return f"{describe_size(most)}{where}"
+
+
+def rss_row(program: MeteredProgram, rss: RssParts, shown: Iterable[str]) -> list[Cell]:
+    """Return the cells of a program."""
+    unknown = f"not divided: {rss.undivided}" if rss.undivided else "it is divided"
+    sizes = [*(rss.parts[name] for name in shown), rss.absent_bytes]
+    cells = [missing_cell(unknown) if size is None else integer_cell(size) for size in sizes]
+    note = None if program.state == RUNNING else LAST_READING
+    anon = Cell(f"{rss.anon_bytes:,}", rss.anon_bytes, note)
+    return [text_cell(program.page.program), Cell(str(rss.pid), rss.pid), anon, *cells]
+
+
+def rss_remarks(programs: Iterable[MeteredProgram]) -> Iterator[str]:
+    """Yield a sentence for each program whose memory was not divided, or not wholly."""
+    for program in programs:
+        name, rss = f"{program.page.program}[{program.page.pid}]", program.rss
+        if isinstance(rss, str):
+            yield f"{name}: its resident memory is not known: {rss}"
+        elif rss and rss.undivided and not program.page.own_malloc:
+            yield f"{name}: its heap is not divided: {rss.undivided}"
+        elif rss:
+            yield from (f"{name}: {what}" for what in describe_doubts(program, rss))
+
+
+def describe_doubts(program: MeteredProgram, rss: RssParts) -> Iterator[str]:
+    """Yield what is not as it should be in a heap that was divided."""
+    off = -rss.unexplained_bytes
+    if abs(off) > max(LEFT_OVER * rss.anon_bytes, LEAST_LEFT_OVER):
+        yield f"the parts of its RSS add up to {abs(off):,} B {'more' if off > 0 else 'less'} than RssAnon"
+    if not rss.is_exact:
+        yield "it changed while it was read: the parts of its RSS are off by what it allocated or freed meanwhile"
+    live = program.page.total.live_bytes
+    elsewhere = 0 if rss.found_bytes is None else live - rss.found_bytes
+    if program.state == RUNNING and elsewhere > max(ELSEWHERE * live, BOOTSTRAP):
+        yield f"{describe_size(elsewhere)} of its live heap are in no chunk of the C library's malloc that was found"

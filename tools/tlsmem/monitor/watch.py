@@ -8,7 +8,7 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TextIO
 
@@ -18,17 +18,10 @@ from rich.live import Live
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
-from tlsmem.monitor import growth as heap_growth
-from tlsmem.monitor import metrics as heap_metrics
-from tlsmem.monitor import process as heap_process
-from tlsmem.monitor import report as heap_meter_report
-from tlsmem.monitor import rss_tables as heap_rss
-from tlsmem.monitor import tree as heap_tree
-from tlsmem.monitor.connections import ConnectionGrowth, count_connections, describe_connections
-from tlsmem.monitor.endpoint import Endpoint
-from tlsmem.monitor.report import Listener
-from tlsmem.monitor.sums import LiveSum, sum_live
-from tlsmem.monitor.tree import MeteredProgram, ProcessTree
+from tlsmem.monitor import process, report
+from tlsmem.monitor.endpoint import Endpoint, render_metrics
+from tlsmem.monitor.growth import ConnectionGrowth, Growth, count_connections, describe_connections
+from tlsmem.monitor.tree import LOST, RUNNING, LiveSum, MeteredProgram, ProcessTree, sum_live
 from tlsmem.run import heap_page
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
@@ -36,6 +29,31 @@ from tlsmem.tables import table as tables
 ALL_COLUMNS = "--json"  # shows what a terminal has no room for
 LOADING_S = 0.1  # so long a program that is being loaded may have no page
 POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
+
+
+class Listener:
+    """A stream whose first error is kept in `gone` and ends what is written to it: the rest is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.gone: OSError | None = None
+        self.encoding, self.isatty, self.fileno = stream.encoding, stream.isatty, stream.fileno
+
+    def write(self, text: str) -> int:
+        self.attempt(lambda: self.stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self.attempt(self.stream.flush)
+
+    def attempt(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except OSError as error:
+            self.gone = error
+            nowhere = os.open(os.devnull, os.O_WRONLY)  # else Python tries again when it closes the stream
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)
 
 
 class TreeWatcher:
@@ -51,10 +69,10 @@ class TreeWatcher:
         live = out.isatty() and not covered and not given.once and not given.json
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
         self.of_connections = ConnectionGrowth()
-        self.growth = heap_growth.Growth(self.of_connections) if given.growth else None
+        self.growth = Growth(self.of_connections) if given.growth else None
         self.told = set[MeteredProgram]()  # of those that have ended
         self.peak = LiveSum()
-        self.strangers = heap_process.Strangers()
+        self.strangers = process.Strangers()
 
     def connections(self) -> dict[int, int]:
         """Return the number of connections by port, of those that are to be counted; none once no program runs.
@@ -69,7 +87,7 @@ class TreeWatcher:
         """Return what the endpoint serves, from the thread that serves it."""
         programs, connections = list(self.tree.programs), self.connections()
         growth = self.of_connections.above(programs, sum(connections.values())) if connections else None
-        return heap_metrics.render(programs, connections, growth)
+        return render_metrics(programs, connections, growth)
 
     def poll(self) -> None:
         """Read all programs. A program's own peak was live at one moment too, which readings may have missed."""
@@ -95,32 +113,32 @@ class TreeWatcher:
 
     def report(self, connections: dict[int, int]) -> None:
         """What runs, and what has ended since the report before."""
-        heap_rss.update(self.tree.programs)
-        ended = [one for one in self.tree.programs if one.state != heap_tree.RUNNING and one not in self.told]
+        report.update_rss(self.tree.programs)
+        ended = [one for one in self.tree.programs if one.state != RUNNING and one not in self.told]
         self.told.update(ended)
         seconds = self.said - self.began
         if self.given.json:
             recent = set(ended)
-            shown = [one for one in self.tree.programs if one.state == heap_tree.RUNNING or one in recent]
+            shown = [one for one in self.tree.programs if one.state == RUNNING or one in recent]
             self.write(self.ndjson(shown, connections))
         elif self.growth and not self.live:
             self.write(self.growth.lines(seconds, self.tree.programs, connections))
-            self.write(heap_meter_report.lines(seconds, ended, connections))
+            self.write(report.lines(seconds, ended, connections))
         elif self.live:
             first = self.growth_table(self.growth, connections) if self.growth else self.table(connections)
-            both = [first, heap_rss.table(self.what, self.tree.programs)]
+            both = [first, report.rss_table(self.what, self.tree.programs)]
             drawn = [render_table(table, self.console.width) for table in both if table]
             self.live.update(rich.text.Text("\n\n").join(drawn), refresh=True)
         else:
             shown = [*self.tree.current.values(), *ended]
-            self.write(heap_meter_report.lines(seconds, shown, connections))
+            self.write(report.lines(seconds, shown, connections))
 
     def ndjson(self, shown: list[MeteredProgram], connections: dict[int, int]) -> str:
         """Objects of the programs that are to be shown, what grew, and what all hold."""
         seconds = self.said - self.began
         grown = self.growth.ndjson(seconds, self.tree.programs, connections) if self.growth else ""
-        everything = heap_meter_report.all_ndjson(seconds, self.tree.programs, self.peak, connections)
-        return heap_meter_report.ndjson(seconds, shown) + grown + everything
+        everything = report.all_ndjson(seconds, self.tree.programs, self.peak, connections)
+        return report.ndjson(seconds, shown) + grown + everything
 
     def summary(self) -> None:
         self.tree.replace_unmetered()
@@ -131,7 +149,7 @@ class TreeWatcher:
         self.said, connections = time.monotonic(), self.connections()
         if self.out.gone:
             return
-        heap_rss.update(self.tree.programs)
+        report.update_rss(self.tree.programs)
         if self.given.json:
             self.write(self.ndjson(self.tree.programs, connections))
         elif self.tree.programs:
@@ -143,10 +161,10 @@ class TreeWatcher:
 
     def show_rss(self) -> None:
         """The table of RSS below the one of live heap."""
-        if table := heap_rss.table(self.what, self.tree.programs):
+        if table := report.rss_table(self.what, self.tree.programs):
             self.console.print()
             render.terminal(table, self.console, ALL_COLUMNS)
-        for sentence in heap_rss.remarks(self.tree.programs):
+        for sentence in report.rss_remarks(self.tree.programs):
             tell(sentence)
 
     @property
@@ -159,9 +177,9 @@ class TreeWatcher:
     def table(self, connections: dict[int, int]) -> tables.Table:
         is_now = self.given.once and not self.given.command
         title = f"Heap of {self.what}" + ("" if is_now else f" after {self.said - self.began:.1f} s")
-        return heap_meter_report.table(title, self.tree.programs, self.peak, POLL_S, describe_connections(connections))
+        return report.table(title, self.tree.programs, self.peak, POLL_S, describe_connections(connections))
 
-    def growth_table(self, growth: heap_growth.Growth, connections: dict[int, int]) -> tables.Table:
+    def growth_table(self, growth: Growth, connections: dict[int, int]) -> tables.Table:
         return growth.table(self.what, self.said - self.began, self.tree.programs, connections)
 
     def write(self, text: str) -> None:
@@ -174,7 +192,7 @@ class TreeWatcher:
             self.endpoint.start(self.metrics)
             tell(f"metrics are at {self.endpoint.url}")
         with self.live or nullcontext():
-            while not ended(signal.sigtimedwait(heap_process.SIGNALS, min(POLL_S, self.given.interval))):
+            while not ended(signal.sigtimedwait(process.SIGNALS, min(POLL_S, self.given.interval))):
                 self.tick()
         self.poll()
 
@@ -218,8 +236,8 @@ def tell(sentence: str) -> None:
 
 def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) -> int:
     """Until the process has ended, ^C, or nobody listens."""
-    watch = TreeWatcher(heap_process.attach_tree(given.pid), given, out, endpoint)
-    signal.pthread_sigmask(signal.SIG_BLOCK, heap_process.SIGNALS)
+    watch = TreeWatcher(process.attach_tree(given.pid), given, out, endpoint)
+    signal.pthread_sigmask(signal.SIG_BLOCK, process.SIGNALS)
     watch.poll()
 
     def ended(info: signal.struct_siginfo | None) -> bool:
@@ -230,10 +248,10 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
         watch.run(ended)
     watch.summary()
     out.flush()
-    omissions = list(heap_process.own_allocators(watch.tree, heap_process.program_files(watch.tree)))
-    omissions += heap_process.describe_unmetered(heap_process.find_unmetered(watch.tree))
+    omissions = list(process.own_allocators(watch.tree, process.program_files(watch.tree)))
+    omissions += process.describe_unmetered(process.find_unmetered(watch.tree))
     omissions += watch.strangers.describe(())
-    for sentence in (*omissions, *heap_process.loaded_otherwise(watch.tree), *heap_process.deep_forks(watch.tree)):
+    for sentence in (*omissions, *process.loaded_otherwise(watch.tree), *process.deep_forks(watch.tree)):
         tell(sentence)
     return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
 
@@ -241,7 +259,7 @@ def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
 def follow(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) -> int:
     """Until the command has ended; what it leaves running stays under the meter. The command's exit status, or UNSEEN
     where it is 0 and something was not counted."""
-    command = heap_process.MeteredCommand(given.command)
+    command = process.MeteredCommand(given.command)
     watch = TreeWatcher(command.tree, given, out, endpoint)
     watch.run(command.ended)
     command.settle()
@@ -251,16 +269,14 @@ def follow(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) 
     for sentence in (*omissions, *command.remarks()):
         tell(sentence)
     damaged = lost(command.tree)
-    return command.status or heap_process.UNSEEN * (damaged or bool(omissions))
+    return command.status or process.UNSEEN * (damaged or bool(omissions))
 
 
 def lost(tree: ProcessTree) -> bool:
     """Says which programs could not be followed to their end."""
-    found = [program for program in tree.programs if program.state == heap_tree.LOST]
+    found = [program for program in tree.programs if program.state == LOST]
     for program in found:
-        tell(
-            f"{heap_meter_report.program_label(program)}: its page was damaged; what is shown of it is from before that"
-        )
+        tell(f"{report.program_label(program)}: its page was damaged; what is shown of it is from before that")
     return bool(found)
 
 
