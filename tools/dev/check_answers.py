@@ -226,7 +226,7 @@ def main() -> None:
     given = asked.parse_args()
     venv.activate()
     from tlsmem.config import definitions
-    from tlsmem.plan import recordings
+    from tlsmem.store import recordings
 
     among = recordings.find_recordings(None)
     stacks = sorted({stack for path in among for stack in recordings.stacks(path)})

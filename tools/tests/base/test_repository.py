@@ -12,9 +12,9 @@ from tests.support.commands import command_line
 from tlsmem.base import repository
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.plan import recordings
 from tlsmem.schema import append_records, recording_files
 from tlsmem.schema.recording_name import default_recording
+from tlsmem.store import recordings
 from tlsmem.tables import documented_queries
 
 COMMITTED, NEW, LOCAL = "data/2026-01-31-a-cpu", "data/2026-02-01-a-cpu", "data/local/2026-02-01-a-cpu"

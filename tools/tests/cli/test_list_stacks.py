@@ -11,10 +11,10 @@ from tlsmem.config import definitions
 from tlsmem.config.libraries import sort_by_library
 from tlsmem.cost import stack_inventory
 from tlsmem.cost.find_costs import SUITE, find_costs
-from tlsmem.plan import recordings
 from tlsmem.run import stack_abilities
 from tlsmem.run.process import ProcessResult
 from tlsmem.stats.costs import COSTS, RSS_IN_USE
+from tlsmem.store import recordings
 from tlsmem.tables import layout, render, stack_list
 
 REFUSED = b'{"record":"end","status":"unsupported","reason":"no such group"}\n'

@@ -19,7 +19,7 @@ from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, defau
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config import amounts
-from tlsmem.plan import capacity, fit_answer, handshake_rates, haproxy_answer, memory_answer, recordings
+from tlsmem.plan import capacity, fit_answer, handshake_rates, haproxy_answer, memory_answer
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
@@ -28,7 +28,9 @@ from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import MEASURED, ConnectionModel
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import HaproxyConstants
+from tlsmem.stats import recorded_stacks
 from tlsmem.stats.session_cost import KIB, MIB
+from tlsmem.store import recordings
 
 FRAGMENT = {"stack": STACK, "suite": SUITE, "allocator": "system", "how": MEASURED, "fixed": 0, "widest": 1}
 MODEL = FRAGMENT | {"configuration": Configuration()}
@@ -348,11 +350,11 @@ def test_a_library_is_its_newest_release(tmp_path):
 def test_a_release_series_is_its_newest_recorded_release(monkeypatch):
     there = [f"openssl@{version}" for version in ("3.50.1", "3.5.5", "3.5.10", "3.6.0", "1.1.1w")]
     monkeypatch.setattr(recordings, "stacks", lambda path: there)
-    assert recordings.resolve_stack("openssl@3.5", [Path()]) == "openssl@3.5.10"
-    assert recordings.resolve_stack("openssl@1.1.1", [Path()]) == "openssl@1.1.1w"
-    assert recordings.resolve_stack("openssl@3.5.5", [Path()]) == "openssl@3.5.5"
+    assert recorded_stacks.resolve_stack("openssl@3.5", [Path()]) == "openssl@3.5.10"
+    assert recorded_stacks.resolve_stack("openssl@1.1.1", [Path()]) == "openssl@1.1.1w"
+    assert recorded_stacks.resolve_stack("openssl@3.5.5", [Path()]) == "openssl@3.5.5"
     with pytest.raises(ValueError, match=r"no recording has the stack openssl@3\.4"):
-        recordings.resolve_stack("openssl@3.4", [Path()])
+        recorded_stacks.resolve_stack("openssl@3.4", [Path()])
 
 
 def test_nginx_is_suggested_only_where_it_can_run_the_stack():

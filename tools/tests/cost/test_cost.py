@@ -16,10 +16,11 @@ from tlsmem.cli.dispatch import run_words
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost import cost_picture, find_costs
 from tlsmem.cost.screen import describe_sum
-from tlsmem.plan import recordings
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema import recording_files
+from tlsmem.stats import recorded_stacks
 from tlsmem.stats.missing import Missing
+from tlsmem.store import recordings
 
 
 @pytest.fixture
@@ -210,9 +211,9 @@ def test_capitals_and_the_rest_of_a_version_may_be_left_out(recording, capsys, m
 
 def test_a_version_in_short_is_of_the_build_that_servers_use_and_stderr_names_it(capsys):
     among = recordings.find_recordings(None)
-    assert recordings.resolve_stacks(["rustls@0.24", "Mbed TLS", "Go crypto/tls@1.26"], among, None) == [
+    assert recorded_stacks.resolve_stacks(["rustls@0.24", "Mbed TLS", "Go crypto/tls@1.26"], among, None) == [
         "rustls+aws-lc@0.24.0-dev.2",
-        recordings.resolve_stack("mbedtls", among),
+        recorded_stacks.resolve_stack("mbedtls", among),
         "go@1.26.11",
     ]
     assert "rustls@0.24: using rustls+aws-lc@0.24.0-dev.2" in capsys.readouterr().err
@@ -223,12 +224,12 @@ def test_a_stack_that_is_not_recorded_has_the_command_that_records_it_or_why_the
     with pytest.raises(
         ValueError, match=r"tickets@5.9.4; to record it: tools/tls-memtest measure .* wolfssl\+tickets@5.9.4$"
     ):
-        recordings.resolve_stacks(["wolfssl+tickets"], among, None)
+        recorded_stacks.resolve_stacks(["wolfssl+tickets"], among, None)
     with pytest.raises(ValueError, match=r"no recording has the stack null@c; cannot be recorded: null@c has no TLS$"):
-        recordings.resolve_stacks(["null@c"], among, None)
+        recorded_stacks.resolve_stacks(["null@c"], among, None)
     named = [path for path in among if path.name.endswith("-go")]
     with pytest.raises(ValueError, match=r"^no runs of openssl@3.5.5 in data/.*-go; .*: leave --recording out$"):
-        recordings.resolve_stacks(["openssl@3.5.5"], named, None)
+        recorded_stacks.resolve_stacks(["openssl@3.5.5"], named, None)
 
 
 def test_a_recording_may_be_named_without_its_folder_and_one_that_is_not_there_has_the_names_that_are():

@@ -12,7 +12,9 @@ from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.plan import answer, recordings
+from tlsmem.plan import answer
+from tlsmem.stats import recorded_stacks
+from tlsmem.store import recordings
 from tlsmem.tables.table import MISSING, Cell
 
 STATES = {"in-use": "rss_in_use_bytes", "at-rest": "rss_at_rest_bytes"}
@@ -25,7 +27,7 @@ def table_rows(table) -> list[dict]:
 def recorded_costs(among) -> dict[tuple[str, str, str, str], str | None]:
     """RSS of a session with the library's defaults, by stack, suite, role and state; None where it is not recorded."""
     stacks = dict.fromkeys(stack for path in among for stack in recordings.stacks(path))
-    found = [find_costs(stack, suite, among) for stack in stacks for suite in recordings.find_suites(stack, among)]
+    found = [find_costs(stack, suite, among) for stack in stacks for suite in recorded_stacks.find_suites(stack, among)]
     rows = table_rows(cost_table(found, ("server", "client")))
     return {
         (row["stack"].value, row["suite"].value, row["role"].value, state): figure_text(row[key])
@@ -66,7 +68,7 @@ def test_a_plan_takes_the_rss_that_cost_prints():
     [("openssl@3.5.5", PLAN_SUITE), ("go@1.27.4", "tls13-rsa-aes128"), ("bearssl@0.6", "tls12-rsa-aes256")],
 )
 def test_without_a_suite_a_stack_that_lacks_the_usual_one_is_answered_in_its_own(stack, suite, capsys):
-    assert recordings.usual_suite(stack, recordings.find_recordings(None)) == suite
+    assert recorded_stacks.usual_suite(stack, recordings.find_recordings(None)) == suite
     for words in (["cost", stack], ["plan", "memory", "--connections", "1000", "--stack", stack]):
         with contextlib.suppress(UserError):
             run_words(words)

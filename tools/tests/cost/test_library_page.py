@@ -9,7 +9,7 @@ from tests.support.in_use import OPENSSL, RUSTLS, SUITE, record_peaks, recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries
 from tlsmem.cost.library_page import describe_library
-from tlsmem.plan import recordings
+from tlsmem.store import recordings
 
 PAGES = ROOT / "docs/reference/libraries"
 

@@ -13,7 +13,6 @@ from tlsmem.config.libraries import is_headline_build, libraries, stack_title
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_costs_or_like
 from tlsmem.explore import folded_stacks
-from tlsmem.plan import recordings
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.profile import sites_reader
 from tlsmem.profile.heap_profile import sum_live
@@ -23,7 +22,7 @@ from tlsmem.report.answer_section import cost_rows
 from tlsmem.schema.records import Phase, RecordLine
 from tlsmem.stats import session_cost
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY
-from tlsmem.store import read_runs
+from tlsmem.store import read_runs, recordings
 from tlsmem.tables import bucket_sources, buckets
 from tlsmem.topics.churn.picture import last_rss
 from tlsmem.topics.churn.waves import find_churn

@@ -25,10 +25,11 @@ from tests.support.planned import (
 )
 from tlsmem.base.paths import ROOT
 from tlsmem.config.servers import servers
-from tlsmem.plan import find_model, recordings
+from tlsmem.plan import find_model
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ModelRequest
 from tlsmem.schema.records import RecordLine
+from tlsmem.store import recordings
 
 CONTEXTS = f"tools/tls-memtest measure contexts --stacks {STACK}"
 

@@ -5,9 +5,10 @@ import pytest
 from tests.support import synthetic
 from tests.support.in_use import BORING, OPENSSL, SUITE, recorded
 from tlsmem.config.suite_variants import split_variant
-from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import RecordedSuite, describe_configuration, recorded_suites
 from tlsmem.schema.manifest import BadRecording
+from tlsmem.stats import recorded_stacks
+from tlsmem.store import recordings
 
 MLDSA = "tls13-mldsa65-aes256"
 COMMAND = "tools/tls-memtest measure deployed-config --stacks {} --suites {}"
@@ -52,7 +53,7 @@ def test_what_is_older_than_a_complete_answer_is_not_read(tmp_path):
     damaged = synthetic.write(tmp_path / "damaged", runs)
     (damaged / f"{OPENSSL}.jsonl").write_text("not read\n")
     assert RecordedSuite(OPENSSL, SUITE, [whole, damaged]).deployed.recording == whole
-    assert recordings.usual_suite(OPENSSL, [whole, damaged]) == SUITE
+    assert recorded_stacks.usual_suite(OPENSSL, [whole, damaged]) == SUITE
     with pytest.raises(BadRecording, match=r"damaged.*line 1"):
         RecordedSuite(OPENSSL, SUITE, [damaged, whole]).deployed  # noqa: B018
 

@@ -7,8 +7,9 @@ from tests.support import commands, synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.pictured import title_of
 from tests.support.planned import STACK, default_runs
-from tlsmem.plan import recordings, storm_answer, storm_picture
+from tlsmem.plan import storm_answer, storm_picture
 from tlsmem.plan.request import requested_case
+from tlsmem.store import recordings
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from tlsmem.base import memo
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
 from tlsmem.explore.flamegraph import page_scripts
-from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import build_report, page, recordings, sections
+from tlsmem.store.recordings import find_recordings
 
 OPENSSL, RUSTLS, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"
 PLACE = page.Directory("report", "the command")
@@ -73,14 +73,14 @@ def test_a_page_that_may_lack_flamegraphs_is_not_kept(made, tmp_path, monkeypatc
 @pytest.mark.page
 def test_all_that_a_page_reads_decides_whether_it_is_made_again(tmp_path):
     """Files of the repository that the command opens: modules, definitions, recordings, and what list_sources has."""
-    recording = next(one for one in plan_recordings.find_recordings(None) if (one / "live").is_dir())
+    recording = next(one for one in find_recordings(None) if (one / "live").is_dir())
     words = [sys.executable, "-c", READS, str(recording), *map(str, (tmp_path / "report.html", tmp_path / "results"))]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     inside = [ROOT / one for one in ("tools", "memtest", "data", "docs", "harness-c", "harness-rust", "harness-go")]
     opened = {path for path in map(Path, done.stdout.splitlines()) if any(map(path.is_relative_to, inside))}
     read = {path for path in opened if path.is_file() and path.suffix not in (".py", ".pyc")}
-    committed = [recording, *plan_recordings.find_recordings(None)]
+    committed = [recording, *find_recordings(None)]
     known = {*sections.list_sources(), *(ROOT / "memtest").glob("*.toml"), *(ROOT / "tools").glob("requirements*.txt")}
     known |= {file for one in committed for file in (*recordings.list_every_file(one), *one.rglob(MANIFEST))}
     assert len(read & known) > 20

@@ -13,9 +13,9 @@ from tests.support.in_use import OPENSSL, RUSTLS, SUITE, recorded
 from tests.support.pictured import overlaps, shown, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key
-from tlsmem.plan import recordings
 from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, reconnect_storm, slide, why_openssl
 from tlsmem.slides.draw_slides import find_recordings, list_slides
+from tlsmem.store import recordings
 
 COMMAND = ROOT / "tools/tls-memtest", "show", "slides"
 OTHER_SUBJECTS = ("3-openssl-3.2", "14-live-servers", "16-inside-the-handshake")  # of one library, and of servers

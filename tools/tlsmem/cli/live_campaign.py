@@ -191,7 +191,7 @@ def show(
     recording: Path, keys: Collection[str] | None = None, server: str | None = None, form: str | None = None
 ) -> None:
     """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
-    from tlsmem.plan.recordings import find_recordings
+    from tlsmem.store.recordings import find_recordings
     from tlsmem.tables import live, live_rss, render
     from tlsmem.topics.live import prediction as live_prediction
 

@@ -12,6 +12,7 @@ from tlsmem.config.choices import BOTH, RELEASE_SUITES
 from tlsmem.schema import recording_files
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats.selection import Selection, select
+from tlsmem.store.recordings import load_recording
 from tlsmem.tables import table_command
 
 
@@ -26,7 +27,7 @@ def show_walks(
 
 def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Raises ValueError with a sentence."""
-    runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
+    runs = load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
     stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), given.versions)
     show_walks(given, parser, release_walk.select_runs(runs, stacks, given.suites), stacks)

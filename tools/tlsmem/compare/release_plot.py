@@ -21,7 +21,7 @@ from tlsmem.plots.frame import add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.schema.roles import ROLES
-from tlsmem.tables import table_command
+from tlsmem.store.recordings import load_recording
 
 SESSIONS = {"created": "a new", "established": "an established", "idle": "an idle"}  # by stage
 MESSAGES = 2  # of a title
@@ -107,7 +107,7 @@ def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[
 
 
 def draw_given(given: argparse.Namespace) -> list[Path]:
-    runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
+    runs = load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
     stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), given.versions)
     roles = ROLES if given.role == BOTH else (given.role,)

@@ -11,9 +11,9 @@ from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import format_bytes, title_in_suite
-from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, VOCABULARY
+from tlsmem.store import recordings
 from tlsmem.tables.settings import dates
 
 COLUMNS, TITLE_CELLS, FIGURE_CELLS, BAR_CELLS = 80, 32, 14, 74

@@ -20,8 +20,9 @@ from tlsmem.cost.find_costs import find_chosen_costs
 from tlsmem.cost.library_page import describe_library
 from tlsmem.cost.recorded_table import recorded_table
 from tlsmem.cost.screen import describe_stack
-from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
+from tlsmem.stats import recorded_stacks
+from tlsmem.store import recordings
 from tlsmem.tables import table_command
 
 
@@ -33,7 +34,7 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     if given.page:
         deliver_page(given, parser, among)
         return
-    stacks = recordings.resolve_stacks(given.stacks, among, given.suite)
+    stacks = recorded_stacks.resolve_stacks(given.stacks, among, given.suite)
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     if given.recorded:
         table_command.deliver([recorded_table(stacks, given.suite, among)], given, parser)

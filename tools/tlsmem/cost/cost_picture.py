@@ -17,12 +17,12 @@ from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.left_out import describe_left_out
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
+from tlsmem.store import recordings
 
 THICK = 0.27  # of a group: one bar
 GROUP_INCHES = 0.46

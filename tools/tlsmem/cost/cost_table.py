@@ -8,12 +8,12 @@ from typing import NamedTuple
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import Peak, StackCosts, find_other_states, find_peaks
-from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, LIVE_IN_USE, VOCABULARY, Cost
 from tlsmem.stats.missing import Missing
+from tlsmem.store import recordings
 from tlsmem.tables.table import Cell, Column, Table
 
 USUAL_STATE = "in use, 100 handshakes at a time, a process per role"

@@ -9,16 +9,17 @@ from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.config import choices
 from tlsmem.config.recording_command import Advice, advise_recording
 from tlsmem.config.suite_variants import LIBRARY, name_variant
-from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import RecordedState, RecordedSuite
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.roles import Role
+from tlsmem.stats import recorded_stacks
 from tlsmem.stats.configured_stack import AT_REST, CONFIGURATIONS, IN_USE, Configuration, ConfiguredStack
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, RSS_AT_REST, RSS_COSTS, Cost
 from tlsmem.stats.missing import NOT_RECORDED, Missing
 from tlsmem.stats.session_cost import SessionPeak, session_peaks
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 
 SUITE = choices.PLAN_SUITE
@@ -101,7 +102,7 @@ def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
 
     Raises ValueError with a sentence when no recording has the stack."""
     if not any(recordings.load_stack(path, stack) for path in among):
-        raise ValueError(recordings.describe_unknown(stack, among))
+        raise ValueError(recorded_stacks.describe_unknown(stack, among))
     recorded = RecordedSuite(stack, suite, among)
     return StackCosts(recorded, recorded.deployed)
 
@@ -113,7 +114,7 @@ def find_costs_or_like(stack: str, suite: str, among: Sequence[Path]) -> StackCo
     found = find_costs(stack, suite, among)
     if found.state:
         return found
-    usual = find_costs(stack, recordings.usual_suite(stack, among), among)
+    usual = find_costs(stack, recorded_stacks.usual_suite(stack, among), among)
     return usual if usual.state else found
 
 

@@ -30,9 +30,9 @@ from tlsmem.cost.screen import (
     largest_parts,
     title_in_suite,
 )
-from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_IN_USE, Cost
+from tlsmem.store import recordings
 from tlsmem.tables import render
 from tlsmem.tables.settings import dates
 from tlsmem.tables.table import Column, Table, integer_cell, percent, text_cell

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tlsmem.config import definitions
 from tlsmem.config.libraries import sort_by_library
-from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import RecordedState, RecordedSuite, recorded_suites
+from tlsmem.store import recordings
 from tlsmem.tables.table import Column, Table
 
 CAPTION = (

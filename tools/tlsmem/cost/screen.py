@@ -24,13 +24,13 @@ from tlsmem.cost.find_costs import (
     find_parts,
     find_peaks,
 )
-from tlsmem.plan import recordings
 from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
 from tlsmem.stats.costs import COSTS, LIVE_AT_REST, LIVE_IN_USE, RSS_IN_USE, Cost
 from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present
 from tlsmem.stats.runtime_heap import RuntimeHeap
+from tlsmem.store import recordings
 from tlsmem.tables.settings import dates
 
 GIB = 2**30

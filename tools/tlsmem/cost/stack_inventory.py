@@ -11,11 +11,11 @@ from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recordin
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_table import bytes_cell
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like
-from tlsmem.plan import recordings
 from tlsmem.run.provenance import is_built
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, Cost
 from tlsmem.stats.missing import NOT_RECORDED, Missing
+from tlsmem.store import recordings
 from tlsmem.tables import table_command
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 

@@ -10,7 +10,7 @@ from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
-from tlsmem.plan import check_answer, find_model, fit_answer, haproxy_answer, memory_answer, recordings, screen
+from tlsmem.plan import check_answer, find_model, fit_answer, haproxy_answer, memory_answer, screen
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand
 from tlsmem.plan.case import Case
@@ -28,6 +28,8 @@ from tlsmem.plan.request import (
 from tlsmem.plan.screen import Answer
 from tlsmem.plan.terms_table import common_tables
 from tlsmem.schema import recording_files
+from tlsmem.stats import recorded_stacks
+from tlsmem.store import recordings
 from tlsmem.tables import render, table_command
 from tlsmem.tables.table import Table
 
@@ -118,7 +120,7 @@ def answer_haproxy(given: argparse.Namespace) -> Answer:
 def answer_check(given: argparse.Namespace) -> Answer:
     stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
     among = recordings.find_recordings(given.recording)
-    suite = find_model.check_suite(given.suite) if given.suite else recordings.usual_suite(stacks[0], among)
+    suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stacks[0], among)
     live = [] if given.stack or given.suite or given.recording else check_answer.check_live()
     return check_answer.answer_check(stacks, suite, among, live)
 

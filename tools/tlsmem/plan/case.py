@@ -12,8 +12,8 @@ from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SYSTEM, ConnectionModel
-from tlsmem.plan.recordings import display_name
 from tlsmem.plan.server_memory import ServerMemory
+from tlsmem.store.recordings import display_name
 from tlsmem.tables.table import Cell
 
 QUIET = Demand()  # none in the handshake, nothing in flight

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.servers import servers
-from tlsmem.plan import recordings
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.configuration import Configuration, describe_recording
 from tlsmem.plan.connection_model import SYSTEM, find_series, find_settings, machine_identity, select_runs
@@ -19,6 +18,7 @@ from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.selection import Selection, select_campaign
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Quantity
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, text_cell, with_note
 

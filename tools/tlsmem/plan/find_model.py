@@ -9,11 +9,12 @@ from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.config.toml_tables import read_tables
-from tlsmem.plan import recordings
 from tlsmem.plan.combined_model import add_roles, convert_allocator
 from tlsmem.plan.configuration import describe_recording, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, fit_configuration
 from tlsmem.plan.recorded_states import RecordedSuite
+from tlsmem.stats import recorded_stacks
+from tlsmem.store import recordings
 
 
 def choose_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> ConnectionModel:
@@ -61,7 +62,7 @@ def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
     stack, suite, allocator, role, configuration = wanted
     known = [run for path in among for run in recordings.load_stack(path, stack) if run.scenario == "memory"]
     if not known:
-        return recordings.describe_unknown(stack, among)
+        return recorded_stacks.describe_unknown(stack, among)
     variant = configuration.variant(suite)
     runs = [run for run in known if run.suite == variant] or [run for run in known if run.suite == suite]
     if runs and all(run.status != "measured" for run in runs):

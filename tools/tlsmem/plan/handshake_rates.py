@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
-from tlsmem.plan import recordings
 from tlsmem.plan.connection_model import machine_identity
 from tlsmem.stats import timed_selection
 from tlsmem.stats.timed_rates import handshakes_with_construction
 from tlsmem.stats.timed_selection import TimedSeries
 from tlsmem.stats.timed_summary import sample_from_runs
+from tlsmem.store import recordings
 
 
 @dataclass(frozen=True)

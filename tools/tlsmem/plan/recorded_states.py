@@ -15,12 +15,12 @@ from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recording
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
-from tlsmem.plan import recordings
 from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import CONFIGURATIONS, Configuration, ConfiguredStack
 from tlsmem.stats.selection import run_from_record, select
 from tlsmem.stats.series import Setting, data_size
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 
 EACH_CLIENT = (

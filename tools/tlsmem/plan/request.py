@@ -9,14 +9,16 @@ from tlsmem.base.errors import UserError
 from tlsmem.config.libraries import is_headline_build, libraries, library_key
 from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
-from tlsmem.plan import assumptions, capacity, find_model, recordings
+from tlsmem.plan import assumptions, capacity, find_model
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
 from tlsmem.plan.server_memory import measure_server
+from tlsmem.stats import recorded_stacks
 from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
+from tlsmem.store import recordings
 
 
 class ImpossibleRequest(UserError):
@@ -29,7 +31,7 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     """Return the requested stacks, else the usual ones that the server runs on."""
     if given.stack:
         among = recordings.find_recordings(given.recording)
-        return recordings.resolve_stacks(given.stack, among, given.suite)
+        return recorded_stacks.resolve_stacks(given.stack, among, given.suite)
     usual = find_model.choose_stacks(None)
     if given.server is None:
         return usual
@@ -43,7 +45,7 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
 def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes: bool) -> ConnectionModel:
     """Return the model that --as and --state ask for; `handshakes`: with H. Raises ValueError with a sentence."""
     among = recordings.find_recordings(given.recording)
-    suite = find_model.check_suite(given.suite) if given.suite else recordings.usual_suite(stack, among)
+    suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stack, among)
     allocator = find_model.check_allocator(given.allocator)
     wanted = ModelRequest(stack, suite, allocator, role, configure(given.server, given.state, stack))
     return find_model.choose_model(wanted, among, handshakes)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tlsmem.base.paths import ROOT
 from tlsmem.config.servers import Server, servers
 from tlsmem.live.servers import SERVERS
-from tlsmem.plan import find_model, recordings
+from tlsmem.plan import find_model
 from tlsmem.plan.configuration import configure
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest
 from tlsmem.schema.live_records import FOLDER, LivePhase, LiveRecord, load_live_file
@@ -22,6 +22,7 @@ from tlsmem.schema.recording_files import PLAIN, locate
 from tlsmem.stats.live_costs import BASE, LiveSeries, group_live
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import fit_line
+from tlsmem.store import recordings
 from tlsmem.tables.live import short_version
 
 WINDOW = 100  # handshakes at a time, as in the harness's runs of RSS in use

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy
 
-from tlsmem.plan import recordings
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
 from tlsmem.plan.capacity import Demand
 from tlsmem.plan.case import (
@@ -23,6 +22,7 @@ from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Course, Service, arrivals, simulate
+from tlsmem.store import recordings
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 
 TITLED = 3  # stacks that a picture's title has room for

@@ -11,8 +11,8 @@ from tlsmem.plan.assumptions import describe_kernel_bytes, left_out_table
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel, ModelRequest
-from tlsmem.plan.recordings import display_name
 from tlsmem.stats.costs import VOCABULARY
+from tlsmem.store.recordings import display_name
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
 
 SHORT = {MEASURED: "measured", SUMMED: "sum", BY_RATIO: "estimate"}

@@ -13,12 +13,13 @@ from tlsmem.base.errors import UserError
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select, select_campaign
+from tlsmem.store.recordings import load_recording
 from tlsmem.tables import table_command
 
 
 def select_runs(given: argparse.Namespace, **asked: Sequence[str] | None) -> Selection:
     """The runs that were asked for; what stands in no line is said on stderr. Raises ValueError with a sentence."""
-    loaded = table_command.load_recording(given.recording)
+    loaded = load_recording(given.recording)
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     selection = select(loaded, given.stack, **asked)
     for said in selection.left_out:

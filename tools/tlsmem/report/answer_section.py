@@ -17,7 +17,6 @@ from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
-from tlsmem.plan import recordings as recorded
 from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
@@ -26,9 +25,11 @@ from tlsmem.report.packed_json import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, read_asset
 from tlsmem.schema.roles import Role
+from tlsmem.stats import recorded_stacks
 from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration
 from tlsmem.stats.costs import LIVE_AT_REST, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY, Cost
 from tlsmem.stats.missing import Missing
+from tlsmem.store import recordings as recorded
 from tlsmem.tables.settings import dates
 
 STATES = {  # of a session: its name, its RSS, its live heap, and the phase at whose end both are read
@@ -77,7 +78,7 @@ def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
     A stack in a suite has figures of that suite only: as servers run it, or else of another state in use, which is
     named. Otherwise it is in `unrecorded`, with the command that records it."""
     there = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
-    in_use = {stack: recorded.find_suites(stack, among) for stack in there}
+    in_use = {stack: recorded_stacks.find_suites(stack, among) for stack in there}
     suites = sorted({suite for found in in_use.values() for suite in found}, key=lambda suite: (suite != SUITE, suite))
     shown = sort_by_library(stack for stack, found in in_use.items() if found)
     newest = newest_releases(shown)
@@ -96,7 +97,7 @@ def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
         "states": {key: {"name": name, "about": FOLLOWING[rss.key]} for key, (name, rss, _, _) in STATES.items()},
         "rows": rows,
         "unrecorded": unrecorded,
-        "usual": {stack: recorded.usual_suite(stack, among) for stack in shown},
+        "usual": {stack: recorded_stacks.usual_suite(stack, among) for stack in shown},
         "buckets": {bucket: bucket_look(bucket) for bucket in buckets},
         "opens": newest.get(FIRST_LIBRARY) or next(iter(newest.values()), shown[0] if shown else None),
     }

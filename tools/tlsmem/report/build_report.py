@@ -16,7 +16,6 @@ from tlsmem.config.choices import DIRECTORY, FILE_FORMATS, FILES, HTML
 from tlsmem.config.topic import topics
 from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import page_scripts
-from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
     answer_section,
     cost_section,
@@ -33,6 +32,7 @@ from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section, digest_sources
 from tlsmem.schema import recording_files
 from tlsmem.schema.read_records import without_collection
+from tlsmem.store.recordings import find_recordings
 from tlsmem.tables import render
 
 TITLE = "What a TLS session costs"
@@ -127,7 +127,7 @@ def find_directory(output: Path, named: Iterable[str]) -> page.Directory:
 def find_committed() -> list[Path] | None:
     """Return the recordings that tools/tls-memtest cost reads by default; None where nothing is committed."""
     try:
-        return plan_recordings.find_recordings(None)
+        return find_recordings(None)
     except ValueError:
         return None
 

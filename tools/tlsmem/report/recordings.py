@@ -13,14 +13,14 @@ from tlsmem.base.cache_file import compute_digest, digest_files
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.config.run import Run
-from tlsmem.plan import recordings as plan_recordings
 from tlsmem.schema import recording_files
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.comparability import machine_identity
 from tlsmem.stats.selection import ASPECTS, run_from_record
 from tlsmem.store.record import Record
-from tlsmem.tables import recording_contents, table_command
+from tlsmem.store.recordings import load_file, load_recording, load_together
+from tlsmem.tables import recording_contents
 from tlsmem.tables.recording_contents import RecordingContents
 from tlsmem.tables.settings import describe_machine
 
@@ -98,9 +98,9 @@ def load_silently(path: Path) -> list[Record]:
     """Return the runs of a recording. Raises ValueError with a sentence that names it."""
     try:
         files = recording_files.list_files(path) if path.is_dir() else ()
-        plan_recordings.load_together(files)
-        found = [run for file in files for run in plan_recordings.load_file(file)]
-        found = found or table_command.load_recording(path)
+        load_together(files)
+        found = [run for file in files for run in load_file(file)]
+        found = found or load_recording(path)
     except ValueError as error:
         raise ValueError(f"{path_from_root(path)}: {error}") from None
     if not found:

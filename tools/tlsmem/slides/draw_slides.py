@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from tlsmem.base.errors import Usage
 from tlsmem.config.topic import topics
-from tlsmem.plan import recordings
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import (
     every_stack,
@@ -20,6 +19,7 @@ from tlsmem.slides import (
     why_openssl,
 )
 from tlsmem.slides.slide import save_slide, style
+from tlsmem.store import recordings
 
 SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {  # that join topics, or are of none
     "1-every-stack": every_stack.draw,

@@ -14,7 +14,6 @@ from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference
 from tlsmem.config.suite_variants import split_variant
-from tlsmem.plan import recordings
 from tlsmem.plots.bucket_panel import BucketSizes, draw_parts, fill, list_buckets, sort_buckets
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.in_use import DIAMOND
@@ -25,6 +24,7 @@ from tlsmem.profile.frames import Owner
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.slides.why_openssl import OPENSSL, UNKNOWN, is_explained, is_in_use
 from tlsmem.stats.configured_stack import IN_USE
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 
 MESSAGES = "handshake messages and transcript"

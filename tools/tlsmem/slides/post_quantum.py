@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, library_name, stack_title
 from tlsmem.config.releases import group_by_library, is_stable, newest_of_each_build, version
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle
@@ -27,6 +26,7 @@ from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_rates import per_second
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import Ratio, sample_from_runs
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 from tlsmem.tables.settings import dates
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import group_by_library, is_stable
-from tlsmem.plan import recordings, storm_answer
+from tlsmem.plan import storm_answer
 from tlsmem.plan.request import ImpossibleRequest, requested_case
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plots.frame import INK, add_frame, points
@@ -20,6 +20,7 @@ from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import marker_styles
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.comparability import machine_identity
+from tlsmem.store import recordings
 
 CLIENTS, WITHIN_S = 100_000, 10
 STORM: dict[str, Any] = {  # `plan storm --clients 100000`, with its defaults

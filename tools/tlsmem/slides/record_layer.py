@@ -11,13 +11,13 @@ from tlsmem.config.recording_command import AS_DEPLOYED, recording_command
 from tlsmem.config.releases import group_by_library, version
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.stack_colours import library_colour, lighten
 from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.missing import find_missing
 from tlsmem.stats.runtime_heap import bytes_per_session
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 
 BEFORE, AFTER = "openssl@3.1.4", "openssl@3.2.0"

@@ -8,9 +8,9 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tlsmem.plan import recordings
 from tlsmem.plots.left_out import NOT_RECORDED, describe_left_out
 from tlsmem.plots.picture import STYLE, save
+from tlsmem.store import recordings
 
 STYLE = STYLE | {
     "figure.dpi": 150,

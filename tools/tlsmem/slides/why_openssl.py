@@ -14,7 +14,6 @@ from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.cost.find_costs import find_chosen_costs
-from tlsmem.plan import recordings
 from tlsmem.plots.bucket_panel import BucketStyle, draw_parts, fill, style_of_bucket
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import list_rows, write_beside
@@ -25,6 +24,7 @@ from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.configured_stack import IN_USE
 from tlsmem.stats.costs import LIVE_IN_USE
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 
 OPENSSL = "openssl"

@@ -1,4 +1,4 @@
-"""What commands that show tables of a recording share: what they read, where tables go, how they end."""
+"""What commands that show tables of a recording share: where tables go, how they end."""
 
 import argparse
 import gc
@@ -10,16 +10,8 @@ from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import UserError
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
-from tlsmem.schema import recording_files
-from tlsmem.store import read_runs
-from tlsmem.store.record import Record
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
-
-
-def load_recording(recording: Path, way: str = recording_files.WAY) -> list[Record]:
-    """All runs. Raises Usage when there is no such recording, with the way to one and the names there are."""
-    return read_runs.load(recording_files.require_recording(recording, way=way))
 
 
 def name_once(recording: Path, error: ValueError) -> str:

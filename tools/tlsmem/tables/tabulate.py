@@ -10,6 +10,7 @@ from pathlib import Path
 from tlsmem.config.suite_variants import expand_words
 from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select_campaign
+from tlsmem.store.recordings import load_recording
 from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables import table as tables
 from tlsmem.tables.recording_contents import RecordingContents
@@ -57,7 +58,7 @@ def command_for_all_rows(argv: Sequence[str]) -> str:
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Raises ValueError or OSError with a sentence."""
-    loaded = table_command.load_recording(arguments.recording)
+    loaded = load_recording(arguments.recording)
     if not loaded:
         raise ValueError("the recording is empty")
     if arguments.campaign:

@@ -5,8 +5,8 @@ import pytest
 from tests.support import live, synthetic
 from tests.support.in_use import OPENSSL, SUITE, recorded
 from tests.support.live import live_record
-from tlsmem.plan import recordings
 from tlsmem.stats.live_costs import group_live
+from tlsmem.store import recordings
 from tlsmem.topics.live import prediction as live_prediction
 from tlsmem.topics.live.prediction import predict, prediction_table
 

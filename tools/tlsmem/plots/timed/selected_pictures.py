@@ -9,7 +9,7 @@ from tlsmem.plots.timed import handshake_kinds, pictures
 from tlsmem.stats.selection import choose_values, select_campaign
 from tlsmem.stats.timed_selection import is_timed, select
 from tlsmem.store.record import Record
-from tlsmem.tables import table_command
+from tlsmem.store.recordings import load_recording
 
 
 def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[Record]:
@@ -30,7 +30,7 @@ def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[R
 
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
-    loaded = table_command.load_recording(given.recording)
+    loaded = load_recording(given.recording)
     loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     timed = select(select_timed(loaded, given))
     for said in timed.left_out:

@@ -12,7 +12,6 @@ from tlsmem.config.certificates import KINDS
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import newest_of_each_build
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
@@ -20,6 +19,7 @@ from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite, newest_of_each_stack
 from tlsmem.stats.selection import select
 from tlsmem.stats.series import Series
+from tlsmem.store import recordings
 from tlsmem.store.record import Record
 
 KEY = KINDS["rsa-2048"]

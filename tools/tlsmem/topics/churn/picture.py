@@ -10,7 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from tlsmem.config.libraries import stack_title
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import GREY, INK, add_frame, describe_records, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import MarkerStyle
@@ -18,6 +17,7 @@ from tlsmem.plots.timed.curves import place_labels
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
+from tlsmem.store import recordings
 from tlsmem.topics.churn.waves import SCENARIO, Churn, find_churn, skipped_waves
 
 ROLE, PATTERN = "server", "lifetimes"

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import newest_of_each_build, version
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
@@ -17,6 +16,7 @@ from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.contexts import ROOTS, Contexts, find_contexts, newest_of_each_stack
 from tlsmem.stats.missing import Missing, keep_present, map_present
+from tlsmem.store import recordings
 
 BUNDLE = ROOTS[1]
 MIB = 2**20

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.plan import find_model, recordings
+from tlsmem.plan import find_model
 from tlsmem.plan.configuration import configure, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, find_series, select_runs
 from tlsmem.schema.live_records import LiveRecord
@@ -16,6 +16,7 @@ from tlsmem.stats import live_costs, runtime_memory
 from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing, keep_present, replace_missing
+from tlsmem.store import recordings
 from tlsmem.tables.live import name_window
 from tlsmem.tables.live_rss import bytes_cell
 from tlsmem.tables.table import Cell, Column, Table, optional

@@ -7,12 +7,12 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.base.paths import ROOT
-from tlsmem.plan.recordings import find_recordings
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.live_records import LiveRecord, load_live
+from tlsmem.store.recordings import find_recordings
 from tlsmem.tables import live, live_rss
 from tlsmem.topics.live import picture as live_servers
 from tlsmem.topics.live import prediction_picture as live_picture

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
@@ -17,6 +16,7 @@ from tlsmem.schema.roles import ROLES, Role
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.selection import select
+from tlsmem.store import recordings
 from tlsmem.topics.post_quantum.costs import ESTABLISHED, RSA, X25519, Choice, CostRow, find_certificate_rows
 
 SHOWN = Choice("mldsa-65", "server", X25519, None)

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import libraries, stack_title
 from tlsmem.config.releases import newest_of_each_build
-from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, describe_records
 from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
+from tlsmem.store import recordings
 from tlsmem.topics.resumption.stores import CHURN, SessionStore, find_stores, rank_stores
 from tlsmem.topics.resumption.table import APPLICATION_STORES, STATIC_STORES, library
 
