@@ -138,7 +138,7 @@ $(STEPS) $(HEAVY) $(OTHERS):
 	@$(PYTHON) tools/dev/checks.py $@ $(options)
 
 .PHONY: setup-core setup-gate setup setup-cluster setup-dev core stacks-clean clean go-writable
-setup-core: .venv/core ## the Python packages of cost, gate, heap and build: about 160 MB
+setup-core: .venv/core ## the Python packages of cost, gate, heap and build: about 90 MB
 setup-gate: purpose := compare
 setup-gate: packages setup-core core ## all that gate needs but the stacks' own: no cargo, unless a budget's stack is Rust's or from a crate
 setup: .venv/ready ## the Python packages that all commands need, in .venv
