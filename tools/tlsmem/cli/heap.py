@@ -2,6 +2,7 @@
 
 import argparse
 from itertools import product
+from typing import TYPE_CHECKING
 
 from tlsmem.cli import checks
 from tlsmem.cli.command import CORE, TREES, Command, CommandParser, each
@@ -9,6 +10,9 @@ from tlsmem.cli.options import Words
 from tlsmem.cli.show import INTO, ON_TERMINAL
 from tlsmem.config import choices
 from tlsmem.config.choices import OF_RUN, PROFILE_FILES, VIEWS, flamegraph_suffix
+
+if TYPE_CHECKING:
+    from tlsmem.monitor.watch import ReportOptions
 
 NAMED = ("phase", "filter", "suite", "stack", "into", *PROFILE_FILES)
 NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
@@ -33,11 +37,9 @@ def check_watch(given: argparse.Namespace, asked: CommandParser) -> None:
         asked.error("--host also needs --listen")
     if given.once and (given.listen or given.growth or given.interval):
         asked.error("--once gives one report: without --listen, --growth and --interval")
-    given.interval = given.interval or INTERVAL_S
 
 
 def check_run(given: argparse.Namespace, asked: CommandParser) -> None:
-    given.pid = None
     if not given.command:
         asked.error("give -- and a COMMAND; a process that runs under the meter is followed by `heap attach PID`")
     check_watch(given, asked)
@@ -45,15 +47,31 @@ def check_run(given: argparse.Namespace, asked: CommandParser) -> None:
         asked.error("with a COMMAND, --once reports when it has ended: then there are no --connections to count")
 
 
-def check_attach(given: argparse.Namespace, asked: CommandParser) -> None:
-    given.command = []
-    check_watch(given, asked)
+def report_options(given: argparse.Namespace) -> "ReportOptions":
+    from tlsmem.monitor.watch import ReportOptions
+
+    return ReportOptions(
+        interval_s=given.interval or INTERVAL_S,
+        once=given.once,
+        json=given.json,
+        growth=given.growth,
+        ports=given.connections or (),
+        listen=given.listen,
+        hosts=given.host or (),
+        out=given.out,
+    )
 
 
-def watch(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    from tlsmem.monitor.watch import run
+def run(given: argparse.Namespace, asked: CommandParser) -> int:
+    from tlsmem.monitor import watch
 
-    return run(given)
+    return watch.follow(given.command, report_options(given))
+
+
+def attach(given: argparse.Namespace, asked: CommandParser) -> int:
+    from tlsmem.monitor import watch
+
+    return watch.attach(given.pid, report_options(given))
 
 
 def check_read(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -132,7 +150,7 @@ COMMANDS = (
         "heap run",
         "run a command and all that it starts under the heap meter",
         WATCH | {"interval": Words("1"), "out heap": Words("stderr")},
-        watch,
+        run,
         f"""\
 Run any command, and all that it starts, under the heap meter: requested bytes and blocks, live, at the peak, in all.
 
@@ -150,7 +168,7 @@ after. {STATUS}""",
         "heap attach",
         "follow a process that runs under the heap meter, and its children",
         {"pid": None} | WATCH | {"interval": Words("1"), "out heap": Words("stdout")},
-        watch,
+        attach,
         """Follow a process that `heap run` started, or one of its children, until it ends.
 
 The meter is a library that is loaded when a program starts, and cannot be attached later. Reports show the bytes and
@@ -162,7 +180,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
   tools/tls-memtest heap attach 1234                          until it ends, or Ctrl-C
   tools/tls-memtest heap attach --once 1234                   as it is now; how to read it: docs/how-to/grows.md
   tools/tls-memtest heap attach --growth --connections port:8443 1234     what grows, and for each connection""",
-        check_attach,
+        check_watch,
         CORE,
     ),
     Command(

@@ -1,6 +1,5 @@
 """The heap meter on a command and all that it starts, or on a process that is already metered."""
 
-import argparse
 import io
 import os
 import shlex
@@ -8,9 +7,10 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import TextIO
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import IO, TextIO, cast
 
 import rich.console
 import rich.text
@@ -29,6 +29,20 @@ from tlsmem.tables import table as tables
 ALL_COLUMNS = "--json"  # shows what a terminal has no room for
 LOADING_S = 0.1  # so long a program that is being loaded may have no page
 POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """How often reports are written, where and in which form, and what is counted for them."""
+
+    interval_s: float  # between two reports
+    once: bool  # one report only, without those between
+    json: bool  # NDJSON
+    growth: bool  # what grew most, too
+    ports: Sequence[int]  # local ports whose connections are counted
+    listen: str | None  # `HOST:PORT` of the endpoint
+    hosts: Sequence[str]  # names that requests to it may have, besides those of this machine
+    out: str | None  # a new file
 
 
 class Listener:
@@ -60,16 +74,25 @@ class TreeWatcher:
     """Follows a tree and reports on `out` every interval, and once more at the end, while somebody listens."""
 
     def __init__(
-        self, tree: ProcessTree, given: argparse.Namespace, out: Listener, endpoint: Endpoint | None = None
+        self,
+        tree: ProcessTree,
+        what: str,
+        options: ReportOptions,
+        out: Listener,
+        endpoint: Endpoint | None,
+        has_command: bool,
     ) -> None:
-        self.tree, self.given, self.out, self.endpoint = tree, given, out, endpoint
-        self.console = rich.console.Console(file=out, width=None if out.isatty() else 120, highlight=False)
+        """`what`: what is followed, in words. `has_command`: it was started by us."""
+        self.tree, self.what, self.options, self.out, self.endpoint = tree, what, options, out, endpoint
+        self.has_command = has_command
+        file = cast(IO[str], out)  # it has all that a console asks for
+        self.console = rich.console.Console(file=file, width=None if out.isatty() else 120, highlight=False)
         self.began = self.said = time.monotonic()
-        covered = bool(given.command) and stdout.is_terminal()  # the command's output is on this terminal too
-        live = out.isatty() and not covered and not given.once and not given.json
+        covered = has_command and stdout.is_terminal()  # the command's output is on this terminal too
+        live = out.isatty() and not covered and not options.once and not options.json
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
         self.of_connections = ConnectionGrowth()
-        self.growth = Growth(self.of_connections) if given.growth else None
+        self.growth = Growth(self.of_connections) if options.growth else None
         self.told = set[MeteredProgram]()  # of those that have ended
         self.peak = LiveSum()
         self.strangers = process.Strangers()
@@ -79,7 +102,7 @@ class TreeWatcher:
 
         Two threads call it: the list is taken at once, since the other one may change the processes meanwhile."""
         for pid in list(self.tree.current)[:1]:
-            counts = {port: count_connections(pid, port) for port in self.given.connections or ()}
+            counts = {port: count_connections(pid, port) for port in self.options.ports}
             return {port: count for port, count in counts.items() if count is not None}
         return {}
 
@@ -99,7 +122,7 @@ class TreeWatcher:
 
     def tick(self) -> None:
         self.poll()
-        if not self.given.once and time.monotonic() - self.said >= self.given.interval:
+        if not self.options.once and time.monotonic() - self.said >= self.options.interval_s:
             self.said = time.monotonic()
             self.tree.replace_unmetered()
             self.strangers.look(self.tree)
@@ -108,7 +131,7 @@ class TreeWatcher:
                 self.of_connections.observe(self.tree.current.values(), sum(connections.values()))
             if not self.out.gone:
                 self.report(connections)
-            if self.given.command:
+            if self.has_command:
                 self.tree.remove_pages()
 
     def report(self, connections: dict[int, int]) -> None:
@@ -117,7 +140,7 @@ class TreeWatcher:
         ended = [one for one in self.tree.programs if one.state != RUNNING and one not in self.told]
         self.told.update(ended)
         seconds = self.said - self.began
-        if self.given.json:
+        if self.options.json:
             recent = set(ended)
             shown = [one for one in self.tree.programs if one.state == RUNNING or one in recent]
             self.write(self.ndjson(shown, connections))
@@ -150,7 +173,7 @@ class TreeWatcher:
         if self.out.gone:
             return
         report.update_rss(self.tree.programs)
-        if self.given.json:
+        if self.options.json:
             self.write(self.ndjson(self.tree.programs, connections))
         elif self.tree.programs:
             render.terminal(self.table(connections), self.console, ALL_COLUMNS)
@@ -167,15 +190,8 @@ class TreeWatcher:
         for sentence in report.rss_remarks(self.tree.programs):
             tell(sentence)
 
-    @property
-    def what(self) -> str:
-        """What is followed, in words."""
-        words = heap_page.printable(shlex.join(self.given.command))
-        command = textwrap.shorten(words, 60, placeholder=" ...")
-        return command or f"process {self.given.pid}"
-
     def table(self, connections: dict[int, int]) -> tables.Table:
-        is_now = self.given.once and not self.given.command
+        is_now = self.options.once and not self.has_command
         title = f"Heap of {self.what}" + ("" if is_now else f" after {self.said - self.began:.1f} s")
         return report.table(title, self.tree.programs, self.peak, POLL_S, describe_connections(connections))
 
@@ -186,39 +202,40 @@ class TreeWatcher:
         self.out.write(text)
         self.out.flush()
 
-    def run(self, ended) -> None:
+    def run(self, ended: Callable[[signal.struct_siginfo | None], bool]) -> None:
         """Until `ended(signal or None)` says so; signals come here and nowhere else."""
         if self.endpoint:
             self.endpoint.start(self.metrics)
             tell(f"metrics are at {self.endpoint.url}")
         with self.live or nullcontext():
-            while not ended(signal.sigtimedwait(process.SIGNALS, min(POLL_S, self.given.interval))):
+            while not ended(signal.sigtimedwait(process.SIGNALS, min(POLL_S, self.options.interval_s))):
                 self.tick()
         self.poll()
 
 
 def render_table(table: tables.Table, width: int) -> rich.text.Text:
-    canvas = rich.console.Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
+    text = io.StringIO()
+    canvas = rich.console.Console(file=text, width=width, force_terminal=True, highlight=False)
     render.terminal(table, canvas, ALL_COLUMNS)
-    return rich.text.Text.from_ansi(canvas.file.getvalue())
+    return rich.text.Text.from_ansi(text.getvalue())
 
 
 @contextmanager
-def open_listener(given: argparse.Namespace) -> Iterator[Listener]:
-    """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
+def open_listener(path: str | None, standard: Callable[[], TextIO]) -> Iterator[Listener]:
+    """Where reports go: a new file, or the standard stream; to stderr when it is given up for another reason than that
+    its reader has gone."""
     try:
-        standard = sys.stderr if given.command or given.out else stdout.require_open()
-        stream = open_new(given.out) if given.out else nullcontext(standard)
+        stream: AbstractContextManager[TextIO] = open_new(path) if path else nullcontext(standard())
     except FileExistsError:
-        raise UserError(f"--out {given.out}: it is there already; give another name, or remove it") from None
+        raise UserError(f"--out {path}: it is there already; give another name, or remove it") from None
     except OSError as error:
-        raise UserError(f"{given.out}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
     with stream as file:
         out = Listener(file)
         yield out
         out.flush()
         if out.gone and not isinstance(out.gone, BrokenPipeError):
-            tell(f"{given.out or file.name}: {out.gone.strerror}; what was to be reported after that is not there")
+            tell(f"{path or file.name}: {out.gone.strerror}; what was to be reported after that is not there")
 
 
 def open_new(path: str) -> TextIO:
@@ -234,42 +251,55 @@ def tell(sentence: str) -> None:
     errors.flush()
 
 
-def attach(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) -> int:
-    """Until the process has ended, ^C, or nobody listens."""
-    watch = TreeWatcher(process.attach_tree(given.pid), given, out, endpoint)
-    signal.pthread_sigmask(signal.SIG_BLOCK, process.SIGNALS)
-    watch.poll()
-
-    def ended(info: signal.struct_siginfo | None) -> bool:
-        asked = info is not None and info.si_signo != signal.SIGCHLD
-        return asked or given.pid not in watch.tree.current or out.gone is not None
-
-    if not given.once:
-        watch.run(ended)
-    watch.summary()
-    out.flush()
-    omissions = list(process.own_allocators(watch.tree, process.program_files(watch.tree)))
-    omissions += process.describe_unmetered(process.find_unmetered(watch.tree))
-    omissions += watch.strangers.describe(())
-    for sentence in (*omissions, *process.loaded_otherwise(watch.tree), *process.deep_forks(watch.tree)):
-        tell(sentence)
-    return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
+def open_endpoint(options: ReportOptions) -> Endpoint | None:
+    """Raises UserError where the port is taken."""
+    return Endpoint(options.listen, options.hosts) if options.listen else None
 
 
-def follow(given: argparse.Namespace, out: Listener, endpoint: Endpoint | None) -> int:
-    """Until the command has ended; what it leaves running stays under the meter. The command's exit status, or UNSEEN
-    where it is 0 and something was not counted."""
-    command = process.MeteredCommand(given.command)
-    watch = TreeWatcher(command.tree, given, out, endpoint)
-    watch.run(command.ended)
-    command.settle()
-    watch.summary()
-    omissions = command.omissions(watch.strangers)
-    command.close()
-    for sentence in (*omissions, *command.remarks()):
-        tell(sentence)
-    damaged = lost(command.tree)
-    return command.status or process.UNSEEN * (damaged or bool(omissions))
+def attach(pid: int, options: ReportOptions) -> int:
+    """Follow a process that runs under the meter until it has ended, ^C, or nobody listens. Return the exit status: 1
+    when something was not counted, or nobody could read the reports. Raises UserError when it cannot be followed."""
+    endpoint = open_endpoint(options)
+    with open_listener(options.out, stdout.require_open) as out:
+        tree = process.attach_tree(pid)
+        watch = TreeWatcher(tree, f"process {pid}", options, out, endpoint, has_command=False)
+        signal.pthread_sigmask(signal.SIG_BLOCK, process.SIGNALS)
+        watch.poll()
+
+        def ended(info: signal.struct_siginfo | None) -> bool:
+            asked = info is not None and info.si_signo != signal.SIGCHLD
+            return asked or pid not in tree.current or out.gone is not None
+
+        if not options.once:
+            watch.run(ended)
+        watch.summary()
+        out.flush()
+        omissions = list(process.own_allocators(tree, process.program_files(tree)))
+        omissions += process.describe_unmetered(process.find_unmetered(tree))
+        omissions += watch.strangers.describe(())
+        for sentence in (*omissions, *process.loaded_otherwise(tree), *process.deep_forks(tree)):
+            tell(sentence)
+        return int(lost(tree) or bool(omissions) or out.gone is not None)
+
+
+def follow(words: list[str], options: ReportOptions) -> int:
+    """Run a command under the meter, and follow it until it has ended; what it leaves running stays under the meter.
+    Return the command's exit status, or UNSEEN where it is 0 and something was not counted. Raises UserError when it
+    cannot be started."""
+    endpoint = open_endpoint(options)  # before the command: the port may be taken
+    what = textwrap.shorten(heap_page.printable(shlex.join(words)), 60, placeholder=" ...")
+    with open_listener(options.out, lambda: sys.stderr) as out:
+        command = process.MeteredCommand(words)
+        watch = TreeWatcher(command.tree, what, options, out, endpoint, has_command=True)
+        watch.run(command.ended)
+        command.settle()
+        watch.summary()
+        omissions = command.omissions(watch.strangers)
+        command.close()
+        for sentence in (*omissions, *command.remarks()):
+            tell(sentence)
+        damaged = lost(command.tree)
+        return command.status or process.UNSEEN * (damaged or bool(omissions))
 
 
 def lost(tree: ProcessTree) -> bool:
@@ -278,12 +308,3 @@ def lost(tree: ProcessTree) -> bool:
     for program in found:
         tell(f"{report.program_label(program)}: its page was damaged; what is shown of it is from before that")
     return bool(found)
-
-
-def run(given: argparse.Namespace) -> int:
-    """Return the exit status: the command's, or 1 when something could not be followed."""
-    endpoint = (
-        Endpoint(given.listen, given.host or ()) if given.listen else None
-    )  # before the command: the port may be taken
-    with open_listener(given) as out:
-        return (follow if given.command else attach)(given, out, endpoint)
