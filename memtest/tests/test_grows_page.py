@@ -43,7 +43,9 @@ def commands(section):
     for long, short in SMALLER.items():
         assert long in PAGE
         script = script.replace(long, short)
-    return re.sub(r"tools/heap\.py (--once .*\$PID)", r"tools/tls-memtest heap --json \1", script)
+    script, readings = re.subn(r"(heap attach) (--once .*\$PID)", r"\1 --json \2", script)
+    assert readings or section == "Prepare"
+    return script
 
 
 def run(section):
@@ -70,7 +72,7 @@ def figures(readings):
     return live, anon, [(parts["cached_bytes"] or 0) + (parts["free_bytes"] or 0) for parts in rss]
 
 
-def test_the_page_names_parts_as_heap_py_does():
+def test_the_page_names_parts_as_the_report_does():
     named = set(PARTS.values())
     assert {"free, but kept", "cached by malloc", "other mappings"} <= named
     for name in ("free, but kept", "cached by malloc", "other mappings"):

@@ -186,7 +186,7 @@ def test_what_is_between_a_fork_and_an_exec_is_one_row_and_holds_nothing(compile
     assert len([line for line in lines if line.startswith("execs")]) == 2
 
 
-def test_what_goes_on_after_heap_py_sets_no_pages_aside(compiled):
+def test_what_goes_on_after_the_command_sets_no_pages_aside(compiled):
     """It can be followed as before, and leaves the page of its last program alone."""
     done = heap(
         "--once",
@@ -257,7 +257,7 @@ def test_pages_of_the_dead_are_their_living_parents_to_remove():
     assert there == [True, True] and removed[1]
 
 
-def test_a_page_that_heap_py_has_not_read_yet_is_not_removed(tmp_path):
+def test_a_page_that_nobody_has_read_yet_is_not_removed(tmp_path):
     """Its process and its parent have ended; the list of the command is there as long as tls-memtest heap is."""
     ended = subprocess.Popen(["true"])
     ended.wait()

@@ -65,7 +65,7 @@ while os.read(0, 1):
 
 @contextlib.contextmanager
 def metered(*words, folder, program=PROGRAM):
-    """heap.py with the program, its process id and port, and what tls-memtest heap says."""
+    """`heap run` with the program, its process id and port, and what it says."""
     said = folder / "said"
     with said.open("w") as file:
         words = [*HEAP_RUN, *words, "--", sys.executable, "-S", "-c", program]
@@ -319,7 +319,7 @@ def test_growth_is_told_to_the_byte(tmp_path):
     assert grown[1] - grown[0] == 2 << 20
 
 
-def test_a_narrow_terminal_is_told_an_option_that_heap_py_has():
+def test_a_narrow_terminal_is_told_an_option_of_the_command():
     columns = [Heading(f"c{number}", f"a column {number}") for number in range(20)]
     table = Table("heap", "Heap", "", columns, [[integer_cell(10**9)] * 20 for _ in range(9)])
     shown = " ".join(render_table(table, 60).plain.split())
