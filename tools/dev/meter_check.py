@@ -12,8 +12,7 @@ from typing import Any
 
 import rich.console
 
-from tlsmem.base.errors import UserError
-from tlsmem.base.first_error import raise_first
+from tlsmem.base.errors import UserError, raise_first
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.config import definitions
 from tlsmem.run import stack_abilities

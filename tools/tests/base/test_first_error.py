@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tlsmem.base.first_error import raise_first
+from tlsmem.base.errors import raise_first
 
 
 async def fail(error: Exception):

@@ -15,9 +15,9 @@ from tests.support import planted as planted_sites
 from tlsmem.base import stdout, termination
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
-from tlsmem.gate import baselines, budget_meters, builds, verdicts
+from tlsmem.gate import budget_meters, builds, verdicts
 from tlsmem.gate.budget import BudgetError
-from tlsmem.gate.judge import run, run_gate
+from tlsmem.gate.judge import load_judged, load_recording, run, run_gate
 from tlsmem.schema.records import RecordLine
 
 SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
@@ -308,9 +308,9 @@ def test_a_hostile_reason_is_shown_as_it_is_and_moves_nothing(judged, tmp_path):
 
 def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tmp_path):
     folder = synthetic.write(tmp_path / "old", runs())
-    baseline = baselines.load_recording(folder, "baseline")
-    assert baselines.load_judged(folder / "../old", baseline, folder) is baseline
-    again = baselines.load_judged(folder, None, folder)
+    baseline = load_recording(folder, "baseline")
+    assert load_judged(folder / "../old", baseline, folder) is baseline
+    again = load_judged(folder, None, folder)
     assert [run.digest for run in again.records] == [run.digest for run in baseline.records]
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "+0B"}, baseline="old"))
     for option, way, why in (

@@ -3,9 +3,8 @@
 from tests.support.pairs import BUFFER, CLIENT, MALLOC, SERVER, SSL, frame, joined, profile, rows
 from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.diff.profile_diff import compare
-from tlsmem.explore.diff.sentences import describe_diff
+from tlsmem.explore.diff.sentences import describe_diff, summarise_diff
 from tlsmem.explore.diff.site_text import UNEXPLAINED
-from tlsmem.explore.diff.summary import summarise_diff
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import LiveHeap

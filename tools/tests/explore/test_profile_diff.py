@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.support.pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 from tlsmem.base.paths import ROOT
 from tlsmem.explore.diff.profile_diff import Diff, compare
-from tlsmem.explore.diff.sentences import NO_CHANGE, describe_diff
-from tlsmem.explore.diff.summary import Strangers, summarise_diff
+from tlsmem.explore.diff.sentences import NO_CHANGE, Strangers, describe_diff, summarise_diff
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators

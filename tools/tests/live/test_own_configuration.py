@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.live import ktls
+from tlsmem.live import live_run
 from tlsmem.live.own_configuration import find_server
 from tlsmem.live.servers import Ports, ServerError
 
@@ -48,15 +48,15 @@ def test_a_server_of_one_connection_at_a_time_is_unsupported_with_the_reason():
 def test_the_probe_for_ktls_agrees_with_the_kernels_list_of_upper_protocols():
     listed = Path("/proc/sys/net/ipv4/tcp_available_ulp")
     if "tls" in (listed.read_text().split() if listed.exists() else []):
-        ktls.require_ktls()
+        live_run.require_ktls()
         return
     with pytest.raises(ServerError, match="this kernel has no kTLS: setting TCP_ULP to tls gives ENOENT"):
-        ktls.require_ktls()
+        live_run.require_ktls()
 
 
 def test_connections_that_the_kernel_did_not_take_over_are_counted(tmp_path):
     statistics = tmp_path / "tls_stat"
     statistics.write_text("TlsCurrTxSw 0\nTlsTxSw 19\nTlsTxDevice 1\n")
-    ktls.check_use(statistics, 20)
+    live_run.check_use(statistics, 20)
     with pytest.raises(ServerError, match="only 20 of 21 connections use kTLS"):
-        ktls.check_use(statistics, 21)
+        live_run.check_use(statistics, 21)

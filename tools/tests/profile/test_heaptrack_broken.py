@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.heaptrack_text import END_COUNTS, TABLES, moments, written
-from tlsmem.profile import heaptrack_reader, heaptrack_tables
+from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.errors import Unreadable
 
 PACKS = {"gzip": gzip.compress, "zstd": zstd.compress, "plain": bytes}
@@ -154,21 +154,21 @@ def test_the_peak_has_no_line_of_the_command(tmp_path, more):
 @pytest.mark.parametrize(
     ("begin", "line", "count"),
     [
-        ("v 10400 3\nX app\nI 1000 5e3\n", "", heaptrack_tables.MOST_EMPTY_LINES + 1),
-        ("v 10400 3\nX app\n", "x" * 999, heaptrack_tables.LONGEST_COMMAND // 1000 + 1),
+        ("v 10400 3\nX app\nI 1000 5e3\n", "", heaptrack_reader.MOST_EMPTY_LINES + 1),
+        ("v 10400 3\nX app\n", "x" * 999, heaptrack_reader.LONGEST_COMMAND // 1000 + 1),
     ],
 )
 def test_lines_that_pack_a_million_to_one_are_refused_early(tmp_path, monkeypatch, begin, line, count):
     """A file of 33 KB can hold 1 GiB of them."""
     lines = 0
-    take = heaptrack_tables.HeaptrackTables.take_other_line
+    take = heaptrack_reader.HeaptrackTables.take_other_line
 
     def counted(tables, one):
         nonlocal lines
         lines += 1
         take(tables, one)
 
-    monkeypatch.setattr(heaptrack_tables.HeaptrackTables, "take_other_line", counted)
+    monkeypatch.setattr(heaptrack_reader.HeaptrackTables, "take_other_line", counted)
     file = tmp_path / "bomb.zst"
     file.write_bytes(zstd.compress((begin + f"{line}\n" * (8 * count)).encode()))
     with pytest.raises(Unreadable, match="no heaptrack file: it"):

@@ -11,7 +11,7 @@ from tests.support.heaptrack_text import END_COUNTS, TABLES, moments, written
 from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heaptrack_lines import LineBlock
-from tlsmem.profile.heaptrack_tables import HeaptrackTables
+from tlsmem.profile.heaptrack_reader import HeaptrackTables
 
 SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 NUMBER = re.compile(rb". (0|[1-9a-f][0-9a-f]{0,7})", re.DOTALL)

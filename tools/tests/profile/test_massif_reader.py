@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tlsmem.base.paths import ROOT
-from tlsmem.profile import massif_reader, massif_tree
+from tlsmem.profile import massif_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import PEAK, LiveHeap, sum_live
 
@@ -175,11 +175,11 @@ def chain(levels: int) -> str:
 
 
 def test_a_tree_may_be_deep_and_has_an_end(tmp_path, snapshot):
-    found = massif_reader.read_profile(written(tmp_path, chain(massif_tree.DEEPEST)))
+    found = massif_reader.read_profile(written(tmp_path, chain(massif_reader.DEEPEST)))
     (stack,) = found.live("snapshot 1")
-    assert len(found.stacks.frames(stack)) == massif_tree.DEEPEST
+    assert len(found.stacks.frames(stack)) == massif_reader.DEEPEST
     with pytest.raises(Unreadable, match=r"line 513 .* 500") as error:
-        massif_reader.read_profile(written(tmp_path, chain(massif_tree.DEEPEST + 1)))
+        massif_reader.read_profile(written(tmp_path, chain(massif_reader.DEEPEST + 1)))
     assert str(error.value) == snapshot
 
 

@@ -37,3 +37,17 @@ def raise_user_errors(place: object) -> Iterator[None]:
         raise UserError(str(error)) from error
     except OSError as error:
         raise UserError(f"{error.filename or place}: {error.strerror}") from error
+
+
+@contextmanager
+def raise_first(*kinds: type[Exception]) -> Iterator[None]:
+    """Where all errors of a group are of these kinds, the first one is raised.
+
+    Not by `except*`: Python 3.11.2, which Debian 12 has, puts what is raised there into a group again."""
+    try:
+        yield
+    except ExceptionGroup as group:
+        named, others = group.split(kinds)
+        if others or not named:
+            raise
+        raise named.exceptions[0] from None

@@ -58,10 +58,10 @@ def check_builds(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def diff_builds(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    from tlsmem.compare import compare_builds
+    from tlsmem.compare import two_builds
     from tlsmem.compare.counted_changes import CountedChanges
 
-    return compare_builds.compare(given, CountedChanges(given.at_least, given.site, given.worse_only))
+    return two_builds.compare(given, CountedChanges(given.at_least, given.site, given.worse_only))
 
 
 def judge_for_bisect(step: Callable[[], int | None], words: Sequence[str]) -> int | None:

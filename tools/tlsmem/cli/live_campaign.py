@@ -19,9 +19,7 @@ from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import choices
 from tlsmem.live import cgroup, live_run, own_configuration
 from tlsmem.live.clients import SHARE
-from tlsmem.live.ktls import require_ktls
-from tlsmem.live.live_run import LiveRun
-from tlsmem.live.provenance import LiveProvenance
+from tlsmem.live.live_run import LiveProvenance, LiveRun, require_ktls
 from tlsmem.live.running_server import FOLDER_PREFIX
 from tlsmem.live.servers import MANY, Server, ServerError, find_program
 from tlsmem.run import heap_page, progress, stale_files

@@ -8,11 +8,12 @@ from tlsmem.base import stdout
 from tlsmem.compare import change_text, comparison_tables, largest_changes, pull_request
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.counted_changes import CountedChanges
-from tlsmem.compare.exits import CHANGED, NOTHING, UNCHANGED
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
 from tlsmem.tables import render
 from tlsmem.tables.table import Heading, Table, integer_cell, text_cell
+
+UNCHANGED, NOTHING, CHANGED, SKIP = 0, 1, 3, 125  # exit statuses; SKIP: of git bisect, a commit that cannot be judged
 
 
 def exit_status(

@@ -12,6 +12,7 @@ from pydantic import (
     AfterValidator,
     Field,
     PlainValidator,
+    PositiveInt,
     RootModel,
     Strict,
     TypeAdapter,
@@ -23,12 +24,43 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_beginning, suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
-from tlsmem.config.expectations import FULL, SWITCHES, Expectations
-from tlsmem.config.inheritance import resolve_tables
 from tlsmem.config.suite_variants import LIBRARY, Suites, is_ticket_count
-from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables
+from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables, resolve_tables
 from tlsmem.schema import machine_path
 from tlsmem.schema.harness_output import Cpu, describe_error
+
+SWITCHES = ("store", "tickets", "resume")  # keys of a suite that are a feature when they are on
+FULL = "full"  # the feature of a suite whose handshakes are full ones
+
+
+def words(text: str) -> str:
+    """The features of a suite, separated by spaces."""
+    if not text.split():
+        raise ValueError("a suite to refuse has no words")
+    return text
+
+
+class Expectations(Definition):
+    """What a stack refuses and what it says then. The lists of texts hold alternatives: a message has one of them."""
+
+    refuses: list[Annotated[str, AfterValidator(words)]] | None = None  # None: it depends on the machine
+    another_root: list[str] = Field(default=[])
+    another_name: list[str] = Field(default=[])
+    another_key: list[str] = Field(default=[])
+    missing_file: list[str] = Field(default=[])
+    missing_client_key: str | None = None  # the file that it names instead
+    most_tickets: PositiveInt | None = None
+    not_sealed: list[Literal["aes128", "aes256", "chacha20"]] = Field(default=[])
+    group_from: Literal["session", "offer"] = "session"
+    heap_varies: str = ""  # why two equal runs differ
+
+    def refusal_of(self, features: frozenset[str], tickets: int | str = 0) -> str | None:
+        """The key and entry that say that a suite with these features is refused; None where nothing does."""
+        if self.most_tickets and tickets != LIBRARY and int(tickets) > self.most_tickets:
+            return f"most_tickets = {self.most_tickets}"
+        entry = next((entry for entry in self.refuses or () if features.issuperset(entry.split())), None)
+        return entry and f'refuses = "{entry}"'
+
 
 PLACEHOLDERS = (
     "source",

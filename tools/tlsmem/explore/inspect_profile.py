@@ -2,12 +2,28 @@
 
 import argparse
 import signal
+import sys
+from collections.abc import Iterator, Sequence
 
-from tlsmem.base import markdown_embedding, phase_names
+import rich.console
+
+from tlsmem.base import markdown_embedding, phase_names, stdout
 from tlsmem.base.errors import Usage, UserError
-from tlsmem.config.choices import PROFILE_FILES
-from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
+from tlsmem.config import choices
+from tlsmem.config.choices import PROFILE_FILES, ROWS, VIEWS
+from tlsmem.explore import (
+    callers_tree,
+    folded_stacks,
+    profile_input,
+    profile_output,
+    profile_selection,
+    profile_tables,
+    top_sites,
+)
+from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema import recording_files
+from tlsmem.tables import render
+from tlsmem.tables.table import Table
 
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -24,9 +40,9 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         if profile_selection.has_roles(profile):
             profile.sessions_of_role = profile_selection.sessions_per_role(profile, given.sessions)
     if given.diff:
-        page = profile_views.difference(*profiles, given)
+        page = difference(*profiles, given)
     else:
-        page = profile_views.show(profiles[0], given)
+        page = show(profiles[0], given)
     if given.into:
         markdown_embedding.replace_block(given.into, asked, parser, page)
     return int(any(profile.torn for profile in profiles))
@@ -44,3 +60,136 @@ def show_profile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     except OSError as error:
         raise UserError(f"{error.filename}: {error.strerror}") from None
     return 1 if recording_files.skipped_lines else status
+
+
+def show(profile: Profile, given: argparse.Namespace) -> str:
+    """Tables, then the tree, then files; with --into nothing, but what is to stand in a page is returned.
+
+    Raises ValueError or OSError with a sentence."""
+    moment = profile_selection.select_moment(profile, given.phase).name
+    made = list(tables(profile, given, moment))
+    if given.into:
+        return page(made, reasons(profile) if given.buckets else [])
+    if made:
+        render.print_all(made, given.format)
+    if given.callers and not given.format:
+        root = callers_tree.tree(profile, moment, given.role, given.filter)
+        draw(root, title(moment), given.top or ROWS)
+    if given.buckets and form(given) in (choices.TABLE, choices.MARKDOWN):
+        tell(reasons(profile), form(given))
+    write(profile, given, moment)
+    return ""
+
+
+def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
+    """Markdown, as a page takes it."""
+    return "\n".join([render.format_tables(made, choices.MARKDOWN), *map(item, sentences)])
+
+
+def item(sentence: str) -> str:
+    return f"- {sentence}"
+
+
+def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
+    """All where nothing is chosen; the sites where some are, or --by asks for them; and what has its own option."""
+    rows = given.top or ROWS
+    alone = not any(getattr(given, name) for name in (*VIEWS, *PROFILE_FILES))
+    if given.by or (alone and (given.phase or given.role or given.filter)):
+        by = given.by or "bytes"
+        yield top_sites.top_sites_table(profile, moment, given.role, by, rows, given.filter, given.sessions)
+    elif alone:
+        yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
+    if given.sizes:
+        yield profile_tables.sizes(profile, bars=form(given) == choices.TABLE)
+    if given.callers and (given.format or given.into):
+        root = callers_tree.tree(profile, moment, given.role, given.filter)
+        yield callers_tree.callers_table(profile, root, title(moment), rows)
+    if given.buckets:
+        yield bucket_table(profile)
+
+
+def bucket_table(profile: Profile) -> Table:
+    """Raises ValueError with a sentence without the run's record, which says whose rules and how many sessions."""
+    from tlsmem.tables import buckets
+
+    if profile.run is None:
+        raise ValueError(f"{profile.file}: no record of a run is beside it; --buckets is for what `make profile` keeps")
+    return buckets.bucket_table([profile])
+
+
+def reasons(profile: Profile) -> list[str]:
+    from tlsmem.profile.buckets import reasons as bucket_reasons
+
+    return bucket_reasons.explain_profile(profile)
+
+
+def form(given: argparse.Namespace) -> str:
+    return given.format or (choices.TABLE if stdout.is_terminal() and not given.into else choices.MARKDOWN)
+
+
+def title(moment: str) -> str:
+    return f"Who called the allocator for what is live {profile_selection.describe_moment(moment)}"
+
+
+def draw(root: callers_tree.CallerNode, heading: str, rows: int) -> None:
+    """On a terminal in its width; else as wide as it is."""
+    console = rich.console.Console(width=None if stdout.is_terminal() else WIDE, highlight=False)
+    width = console.width
+    with stdout.raise_write_errors():
+        with console.capture() as drawn:
+            console.print(callers_tree.draw_tree(root, heading, rows, width))
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+
+
+WIDE = 10_000
+
+
+def tell(sentences: Sequence[str], form: str) -> None:
+    """In words, below the tables: in Markdown a list, after a line that ends the table; on a terminal in its width."""
+    if not sentences:
+        return
+    with stdout.raise_write_errors():
+        if form == choices.MARKDOWN:
+            print("", *map(item, sentences), sep="\n")
+        else:
+            for sentence in sentences:
+                render.print_text(rich.console.Console(), sentence.replace("**", ""))
+
+
+def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
+    chosen = {"owner": given.role, "pattern": given.filter}
+    if given.folded:
+        profile_output.write_text(folded_stacks.lines(folded_stacks.folded(profile, moment, **chosen)), given.folded)
+    if given.speedscope:
+        profile_output.write_text(folded_stacks.speedscope(profile, moment, **chosen), given.speedscope)
+    if given.flamegraph:
+        from tlsmem.explore.flamegraph import write_flamegraph
+
+        write_flamegraph.write(profile, given.flamegraph, moment=moment, **chosen)
+
+
+def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
+    """As show. Raises ValueError with a sentence when the two cannot be compared."""
+    from tlsmem.explore.diff import profile_diff, sentences, tables
+
+    whole = profile_diff.compare(old, new, given.phase, force=given.force)
+    found = whole.select(given.role, given.filter)
+    if not found.rows:
+        parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
+        asked = "of either is among those asked for"
+        raise profile_selection.PatternNotFound(
+            f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}"
+        )
+    if given.into:
+        return page(tables.tables(found, given.top or ROWS), sentences.describe_diff(found))
+    if not (given.folded or given.flamegraph):
+        render.print_all(tables.tables(found, given.top or ROWS), given.format)
+        if form(given) in (choices.TABLE, choices.MARKDOWN):
+            tell(sentences.describe_diff(found), form(given))
+    if given.folded:
+        profile_output.write_text("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
+    if given.flamegraph:
+        from tlsmem.explore.flamegraph import write_flamegraph
+
+        write_flamegraph.write_diff(found, given.flamegraph)
+    return ""

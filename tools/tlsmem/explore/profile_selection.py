@@ -1,10 +1,13 @@
 """What of a heap profile is looked at: which moment, whose memory, which call stacks, over how many sessions."""
 
 import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeVar
 
-from tlsmem.base import regex_timeout
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.phase_names import PEAK_OF
@@ -21,6 +24,7 @@ from tlsmem.profile.heap_profile import (
     profiler_name,
 )
 
+LIMIT_S = 5.0
 ROLES: tuple[Owner, ...] = ("client", "server")
 AFTER = ("freed", END)
 UNNAMED_MOMENT = re.compile(r"(mark|snapshot) [0-9]+")  # moments of which nobody says which phase ended there
@@ -122,7 +126,7 @@ def filter_stacks(stacks: CallstackTree, by_stack: dict[int, Value], wanted: Pat
 @lru_cache(maxsize=2)  # of each side of a diff once, however many moments are asked for
 def places(stacks: CallstackTree, count: int, wanted: re.Pattern[str] | str) -> list[bool]:
     """Which of the first `count` the pattern finds. Raises ValueError with a sentence when that takes too long."""
-    with regex_timeout.limit_search_time(wanted):
+    with limit_search_time(wanted):
         return [any(frame_matches(frame, wanted) for frame in frames) for frames in stacks.places[:count]]
 
 
@@ -177,3 +181,26 @@ def held_by_sessions(
     above = filter_stacks(profile.stacks, profile.live_of_sessions(name, owner), wanted)
     roles = has_roles(profile)
     return {stack: held for stack, held in above.items() if not roles or profile.stacks.owner(stack) in ROLES}
+
+
+@contextmanager
+def limit_search_time(wanted: re.Pattern[str] | str) -> Iterator[None]:
+    """Raise ValueError with a sentence when the block takes longer than LIMIT_S seconds.
+
+    Python's `re` looks at signals while it searches."""
+    if threading.current_thread() is not threading.main_thread():  # which alone has signals
+        yield
+        return
+
+    text = wanted if isinstance(wanted, str) else wanted.pattern
+
+    def late(*_: object) -> None:
+        raise ValueError(f"--filter {text}: not matched within {LIMIT_S:g} s; it tries too many ways: make it simpler")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,19 +1,43 @@
-"""One live run: a server, so many connections, and what both ends hold at the end of each phase."""
+"""One live run: a server, so many connections, and what both ends hold at the end of each phase.
+
+Its record says where the figures come from. With kernel TLS the kernel is asked for it first, with a real socket, and
+afterwards whether every connection used it."""
 
 import contextlib
+import errno
+import os
+import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from tlsmem.live.cgroup import MemoryGroup
-from tlsmem.live.clients import Clients
-from tlsmem.live.ktls import check_use
+from tlsmem.base.paths import HEAP_METER, ROOT
+from tlsmem.live.cgroup import FIRST, MemoryGroup
+from tlsmem.live.clients import Clients, count_processes
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import RunningServer
-from tlsmem.live.servers import CERTS, Program, Server, ServerError
-from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Samples, Transport
+from tlsmem.live.servers import CERTS, Program, Server, ServerError, Setup, configuration_sha256
+from tlsmem.run.provenance import checkout, sha256
+from tlsmem.schema.live_records import (
+    SCHEMA,
+    KernelBytes,
+    LiveMeter,
+    LivePhase,
+    LiveRecord,
+    Samples,
+    Transport,
+    live_key,
+)
+from tlsmem.schema.machine import read_machine
+from tlsmem.schema.run_origins import Machine
 
+TCP_ULP = 31  # of Linux: the option that puts a protocol above a TCP socket
+COUNTERS = ("TlsTxSw", "TlsTxDevice")  # of /proc/net/tls_stat: connections that the kernel has encrypted for
+WAY_OUT = "run it where `modprobe tls` succeeds and OpenSSL is built with enable-ktls"
 LIMIT_S = 60.0  # for a server to answer
 END_S = 1.0  # a server that ends closes its connections before it is gone
 SAMPLE_S = 0.5  # from one reading of memory over time to the next
@@ -216,3 +240,95 @@ def measure(run: LiveRun, server: Server, program: Program, timeline: Timeline) 
             started.wait_for_end(END_S)  # what clients say of a server that has ended is not why
             raise
         return measuring.negotiated
+
+
+@dataclass(frozen=True)
+class LiveProvenance:
+    """What the runs of one server share."""
+
+    server: Server
+    program: Program
+    machine: Machine = field(default_factory=read_machine)
+
+    def declared(self, run: LiveRun) -> dict[str, Any]:
+        """Return the fields of the record that are known before the run."""
+        fields = {
+            "schema": SCHEMA,
+            "server": run.server,
+            "reported": self.program.reported,
+            "program_sha256": self.program.sha256,
+            "configuration_sha256": digest_configuration(self.server, run),
+            "tls_library": self.program.tls_library,
+            "transport": run.transport,
+            "meter": run.meter,
+            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,
+            "connections": run.connections,
+            "window": run.window,
+            "full_bytes": self.server.full_bytes,
+            "hollow": run.hollow,
+            "ktls": run.ktls,
+            "client_processes": count_processes(run.connections),
+            "idle_s": run.idle_s,
+            "settle_s": run.settle_s,
+            "cgroup_version": 1 if (FIRST / "memory.kmem.usage_in_bytes").exists() else 2,
+            "machine": self.machine.model_dump(),
+        }
+        return fields | {"key": live_key(fields)}
+
+    def record(
+        self,
+        run: LiveRun,
+        timeline: Timeline,
+        negotiated: dict[str, str] | None,
+        started_at: str,
+        elapsed_ns: int,
+        reason: str | None,
+    ) -> LiveRecord:
+        """Return the record of a run that was made; `reason`: why it failed."""
+        commit, dirty = checkout()
+        return LiveRecord.model_validate(
+            self.declared(run)
+            | {
+                "negotiated": negotiated,
+                "commit": commit,
+                "dirty": dirty,
+                "started_at": started_at,
+                "elapsed_ns": elapsed_ns,
+                "status": "failed" if reason else "measured",
+                "reason": reason,
+                "phases": [phase.model_dump() for phase in timeline.phases],
+                "samples": timeline.samples.model_dump(),
+            }
+        )
+
+
+def digest_configuration(server: Server, run: LiveRun) -> str:
+    """Return the SHA-256 of the configuration that a run's server gets."""
+    with tempfile.TemporaryDirectory() as folder:
+        setup = Setup(Path(folder), server.ports, run.connections, run.protocol, run.ktls)
+        arguments = server.configure(setup)
+        return configuration_sha256(Path(folder), arguments)
+
+
+def require_ktls() -> None:
+    """Raise ServerError with a sentence where the kernel takes no socket over: it is asked with a connected one."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        client = stack.enter_context(socket.create_connection(listener.getsockname()))
+        stack.enter_context(listener.accept()[0])
+        try:
+            client.setsockopt(socket.IPPROTO_TCP, TCP_ULP, b"tls")
+        except OSError as error:
+            number = error.errno or 0
+            said = f"{errno.errorcode.get(number, number)}, {os.strerror(number)}"
+            raise ServerError(f"this kernel has no kTLS: setting TCP_ULP to tls gives {said}; {WAY_OUT}") from None
+
+
+def check_use(statistics: Path, connections: int) -> None:
+    """Raise ServerError where the network's connections were not handed to the kernel."""
+    counts = dict(line.split() for line in statistics.read_text().splitlines())
+    used = sum(int(counts.get(name, 0)) for name in COUNTERS)
+    if used < connections:
+        raise ServerError(
+            f"only {used:,} of {connections:,} connections use kTLS: the server's OpenSSL lacks it; {WAY_OUT}"
+        )

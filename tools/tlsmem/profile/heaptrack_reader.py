@@ -1,11 +1,15 @@
 """Reads heaptrack's files, as its interpreter writes them (format 3), of any program: one pass from beginning to end.
 
 In memory are the file's tables, which do not grow with the length of the run, a row of block counts per mark, and a
-block of lines."""
+block of lines. Most lines are events, call stacks and sites. A block of whole lines is read as arrays
+(heaptrack_lines); one with a line that cannot be read so is read line by line, which also finds the line that is wrong.
+"""
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +21,268 @@ from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, CallstackTree, LiveHeap, Moment, Profile, add_live
-from tlsmem.profile.heaptrack_events import Counts
-from tlsmem.profile.heaptrack_lines import keep_freed_memory
-from tlsmem.profile.heaptrack_tables import AddressPlace, HeaptrackTables
+from tlsmem.profile.heaptrack_events import Counts, HeaptrackEvents, Mask, Sites
+from tlsmem.profile.heaptrack_lines import Indices, LineBlock, keep_freed_memory
+
+FORMAT = 3
+NUMBERS = re.compile(rb"[0-9a-f]{1,16}(?: [0-9a-f]{1,16})*")  # of 64 bits; int() takes signs, spaces and 0x too
+EVENT = re.compile(rb"[+-] (?:0|[1-9a-f][0-9a-f]{0,15})")
+END_COUNTS = re.compile(rb"(strings|ips): ([0-9]{1,20})")
+RAW = "a raw recording of heaptrack, without names: unpack it and have heaptrack_interpret read it first"
+LARGEST_SIZE = 1 << 47  # bytes of an address space; sums of such sizes fit into 64 bits
+WRAPPER_PREFIX = "__wrap_"  # what the linker calls a function that stands before an allocator (--wrap)
+MOST_EMPTY_LINES = 100_000  # heaptrack writes one; many millions take a few KB in a packed file
+LONGEST_COMMAND = 2 << 20  # bytes; Linux lets a command have no more by default
+HEADER = (b"v", b"X", b"I")  # what these lines mean, depends on what stands before them
+
+AddressPlace = tuple[
+    int, int, list[int]
+]  # address, its module, then function, file, line of each frame: numbers of strings
+
+
+class HeaptrackTables:
+    """Numbered as in the file: strings, places and stacks from 1, and sites, which are sizes and stacks, from 0.
+
+    Allocations of the function `mark` are marks."""
+
+    def __init__(self, mark: str):
+        self.mark, self.events = mark, HeaptrackEvents()
+        self.command_lines: list[str] = []
+        self.command_bytes = self.empty_lines = 0
+        self.lines = 0  # that were taken
+        self.in_header, self.in_command = True, False
+        self.time_ms: int | None = None
+        self.strings: list[str] = [""]
+        self.places: list[AddressPlace] = [(0, 0, [])]
+        self.mark_places: set[int] = set()
+        self.wrapper_places: set[int] = set()  # between an allocator and who asked it, as memtest/allocations.c is
+        self.stacks: list[tuple[int, int]] = [(0, 0)]  # place, calling stack
+        self.sites: list[int] = []  # by site: its stack
+        self.mark_sites: list[int] = []
+        self.marks: list[tuple[int, Counts]] = []  # live bytes, and blocks by site, before the mark's own block
+        self.announced: dict[bytes, int] = {}  # the last lines of a file say how much it has
+        self.entries = {b"v ": self.read_version, b"# ": self.read_comment, b"": self.read_empty}
+
+    def take(self, content: bytes) -> None:
+        """Read whole lines. Raises Unreadable with the number of the line when one is none of heaptrack's, or an event
+        cannot be."""
+        at = 0
+        while at < len(content) and self.in_header:
+            end = content.index(b"\n", at)
+            self.take_lines([content[at:end]])
+            at = end + 1
+        if at == len(content):
+            return
+        block = LineBlock(content[at:])
+        if not self.take_block(block):
+            self.take_lines(block.content.split(b"\n")[:-1])
+
+    def is_complete(self) -> bool:
+        """Whether the lines are there that heaptrack_interpret writes last: it, or a compressor, may have been killed.
+
+        Raises Unreadable when they say that something before them is missing."""
+        found = {b"strings": len(self.strings) - 1, b"ips": len(self.places) - 1}
+        for table, count in self.announced.items():
+            if found[table] != count:
+                raise Unreadable(f"unsound: it says that it has {count:,} {table.decode()}, and has {found[table]:,}")
+        return len(self.announced) == len(found)
+
+    def take_block(self, block: LineBlock) -> bool:
+        """Read a block as arrays. False, and nothing is read, when a line needs to be looked at by itself."""
+        kinds = block.kinds
+        frees = kinds == ord("-")
+        is_event, is_stack, is_site = frees | (kinds == ord("+")), kinds == ord("t"), kinds == ord("a")
+        events, stacks, sites = map(np.flatnonzero, (is_event, is_stack, is_site))
+        of_events, of_stacks, of_sites = block.read_number(events), block.read_pair(stacks), block.read_pair(sites)
+        if of_events is None or of_stacks is None or of_sites is None:
+            return False
+        strings, places, empty_lines = len(self.strings), len(self.places), self.empty_lines
+        others = np.flatnonzero(~(is_event | is_stack | is_site))
+        has_all = self.take_other_lines(block, others)
+        # A number is of what stands before its line.
+        places_there = places + np.searchsorted(np.flatnonzero(kinds == ord("i")), stacks)
+        stacks_there = len(self.stacks) + np.searchsorted(stacks, sites)
+        new_stacks = len(self.stacks) + np.arange(len(stacks))
+        late = np.flatnonzero(of_events >= len(self.sites))
+        has_all = has_all and bool(
+            np.all(of_stacks[0] < places_there)
+            and np.all(of_stacks[1] < new_stacks)
+            and np.all(of_sites[1] < stacks_there)
+            and np.all(of_events[late] < len(self.sites) + np.searchsorted(sites, events[late]))
+        )
+        if not has_all:
+            del self.strings[strings:], self.places[places:]
+            self.empty_lines = empty_lines
+            return False
+        self.stacks += zip(of_stacks[0].tolist(), of_stacks[1].tolist(), strict=True)
+        self.add_sites(of_sites[0], of_sites[1].tolist())
+        self.take_events(events, of_events, frees[events])
+        self.lines += len(block)
+        return True
+
+    def take_other_lines(self, block: LineBlock, others: Indices) -> bool:
+        """Read the lines of a block that are no events, stacks or sites. False when there is a wrong one."""
+        try:
+            for start, end in zip(block.starts[others].tolist(), block.ends[others].tolist(), strict=True):
+                line = block.content[start:end]
+                if line.startswith(HEADER):
+                    return False
+                self.entries[line[:2]](line[2:])
+        except (LookupError, ValueError):
+            return False
+        return True
+
+    def take_lines(self, lines: list[bytes]) -> None:
+        """Read line by line."""
+        events: list[tuple[int, int, bool]] = []  # line, site, whether it frees
+        try:
+            for at, line in enumerate(lines):
+                if EVENT.fullmatch(line) and (site := int(line[2:], 16)) < len(self.sites):
+                    events.append((at, site, line.startswith(b"-")))
+                else:
+                    self.take_other_line(line)
+        except Unreadable as error:
+            self.take_event_list(events)  # one of which may be wrong already
+            raise Unreadable(f"line {self.lines + at + 1:,}: {error}") from None
+        self.take_event_list(events)
+        self.lines += len(lines)
+
+    def take_event_list(self, events: list[tuple[int, int, bool]]) -> None:
+        if events:
+            lines, sites, frees = zip(*events, strict=True)
+            self.take_events(np.array(lines), np.array(sites), np.array(frees))
+
+    def take_events(self, lines: Indices, sites: Sites, frees: Mask) -> None:
+        """Count events of known sites. `lines` are counted from the first that is being taken."""
+        marks = np.flatnonzero(~frees & np.isin(sites, self.mark_sites)).tolist() if self.mark_sites else []
+        borders = [0, *marks, len(sites)]
+        for number, (begin, end) in enumerate(pairwise(borders)):
+            if number:
+                self.marks.append((self.events.live_bytes, self.events.live.copy()))
+            wrong = self.events.count_blocks(sites[begin:end], frees[begin:end])
+            if wrong is not None:
+                line = self.lines + int(lines[begin + wrong]) + 1
+                raise Unreadable(f"line {line:,}: more blocks of a site are freed than were allocated")
+
+    def take_other_line(self, line: bytes) -> None:
+        """Read any line but an event of a known site."""
+        try:
+            self.entries[line[:2]](line[2:])
+        except (LookupError, ValueError) as error:
+            if isinstance(error, Unreadable):
+                raise
+            if self.in_command:
+                self.add_to_command(line)
+                return
+            what = f"no line of heaptrack's format {FORMAT}" if b"a " in self.entries else "no heaptrack file"
+            what = "a number of what does not come before it" if isinstance(error, IndexError) else what
+            raise Unreadable(f"{what}: {line[:60].decode(errors='replace')}") from None
+
+    def read_version(self, rest: bytes) -> None:
+        found = read_numbers(rest)[1]
+        if found != FORMAT:
+            raise Unreadable(f"heaptrack's format {found}; read is {FORMAT}, that of heaptrack 1.3 and later")
+        self.entries |= {b"s ": self.read_string, b"i ": self.read_place, b"t ": self.read_stack, b"a ": self.read_site}
+        self.entries |= {b"X ": self.read_command, b"c ": self.read_time, b"I ": self.read_system}
+        self.entries |= {b"x ": refuse_raw, b"m ": refuse_raw}
+        self.entries |= dict.fromkeys((b"R ", b"A", b"S "), ignore)  # RSS, attached, suppressions
+
+    def read_comment(self, rest: bytes) -> None:
+        if found := END_COUNTS.fullmatch(rest):
+            self.announced[found[1]] = int(found[2])
+
+    def read_command(self, rest: bytes) -> None:
+        """heaptrack writes arguments as they are: a line break goes on in a line of any kind, up to that of `I`."""
+        if self.sites or self.in_command:
+            raise ValueError  # after that any line may be an event
+        self.command_lines.clear()  # the last command counts; the limit counts the bytes of all
+        self.add_to_command(rest)
+        self.in_header = self.in_command = True
+
+    def add_to_command(self, line: bytes) -> None:
+        self.command_bytes += len(line) + 1
+        if self.command_bytes > LONGEST_COMMAND:
+            raise Unreadable(f"no heaptrack file: its command has more than {LONGEST_COMMAND:,} B")
+        self.command_lines.append(line.decode(errors="replace"))
+
+    @property
+    def command(self) -> str:
+        """The command that heaptrack ran, as it wrote it."""
+        return "\n".join(self.command_lines)
+
+    def read_empty(self, _: bytes) -> None:
+        self.empty_lines += 1
+        if self.empty_lines > MOST_EMPTY_LINES:
+            raise Unreadable(f"no heaptrack file: it has more than {MOST_EMPTY_LINES:,} empty lines")
+
+    def read_system(self, rest: bytes) -> None:
+        _page_size, _pages = read_numbers(rest)
+        self.in_header = self.in_command = False
+
+    def read_time(self, rest: bytes) -> None:
+        self.time_ms = max(self.time_ms or 0, *read_numbers(rest))
+
+    def read_string(self, rest: bytes) -> None:
+        size, _, text = rest.partition(b" ")
+        if [len(text)] != read_numbers(size):
+            raise ValueError
+        self.strings.append(text.decode(errors="replace"))
+
+    def read_place(self, rest: bytes) -> None:
+        """ADDRESS MODULE, then FUNCTION FILE LINE of each frame that is known; a last one may lack its file."""
+        address, module, *frames = read_numbers(rest)
+        if len(frames) % 3 == 1:
+            frames += [0, 0]
+        for string in (module, *frames[0::3], *frames[1::3]):
+            self.strings[string]  # must be there already
+        functions = [self.strings[function] for function in frames[0::3]]
+        if self.mark in functions:
+            self.mark_places.add(len(self.places))
+        elif functions and functions[-1].startswith(WRAPPER_PREFIX):
+            self.wrapper_places.add(len(self.places))
+        self.places.append((address, module, frames[: len(frames) // 3 * 3]))
+
+    def read_stack(self, rest: bytes) -> None:
+        place, caller = read_numbers(rest)
+        self.places[place], self.stacks[caller]  # must be there already
+        self.stacks.append((place, caller))
+
+    def read_site(self, rest: bytes) -> None:
+        size, stack = read_numbers(rest)
+        self.stacks[stack]  # must be there already
+        if size > LARGEST_SIZE:
+            raise ValueError
+        self.in_header = self.in_command = False  # of a file that has no `I`
+        self.add_sites(np.array([size]), [stack])
+
+    def add_sites(self, sizes: Indices, stacks: list[int]) -> None:
+        if self.mark_places:
+            numbered = enumerate(stacks, len(self.sites))
+            self.mark_sites += [site for site, stack in numbered if self.is_mark(stack)]
+        self.events.add_sites(sizes)
+        self.sites += stacks
+
+    def is_mark(self, stack: int) -> bool:
+        """The mark itself asked for the block, and none of the functions that it calls."""
+        place, caller = self.stacks[stack]
+        if place in self.wrapper_places:
+            place, _ = self.stacks[caller]
+        return place in self.mark_places
+
+
+def read_numbers(words: bytes) -> list[int]:
+    if not NUMBERS.fullmatch(words):
+        raise ValueError
+    return [int(word, 16) for word in words.split(b" ")]
+
+
+def refuse_raw(_: bytes) -> None:
+    raise Unreadable(RAW)
+
+
+def ignore(_: bytes) -> None:
+    pass
+
 
 MARK = "meter_mark"  # of memtest/meter.c
 LONGEST_LINE = 1 << 20

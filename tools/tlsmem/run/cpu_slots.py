@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from tlsmem.base.errors import UserError
-from tlsmem.base.first_error import raise_first
+from tlsmem.base.errors import UserError, raise_first
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")

@@ -1,25 +1,75 @@
 """What changed from one heap profile, OLD, to another, NEW: by call stack, per session where that is known.
 
-This module computes; `summary` picks what is worth saying, and `sentences` and `tables` write it."""
+This module computes, and says why two profiles are not to be compared; `sentences` and `tables` write what is found.
+Changed call sites that one call led to are counted as that call's: a certificate that is copied is dozens of sites in
+generic code, and one call of the code that copied it."""
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.base import regex_timeout
+from tlsmem.base.printable import printable_text
 from tlsmem.explore import folded_stacks, profile_selection
-from tlsmem.explore.diff import match_callstacks, preconditions
-from tlsmem.explore.diff.common_callers import Amounts, CommonCall, find_common_calls
-from tlsmem.explore.diff.match_callstacks import LiveCallstack, MatchedSite, frames_from_driver, innermost_key, join
+from tlsmem.explore.diff import match_callstacks
+from tlsmem.explore.diff.match_callstacks import (
+    STACK_VERSION,
+    LiveCallstack,
+    MatchedSite,
+    frames_from_driver,
+    innermost_key,
+    join,
+    versionless_name,
+)
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import Frame, skip_containers
-from tlsmem.profile.heap_profile import BASE, LiveHeap, Profile, sum_live
+from tlsmem.profile.frames import Frame, entrance_owner, is_generic, skip_containers
+from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile, profiler_name, sum_live
 from tlsmem.schema.roles import OWNERS
 from tlsmem.stats.comparability import stack_label
+from tlsmem.store.record import Record
+
+Amounts = Callable[[DiffRow], tuple[Fraction, Fraction]]  # what OLD and NEW hold at a row
+Path = tuple[str, ...]  # functions, the outermost first
+ESTABLISHED = "established"
+USUAL = (ESTABLISHED, PEAK, END)
+ASPECTS: dict[str, Callable[[Record], str]] = {
+    "suite": lambda run: run.suite,
+    "N": lambda run: f"{run.sessions:,}",
+    "roles": lambda run: run.roles,
+    "window": lambda run: str(run.window),
+    "environment": lambda run: run.env,
+}
+
+
+class CommonCall(NamedTuple):
+    """Rows below one call; `callers`: who made it, outside of generic code, and the callers of that."""
+
+    callers: tuple[Frame, ...]
+    rows: tuple[DiffRow, ...]
+
+
+@dataclass
+class Node:
+    """What is below a call path."""
+
+    old: Fraction = Fraction(0)
+    new: Fraction = Fraction(0)
+    grew: Fraction = Fraction(0)  # the sum of differences, and of their sizes
+    moved: Fraction = Fraction(0)
+    rows: list[DiffRow] = field(default_factory=list)
+    changed: list[DiffRow] = field(default_factory=list)
+    sites: dict[Hashable, Fraction] = field(default_factory=dict)  # what each changed site grew by
+    inner: set[Path] = field(default_factory=set)
+
+    @property
+    def is_of_one_change(self) -> bool:
+        """Whether most that is below has changed, nearly all of that in one direction, and not nearly all at one site,
+        which says more than who called it."""
+        is_most = 2 * self.moved >= max(self.old, self.new) and 10 * abs(self.grew) >= 9 * self.moved > 0
+        return is_most and 10 * max(map(abs, self.sites.values())) < 9 * self.moved
 
 
 class DiffSide(NamedTuple):
@@ -103,7 +153,7 @@ class Diff:
         Raises ValueError with a sentence when the search takes too long."""
         rows = [row for row in self.rows if part in (None, row.part)]
         if wanted is not None:
-            with regex_timeout.limit_search_time(wanted):
+            with profile_selection.limit_search_time(wanted):
                 rows = [
                     row for row in rows if any(profile_selection.frame_matches(frame, wanted) for frame in row.frames)
                 ]
@@ -130,14 +180,14 @@ def compare(old: Profile, new: Profile, moment: str | None = None, force: bool =
 
     Raises ValueError with a sentence when the runs differ in anything but the stack; with `force` the diff lists
     what."""
-    chosen = moment or preconditions.default_moment(old, new, force)
+    chosen = moment or default_moment(old, new, force)
     if chosen not in {**old.moments, **new.moments}:
         new.moment(chosen)  # raises, with a sentence
-    differences = tuple(preconditions.describe_differences(old, new, chosen))
+    differences = tuple(describe_differences(old, new, chosen))
     if differences and not force:
         raise ValueError(f"not compared: {'; '.join(differences)}; --force compares them all the same")
-    moments = [preconditions.nearest_moment(profile, chosen) for profile in (old, new)]
-    per_session = all(map(preconditions.has_session_figures, (old, new))) and BASE not in moments
+    moments = [nearest_moment(profile, chosen) for profile in (old, new)]
+    per_session = all(map(has_session_figures, (old, new))) and BASE not in moments
     sides = [
         DiffSide(label, profile, name, profile.sessions_of_role if per_session else None)
         for label, profile, name in zip(choose_labels(old, new), (old, new), moments, strict=True)
@@ -156,7 +206,7 @@ def choose_labels(old: Profile, new: Profile) -> tuple[str, str]:
 def join_sides(old: DiffSide, new: DiffSide) -> Iterator[DiffRow]:
     """Rows of all parts that both profiles can tell."""
     parts = group_by_part(old), group_by_part(new)
-    for part in SESSIONS if preconditions.compares_sessions_only(old.profile, new.profile) else PARTS:
+    for part in SESSIONS if compares_sessions_only(old.profile, new.profile) else PARTS:
         for site in join(*(stacks.get(part, ()) for stacks in parts)):
             yield row_from_site(part, site)
 
@@ -191,3 +241,124 @@ def fold_frames(frames: Sequence[Frame]) -> str:
         for frame in reversed(frames)
     )
     return ";".join(map(folded_stacks.frame_label, named)) or folded_stacks.NO_CALLSTACK
+
+
+def default_moment(old: Profile, new: Profile, force: bool = False) -> str:
+    """`established`, which is the same point of every connection and holds for as long as it is idle; the peak may lie
+    in another phase of each, and is told where phases are not known. Raises ValueError when no moment is in both."""
+    for name in USUAL:
+        if name in old.moments and name in new.moments:
+            return name
+    if force and old.moments:
+        return nearest_moment(old, ESTABLISHED)
+    raise ValueError(
+        f"not compared: OLD ({old.file}) and NEW ({new.file}) have none of {', '.join(USUAL)} in common; "
+        "--phase chooses a moment, with --force one that is not in both"
+    )
+
+
+def nearest_moment(profile: Profile, name: str) -> str:
+    """The moment of this name, or what stands for it. Raises ValueError when there is none at all."""
+    there = (other for other in (name, *USUAL, *reversed(profile.moments)) if other in profile.moments)
+    return profile.moment(next(there, name)).name
+
+
+def describe_differences(old: Profile, new: Profile, moment: str) -> Iterator[str]:
+    """Clauses, each of which is reason enough to refuse."""
+    if old.tool != new.tool:
+        alone = (
+            "; a sites run tells of sessions alone, so others are left out" if compares_sessions_only(old, new) else ""
+        )
+        named = f"OLD is by {profiler_name(old.tool)}, NEW by {profiler_name(new.tool)}"
+        yield f"{named}, which name functions each in its own way{alone}"
+    for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
+        if profile.run is None and other.run is not None:
+            yield f"{side} ({profile.file}) has no record of a run: it may be of any program"
+        if moment not in profile.moments:
+            there = ", ".join(profile.moments) or "none"
+            yield f"{side} ({profile.file}) has no moment {moment}; there are {there}"
+        if has_session_figures(other) and profile.run is not None and not has_session_figures(profile):
+            yield f"of {side} ({profile.file}) the figures per session are not known, so whole processes are compared"
+    if old.run is None and new.run is None and program(old) != program(new):
+        yield f"OLD is of the program {program(old) or '?'}, NEW of {program(new) or '?'}"
+    if old.run is not None and new.run is not None:
+        for name, of in ASPECTS.items():
+            if of(old.run) != of(new.run):
+                yield f"OLD has {name} {of(old.run)}, NEW {of(new.run)}"
+
+
+def program(profile: Profile) -> str:
+    """Its name, without the directory, and without the version of a stack's harness."""
+    return STACK_VERSION.sub("", printable_text(posixpath.basename((profile.command.split() or [""])[0])))
+
+
+def has_session_figures(profile: Profile) -> bool:
+    return profile.sessions_of_role is not None and BASE in profile.moments
+
+
+def compares_sessions_only(old: Profile, new: Profile) -> bool:
+    """Whether one of them cannot tell what anybody else holds."""
+    return old.of_one_pair != new.of_one_pair
+
+
+def find_common_calls(rows: Sequence[DiffRow], amounts: Amounts) -> list[CommonCall]:
+    """Calls below which at least two sites changed alike, and little is as before; the nearest to those sites.
+
+    A call below which most of a session is allocated explains nothing, and is none."""
+    nodes = build_nodes(rows, amounts)
+    most = max(nodes[()].old, nodes[()].new) / 2
+    return list(visit((), nodes, most))
+
+
+def build_nodes(rows: Sequence[DiffRow], amounts: Amounts) -> dict[Path, Node]:
+    nodes: dict[Path, Node] = defaultdict(Node)
+    nodes[()] = Node()
+    for row in rows:
+        old, new = amounts(row)
+        site = innermost_key(frames_from_driver(row.frames))
+        path: Path = tuple(map(versionless_name, reversed(inner_frames(row))))
+        for depth in range(len(path) + 1):
+            node = nodes[path[:depth]]
+            node.old, node.new = node.old + old, node.new + new
+            node.grew, node.moved = node.grew + new - old, node.moved + abs(new - old)
+            node.rows.append(row)
+            if old != new:
+                node.changed.append(row)
+                node.sites[site] = node.sites.get(site, Fraction(0)) + new - old
+                node.inner |= {path[: depth + 1]} - {path[:depth]}
+    return nodes
+
+
+def inner_frames(row: DiffRow) -> Sequence[Frame]:
+    """Inside the driver's entrance, without it."""
+    frames = frames_from_driver(row.frames)
+    return frames[:-1] if frames and entrance_owner(frames[-1]) else frames
+
+
+def visit(path: Path, nodes: dict[Path, Node], most: Fraction) -> Iterator[CommonCall]:
+    node = nodes[path]
+    if len(node.sites) < 2:
+        return
+    if path and node.is_of_one_change and max(node.old, node.new) <= most:
+        inner = nearest_call(path, nodes)
+        if callers := outside_generic_code(node.changed[0], len(inner)):
+            yield CommonCall(callers, tuple(nodes[inner].rows))
+            return
+    for below in sorted(node.inner):
+        yield from visit(below, nodes, most)
+
+
+def nearest_call(path: Path, nodes: dict[Path, Node]) -> Path:
+    """The path, down to the last call that all of its changed sites are below."""
+    for below in nodes[path].inner:
+        if len(nodes[below].changed) == len(nodes[path].changed):
+            return nearest_call(below, nodes)
+    return path
+
+
+def outside_generic_code(row: DiffRow, depth: int) -> tuple[Frame, ...]:
+    """From the nearest caller on that is not generic, of those that are at most so deep; none where all are."""
+    frames = inner_frames(row)
+    callers = frames[len(frames) - depth :]
+    at = next((at for at, frame in enumerate(callers) if not is_generic(frame)), len(callers))
+    return tuple(callers[at:])

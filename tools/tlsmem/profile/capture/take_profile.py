@@ -9,8 +9,7 @@ from pathlib import Path
 from backports import zstd
 from backports.zstd import CompressionParameter
 
-from tlsmem.base.errors import UserError
-from tlsmem.base.first_error import raise_first
+from tlsmem.base.errors import UserError, raise_first
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.profile.capture import massif_merge, profiled_run, profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret

@@ -6,7 +6,6 @@ import signal
 import pytest
 
 from tests.support import handmade
-from tlsmem.base import regex_timeout
 from tlsmem.explore import profile_selection
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile
@@ -21,14 +20,14 @@ def profile() -> Profile:
 
 
 def test_it_is_a_sentence(monkeypatch):
-    monkeypatch.setattr(regex_timeout, "LIMIT_S", 0.05)
+    monkeypatch.setattr(profile_selection, "LIMIT_S", 0.05)
     for _ in range(2):
         with pytest.raises(ValueError, match=r"--filter \(\.\*\.\*\)\*x\$: not matched within 0\.05 s"):
             profile_selection.live_by_stack(profile(), "peak", wanted=ENDLESS)
 
 
 def test_what_ends_is_as_before(monkeypatch):
-    monkeypatch.setattr(regex_timeout, "LIMIT_S", 60)
+    monkeypatch.setattr(profile_selection, "LIMIT_S", 60)
     before = signal.getsignal(signal.SIGALRM)
     assert profile_selection.live_by_stack(profile(), "peak", wanted=re.compile("a+$"))
     assert signal.getsignal(signal.SIGALRM) == before and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
