@@ -19,7 +19,7 @@ from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, defau
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config import amounts
-from tlsmem.plan import capacity, fit_answer, handshake_rates, haproxy_answer, memory_answer
+from tlsmem.plan import capacity, fit_answer, haproxy_answer, memory_answer, storm_answer
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
@@ -117,21 +117,19 @@ def test_it_runs_as_a_process_and_says_sentences():
 
 def test_a_rate_is_cores_times_one_threads_and_beyond_what_was_measured_it_says_so(tmp_path):
     among = recording(tmp_path, *synthetic_timed.campaign([STACK], [SUITE]))
-    one = handshake_rates.find_rate(STACK, SUITE, "server", 8, among)
+    one = storm_answer.find_rate(STACK, SUITE, "server", 8, among)
     assert one.each == pytest.approx(1e9 / 540_000)
     assert one.total == 8 * one.each
     assert "extrapolated" in one.note
     two_kinds = [one for threads in (2, 4) for one in synthetic_timed.campaign([STACK], [SUITE], threads=[threads])]
-    assert (
-        handshake_rates.find_rate(STACK, SUITE, "server", 1, recording(tmp_path / "threads", *two_kinds)).threads == 2
-    )
-    assert handshake_rates.find_rate(STACK, SUITE, "both", 1, among).each == pytest.approx(1e9 / (540_000 + 450_000))
+    assert storm_answer.find_rate(STACK, SUITE, "server", 1, recording(tmp_path / "threads", *two_kinds)).threads == 2
+    assert storm_answer.find_rate(STACK, SUITE, "both", 1, among).each == pytest.approx(1e9 / (540_000 + 450_000))
 
 
 def test_a_rate_measured_with_all_cores_at_once_goes_before_a_newer_one(tmp_path):
     one, two = (synthetic_timed.campaign([STACK], [SUITE], threads=[threads]) for threads in (1, 2))
     among = [recording(tmp_path / "new", *one)[0], recording(tmp_path / "old", *two)[0]]
-    threads = [handshake_rates.find_rate(STACK, SUITE, "server", cores, among).threads for cores in (1, 2, 8)]
+    threads = [storm_answer.find_rate(STACK, SUITE, "server", cores, among).threads for cores in (1, 2, 8)]
     assert threads == [1, 2, 2]
 
 

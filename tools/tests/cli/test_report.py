@@ -24,7 +24,6 @@ from tlsmem.base.paths import ROOT
 from tlsmem.plots.line_labels import HALO
 from tlsmem.report import (
     build_report,
-    default_rows,
     differing_settings,
     embedded_pictures,
     inventory_section,
@@ -293,10 +292,10 @@ def settings_table(*rows: tuple[str, str, str, str]) -> Table:
 def test_one_row_a_stack_stands_there_at_first_in_the_setting_of_the_most_stacks():
     few = [("a", "tls12", "client", "1"), ("a", SUITE, "client", "1"), ("a", SUITE, "server", "1")]
     few += [("b", "tls12", "server", "1"), ("c", "tls12", "client", "1"), ("c", "tls12", "server", "1")]
-    assert default_rows.default_rows(settings_table(*few)) == [0, 3, 5]
+    assert table_html.default_rows(settings_table(*few)) == [0, 3, 5]
     most = [*few, ("b", SUITE, "server", "1"), ("c", SUITE, "server", "1")]
-    assert default_rows.default_rows(settings_table(*most)) == [2, 6, 7]
-    assert default_rows.default_rows(settings_table(("a", SUITE, "server", "1"), ("b", SUITE, "server", "1"))) is None
+    assert table_html.default_rows(settings_table(*most)) == [2, 6, 7]
+    assert table_html.default_rows(settings_table(("a", SUITE, "server", "1"), ("b", SUITE, "server", "1"))) is None
 
 
 def test_a_picture_that_cannot_be_is_a_sentence_in_its_place():

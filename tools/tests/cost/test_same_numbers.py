@@ -23,7 +23,7 @@ from tlsmem.schema.records import Phase, RecordLine
 from tlsmem.stats import session_cost
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY
 from tlsmem.store import read_runs, recordings
-from tlsmem.tables import bucket_sources, buckets
+from tlsmem.tables import buckets
 from tlsmem.topics.churn.picture import last_rss
 from tlsmem.topics.churn.waves import find_churn
 
@@ -224,7 +224,7 @@ def test_peaks_have_the_same_numbers_in_cost_buckets_pages_and_report(peaks):
     client = screen.stdout.partition("A client session: the peak")[2]
     assert re.search(rf"one session alone +{ALONE:,} B +in phase client 1\n", client)
     assert re.search(rf"one more of many at once +{ONE_MORE:,} B ", client)
-    profiles = list(bucket_sources.load_profiles([peaks]))
+    profiles = list(buckets.load_profiles([peaks]))
     table = buckets.bucket_table(profiles)
     at = {column.key: number for number, column in enumerate(table.columns)}
     total = next(row for row in table.rows if (row[at["role"]].text, row[at["bucket"]].text) == ("client", "total"))

@@ -9,8 +9,7 @@ from hypothesis import given, settings, strategies
 from tlsmem.plan.capacity import Price, apply_littles_law
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import ConnectionModel
-from tlsmem.plan.storm_memory import StormMemory
-from tlsmem.plan.storm_simulation import Service, arrivals, simulate
+from tlsmem.plan.storm_simulation import Service, StormMemory, arrivals, simulate
 
 NOW = numpy.array
 MODEL = ConnectionModel(

@@ -13,7 +13,7 @@ from tests.support.colour_vision import LEAST, difference, find_alike
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import stack_title
-from tlsmem.plots import bucket_moments, bucket_panel, buckets
+from tlsmem.plots import bucket_panel, buckets
 from tlsmem.plots.picture import STYLE
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.sums import BucketSums
@@ -128,6 +128,6 @@ def test_the_peak_of_a_pair_is_named_as_one_more_of_many(made, shown):
     sums = BucketSums(shown[0])
     sums.profile.of_one_pair = False
     try:
-        assert "at the peak" in bucket_moments.find_phases(sums, "server")
+        assert "at the peak" in buckets.find_phases(sums, "server")
     finally:
         sums.profile.of_one_pair = True

@@ -22,7 +22,7 @@ from tlsmem.plots.stack_colours import UNKNOWN
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.store import read_runs
-from tlsmem.tables.bucket_sources import load_profiles
+from tlsmem.tables.buckets import load_profiles
 
 DATA = ROOT / "data"
 RECORDINGS = sorted(path.name for path in DATA.glob("20*") if is_recording(path))  # not of real servers alone

@@ -11,9 +11,10 @@ from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded, with_
 from tests.support.reports import MACHINE, text_page
 from tests.support.reports import read as read_runs
 from tlsmem.cli.dispatch import run_words
+from tlsmem.config import releases
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.report import answer_section, memory_pictures, ranking, timed_section
+from tlsmem.report import answer_section, memory_pictures, timed_section
 from tlsmem.report.packed_json import unpack_json
 from tlsmem.report.sections import Section, mark_code
 from tlsmem.stats.costs import VOCABULARY
@@ -146,7 +147,7 @@ def test_handshakes_a_second_of_the_slowest_and_the_fastest_server(tmp_path):
 
 def test_the_newest_come_first_whatever_the_library():
     stacks = ["openssl@3.5.5", "openssl+clang@4.0.3", "openssl@4.0.3", "openssl@5.0.0-dev.1", "gnutls@system"]
-    assert ranking.sort_newest_first(stacks)[:3] == ["openssl@4.0.3", "openssl+clang@4.0.3", "openssl@3.5.5"]
+    assert releases.sort_newest_first(stacks)[:3] == ["openssl@4.0.3", "openssl+clang@4.0.3", "openssl@3.5.5"]
 
 
 def test_what_stands_between_backticks_is_code_and_nothing_else():

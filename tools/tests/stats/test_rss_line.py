@@ -6,8 +6,8 @@ from tests.support import synthetic
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats import live_heap
 from tlsmem.stats.bootstrap import Interval
-from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.peak_figure import C10kFigure, find_c10k
 from tlsmem.stats.rss_line import MEASURED_ONCE, NO_INTERVAL, QUOTIENT, RssLine, fit_rss
 from tlsmem.stats.selection import select
 from tlsmem.stats.series import Series

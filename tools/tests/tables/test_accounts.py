@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support import synthetic
 from tlsmem.stats import allocator_statistics, rss_breakdown, session_cost
-from tlsmem.stats.exact_slope import slope_per_pair
 from tlsmem.stats.selection import select
+from tlsmem.stats.session_cost import slope_per_pair
 from tlsmem.tables import rss_accounts, waterfall
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"

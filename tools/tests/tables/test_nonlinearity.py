@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support import synthetic
 from tests.tables.test_accounts import End, run
-from tlsmem.stats.bend_growth import find_growth, known_parts
-from tlsmem.stats.bends import find_bends, find_rss_bends
+from tlsmem.stats.bends import find_bends, find_growth, find_rss_bends, known_parts
 from tlsmem.stats.selection import select
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables import nonlinearity

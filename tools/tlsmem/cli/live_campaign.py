@@ -190,7 +190,7 @@ def show(
 ) -> None:
     """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
     from tlsmem.store.recordings import find_recordings
-    from tlsmem.tables import live, live_rss, render
+    from tlsmem.tables import live, render
     from tlsmem.topics.live import prediction as live_prediction
 
     with raise_user_errors(recording):
@@ -207,7 +207,7 @@ def show(
             raise UserError(f"{shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.raise_write_errors():
-        tables = [*live.build(records), live_rss.rss_table(records), live_prediction.prediction_table(records, among)]
+        tables = [*live.build(records), live.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without], form)
         if form in (None, choices.TABLE, choices.MARKDOWN):
             print(f"\nrecording: {shorten(recording)}")

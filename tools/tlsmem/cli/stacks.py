@@ -35,11 +35,11 @@ def deliver_new_releases(stacks: list[str], given: argparse.Namespace, asked: Co
     """Print what the registries offer. Raises UserError with a sentence for each that did not answer."""
     from tlsmem.build import offers
     from tlsmem.config import definitions
-    from tlsmem.tables import new_releases, table_command
+    from tlsmem.tables import stack_list, table_command
 
     known = definitions.stacks()
     found, failures = offers.find_new_releases({name: known[name] for name in stacks}, ROOT / "build/logs/offers.log")
-    table_command.deliver([new_releases.new_releases_table(found)], given, asked)
+    table_command.deliver([stack_list.new_releases_table(found)], given, asked)
     if failures:
         raise UserError("\nmemtest: ".join(failures))
 

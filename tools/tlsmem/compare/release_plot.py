@@ -22,9 +22,8 @@ from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import BucketSizes
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, ROW_INCHES, add_frame, describe_records, list_rows, points, write_in_column
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
-from tlsmem.plots.rows import ROW_INCHES, list_rows, write_in_column
 from tlsmem.schema.roles import ROLES
 from tlsmem.store.recordings import load_recording
 

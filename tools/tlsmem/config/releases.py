@@ -70,3 +70,14 @@ def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | 
     if len(kept) < 2:
         raise ValueError(f"{kept[0]} is the only release of {library} here; comparing needs two")
     return kept
+
+
+def final(stack: str) -> tuple:
+    """What was released comes after what was released to be tried."""
+    number = version(stack)
+    return "-" not in number, version_key(number)
+
+
+def sort_newest_first(stacks: Iterable[str]) -> list[str]:
+    """By release, whatever the library; of one release those of fewer variants first."""
+    return sorted(sorted(dict.fromkeys(stacks), key=lambda stack: stack.count("+")), key=final, reverse=True)

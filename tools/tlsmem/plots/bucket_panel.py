@@ -1,4 +1,4 @@
-"""How buckets look in pictures, and a bar of a session's bytes that is stacked by bucket."""
+"""How buckets look in pictures and on pages, and a bar of a session's bytes that is stacked by bucket."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -6,9 +6,18 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from tlsmem.plots.frame import points
+from tlsmem.plots.frame import THICK, points
 from tlsmem.plots.line_labels import Halo
-from tlsmem.plots.rows import THICK
+from tlsmem.profile.buckets import rules
+
+HATCHES = {  # of pictures, as paths in a tile of 8 by 8
+    "": "",
+    "//": "M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4",
+    "\\\\": "M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4",
+    "---": "M0,2 h8 M0,6 h8",
+    "++": "M0,4 h8 M4,0 v8",
+    "..": "M1.3,2 h1.4 M5.3,6 h1.4",
+}
 
 
 def text_on(colour: str) -> str:
@@ -86,3 +95,16 @@ def draw_parts(axes: Axes, row: float, parts: Sequence[tuple[BucketStyle, float]
             words: dict = {"ha": "center", "va": "center", "fontsize": points(0.85), "color": text_on(style.colour)}
             axes.text(start + size / 2, row, f"{size:,.0f} B", zorder=3, path_effects=halo, **words)
         start += size
+
+
+def ordered_buckets() -> list[str]:
+    """Return the buckets from below, as in the picture of buckets."""
+    styled = [style.bucket for style in BUCKET_STYLES]
+    return styled + [bucket for bucket in rules.buckets() if bucket not in styled]
+
+
+def bucket_look(bucket: str) -> dict[str, str]:
+    """Return the bucket's names, meaning, colours, and its hatch as a path in a tile of 8 by 8."""
+    style = style_of_bucket(bucket)
+    colours = {"colour": style.colour, "text": text_on(style.colour), "hatch": HATCHES[style.hatch]}
+    return {"bucket": bucket, "short": style.short, "means": rules.buckets().get(bucket, "")} | colours

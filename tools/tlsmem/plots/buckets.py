@@ -1,8 +1,10 @@
-"""The picture of what a session's bytes are for: by bucket, at five moments."""
+"""The picture of what a session's bytes are for: by bucket, at the moments of a session: new, at its
+largest, at rest, in use, and idle."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
@@ -11,16 +13,19 @@ from matplotlib.figure import Figure
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.bucket_moments import BucketMoment, choose_moment, find_moments
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, ROW_INCHES, add_frame, describe_records, list_rows, points, write_beside
 from tlsmem.plots.picture import PAGE_INCHES, save
-from tlsmem.plots.rows import ROW_INCHES, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import Profile, profiler_name
 from tlsmem.schema.roles import ROLES, Role
-from tlsmem.tables.bucket_sources import load_profiles
+from tlsmem.tables.buckets import load_profiles
 
+CREATED, PEAK, ESTABLISHED = "created", "at the peak", "established"
+ONE_MORE = f"{PEAK}, one more of many"  # a sites run has it as the end of the fullest phase
+USES = {"full reply": "in use, after 16 KiB each way", "reply": "in use, after 1 KiB each way"}  # by phase
+IDLE, FREED = "idle", "idle, after it was asked to free its buffers"
 NEAR = 1.05  # a ratio below it is said as a difference
 AROUND, HEADING = 1.7, 0.9  # inches above and below the rows; the room of a heading, in rows
 OFFSET = 0.3  # of a row: the first bar of a moment is so far below its place
@@ -35,6 +40,18 @@ def find_role(several: Sequence[BucketSums], role: Role | None) -> Role:
     if role and role not in there:
         raise ValueError(f"there are no {role} sessions: --role {there[0]}")
     return role or ("server" if "server" in there else there[0])
+
+
+class BucketMoment(NamedTuple):
+    """A moment, and the bytes of a session of each stack by bucket; of a stack without it there are none."""
+
+    name: str
+    sizes: tuple[dict[str, float], ...]
+
+    @property
+    def totals(self) -> tuple[float, ...]:
+        """The bytes of a session of each stack."""
+        return tuple(sum(parts.values()) for parts in self.sizes)
 
 
 def describe_finding(stacks: Sequence[str], moment: BucketMoment, role: Role) -> str:
@@ -108,3 +125,43 @@ def draw_from_arguments(given: argparse.Namespace) -> Sequence[Path]:
     """Draw what was asked for; return the files. Raises ValueError with a sentence."""
     profiles = list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))
     return save(figure(profiles, given.role), given.output)
+
+
+def find_phases(sums: BucketSums, role: Owner) -> dict[str, str | None]:
+    """Return the phase or moment of the profile for each moment that it has."""
+    phases = sums.phases()
+    used = next((phase for phase in USES if phase in phases), "")
+    found = {CREATED: phases[0] if phases else None, ONE_MORE if sums.profile.of_one_pair else PEAK: sums.fullest(role)}
+    found |= {name: phase for name, phase in ((ESTABLISHED, ESTABLISHED), (FREED, IDLE)) if phase in phases}
+    return found | ({USES[used]: used} if used else {})
+
+
+def sizes_by_bucket(sums: BucketSums, role: Owner, moment: str | None) -> dict[str, float]:
+    """Return the bytes of one session by bucket."""
+    if not moment:
+        return {}
+    return {bucket: float(sums.each(heap)) for bucket, heap in sums.live_by_bucket(moment, role).items()}
+
+
+def find_moments(several: Sequence[BucketSums], role: Owner) -> list[BucketMoment]:
+    """Return the moments that any stack has, in order of time."""
+    phases = [find_phases(sums, role) for sums in several]
+    there = {name for found in phases for name in found}
+    return [
+        BucketMoment(
+            name,
+            tuple(sizes_by_bucket(sums, role, found.get(name)) for sums, found in zip(several, phases, strict=True)),
+        )
+        for name in (CREATED, ONE_MORE, PEAK, ESTABLISHED, *reversed(USES.values()), FREED)
+        if name in there
+    ]
+
+
+def choose_moment(moments: Sequence[BucketMoment]) -> BucketMoment:
+    """Return the moment of the title, which every stack has: in use, else established, else the first.
+
+    Raises ValueError where sessions hold nothing at any moment."""
+    known = {moment.name: moment for moment in moments if all(moment.totals)}
+    if not known:
+        raise ValueError("there is no moment at which sessions of all these stacks hold memory")
+    return next((known[name] for name in (*USES.values(), ESTABLISHED) if name in known), next(iter(known.values())))

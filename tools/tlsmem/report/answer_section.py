@@ -18,8 +18,8 @@ from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
 from tlsmem.plan.recorded_states import describe_configuration
+from tlsmem.plots.bucket_panel import bucket_look
 from tlsmem.report import inventory_section
-from tlsmem.report.bucket_looks import bucket_look
 from tlsmem.report.configuration_tables import configuration_pictures, configuration_tables, find_compared
 from tlsmem.report.packed_json import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments

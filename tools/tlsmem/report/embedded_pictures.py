@@ -14,11 +14,11 @@ from matplotlib.text import Text
 from tlsmem.base import memo
 from tlsmem.plots.line_labels import Halo
 from tlsmem.plots.picture import STYLE
-from tlsmem.plots.timed import stack_style
+from tlsmem.plots.timed import curves
 from tlsmem.report.packed_json import deflate_text
 from tlsmem.report.sections import Picture, digest_sources, identifier
 
-PAGE_RC_PARAMS = STYLE | stack_style.STYLE
+PAGE_RC_PARAMS = STYLE | curves.STYLE
 EMBEDDED = {
     "svg.fonttype": "none",  # texts as text: outlines would double the size of a picture
     "svg.hashsalt": "page",  # names of clipping paths do not change from one drawing to the next

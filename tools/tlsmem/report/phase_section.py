@@ -1,8 +1,14 @@
-"""Memory by phase: of every stack, suite and role a chart, and of every phase its flamegraph and buckets."""
+"""Memory by phase: of every stack, suite and role a chart, and of every phase its flamegraph and buckets.
 
+Trees of call stacks: names, frames and rules once, and a tree for each run, in columns by node, callers first: who
+called, as a difference; frame; rule; lines; and what the node itself holds: moment, bytes, blocks, again where they
+change. They are packed by deflate, which a browser can undo."""
+
+import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -12,17 +18,22 @@ from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
-from tlsmem.config import recording_command
+from tlsmem.config import recording_command, releases
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.stack_names import newest_releases
-from tlsmem.explore.flamegraph import page_scripts
+from tlsmem.explore.flamegraph import call_tree, page_scripts
+from tlsmem.explore.flamegraph.call_tree import CallTree
+from tlsmem.explore.flamegraph.page_data import Numbering, held_changes
 from tlsmem.explore.flamegraph.page_scripts import Scripts
+from tlsmem.explore.short_function_names import short
 from tlsmem.plots import buckets
+from tlsmem.plots.bucket_panel import bucket_look, ordered_buckets
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
-from tlsmem.report import flame_trees, phase_figures, ranking
-from tlsmem.report.bucket_looks import bucket_look, ordered_buckets
-from tlsmem.report.flame_trees import PairTree
+from tlsmem.profile.buckets.rules import Rule
+from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.profile.heap_profile import Profile
+from tlsmem.report import phase_figures
 from tlsmem.report.packed_json import pack_json
 from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
@@ -30,6 +41,23 @@ from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.stats.selection import Selection
 from tlsmem.store.record import Record
 
+
+@dataclass
+class PairTree:
+    """One pair's tree at these moments, and which rule says what a node's own bytes are for."""
+
+    tree: CallTree = field(default_factory=CallTree)
+    rules: dict[int, Rule | None] = field(default_factory=dict)
+
+    def node_for_rule(self, place: int, rule: Rule | None) -> int:
+        """The node for bytes of this rule: the place itself, or one below it where that is taken."""
+        while self.rules.setdefault(place, rule) != rule:
+            place = self.tree.node(place, (ANOTHER, "", ""))
+        return place
+
+
+ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
+ROLES = ("client", "server")
 ROOM = 340_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
@@ -161,13 +189,13 @@ def pair_tree(one: PhaseEntry) -> PairTree:
     """Its moments are the ends of the phases, and after these the peaks of one session alone."""
     assert one.run
     moments = [*one.names, *map(phase_figures.peak_of, one.names)]
-    return flame_trees.pair_tree_from_profile(sites_reader.profile_from_record(one.run), moments)
+    return pair_tree_from_profile(sites_reader.profile_from_record(one.run), moments)
 
 
 def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: Mapping[int, PairTree]) -> dict:
     """Adjacent trees are alike, which packs them small: trees stand in the order of stacks."""
     order = sorted(kept, key=lambda at: (found[at].at.stack, found[at].at.suite, at))
-    grown = flame_trees.merge_trees([kept[at] for at in order])
+    grown = merge_trees([kept[at] for at in order])
     numbers = dict(zip(order, grown.pop("tree"), strict=True))
     named = [{"name": one.name, "path": shlex.quote(one.path), "machine": one.machine} for one in recordings]
     entries = [entry(one, numbers.get(at)) for at, one in enumerate(found)]
@@ -195,7 +223,7 @@ def entry(one: PhaseEntry, tree: int | None) -> dict:
 def opens(found: Sequence[PhaseEntry]) -> list[int]:
     """Two entries in one suite of one recording: of these families where they are there, with call stacks if any, the
     newest releases."""
-    order = ranking.sort_newest_first(one.at.stack for one in found)
+    order = releases.sort_newest_first(one.at.stack for one in found)
 
     def likeness(at: int) -> tuple:
         stack, suite = found[at].at.stack, found[at].at.suite
@@ -220,3 +248,39 @@ def colours() -> str:
     """Text on a bucket's colour in flamegraphs."""
     rule = '#phases rect[fill="{}"] ~ foreignObject .d3-flame-graph-label {{ color: {} }}\n'
     return "".join(rule.format(one["colour"], one["text"]) for one in map(bucket_look, ordered_buckets()))
+
+
+def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree:
+    """Of a sites run: what its two sessions hold at these moments."""
+    made, sums, places = PairTree(), BucketSums(profile), {}
+    for at, name in enumerate(moments):
+        for stack, held in profile.moments[name].live.items() if name in profile.moments else ():
+            if profile.stacks.owner(stack) not in ROLES:
+                continue
+            if stack not in places:
+                frames = call_tree.frames_from_driver(profile.stacks.frames(stack))
+                keys = ((call_tree.function_key(frame), frame.line) for frame in frames)
+                places[stack] = made.node_for_rule(made.tree.place(profile.stacks.owner(stack), keys), sums.rule(stack))
+            made.tree.add(places[stack], at, held)
+    return made
+
+
+def columns(one: PairTree, frames: Numbering, rules: Numbering) -> dict:
+    tree = one.tree
+    chosen = [one.rules.get(node) for node in range(len(tree.keys))]
+    return {
+        "callers": [node - caller for node, caller in enumerate(tree.callers)],
+        "frames": [frames[key] for key in tree.keys],
+        "rules": [-1 if rule is None else rules[rule] for rule in chosen],
+        "lines": [sorted(lines) for lines in tree.lines],
+        "held": [held_changes(held) for held in tree.held],
+    }
+
+
+def merge_trees(trees: Sequence[PairTree]) -> dict:
+    """`tree` says which of `trees` each is: equal ones stand there once."""
+    names, frames, rules, texts = Numbering(), Numbering(), Numbering(), Numbering()
+    order = [texts[json.dumps(columns(one, frames, rules), separators=(",", ":"))] for one in trees]
+    parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
+    said = [[rule.bucket, rule.why] for rule in rules]
+    return {"names": [*names], "frames": parts, "rules": said, "trees": list(map(json.loads, texts)), "tree": order}

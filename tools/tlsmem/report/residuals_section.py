@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from tlsmem.config.releases import sort_newest_first
 from tlsmem.config.run import SYSTEM
 from tlsmem.plots import line_labels
 from tlsmem.plots.frame import INK
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.packed_json import pack_json
-from tlsmem.report.ranking import sort_newest_first
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.schema.harness_output import Process

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from tlsmem.plots.timed import handshake_kinds, pictures
+from tlsmem.plots.timed import pictures
 from tlsmem.report import differing_settings
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
@@ -83,7 +83,7 @@ def few(timed: TimedSelection) -> TimedSelection:
     certificates: all else is in the tables."""
     bases = {}
     for series in timed.every():
-        base = handshake_kinds.base_suite(series.work.suite)
+        base = pictures.base_suite(series.work.suite)
         if series.work.scenario == "handshake" and series.runs() and MUTUAL not in base:
             bases.setdefault(base, set()).add(series.stack)
     kept = sorted(bases, key=lambda base: -len(bases[base]))[:MOST]
@@ -91,13 +91,13 @@ def few(timed: TimedSelection) -> TimedSelection:
     return timed.where(
         lambda work: (
             (work.allocator, work.cpu) == usual
-            and (work.scenario != "handshake" or handshake_kinds.base_suite(work.suite) in kept)
+            and (work.scenario != "handshake" or pictures.base_suite(work.suite) in kept)
         )
     )
 
 
 def suite_arguments(timed: TimedSelection) -> str:
-    suites = dict.fromkeys(handshake_kinds.base_suite(work.suite) for work in timed.works)
+    suites = dict.fromkeys(pictures.base_suite(work.suite) for work in timed.works)
     return shlex.join(word for suite in suites for word in ("--suite", suite))
 
 
@@ -122,7 +122,7 @@ def rated(timed: TimedSelection) -> tuple[Work, dict[str, Sample]] | None:
     """Full handshakes a second of servers' own work, where most stacks were timed, at least two; TLS 1.3 of equals."""
     made: dict[Work, dict[str, Sample]] = {}
     for work in timed.works:
-        if work.suite != handshake_kinds.base_suite(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
+        if work.suite != pictures.base_suite(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
             continue
         told = {
             series.stack: timed_summary.measure(series, timed_rates.per_second("server"))

@@ -17,8 +17,7 @@ from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.packed_json import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable, read_asset
-from tlsmem.stats.exact_slope import ESTABLISHED
-from tlsmem.stats.session_cost import KIB
+from tlsmem.stats.session_cost import ESTABLISHED, KIB
 from tlsmem.tables import waterfall
 from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.table import Table

@@ -13,7 +13,6 @@ from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.bends import PAGE
-from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import find_tables, remove_tables
 from tlsmem.stats.reconciliation import Reconciliation, are_process_wide_tables, reconcile
@@ -23,7 +22,7 @@ from tlsmem.stats.rss_breakdown import requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
-from tlsmem.stats.session_cost import MIB, Quotient
+from tlsmem.stats.session_cost import ESTABLISHED, MIB, Quotient, quantity_at_end, slope_per_pair
 from tlsmem.store.record import Phase, Record
 from tlsmem.tables.table import format_bytes_in_blocks
 

@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_picture import describe_records_of_groups, find_groups
-from tlsmem.plots.frame import add_frame, points
-from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.frame import add_frame, list_rows, points, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.costs import RSS_IN_USE

@@ -15,9 +15,8 @@ from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.plots.bucket_panel import BucketSizes, draw_parts, fill, list_buckets, sort_buckets
-from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.frame import add_frame, describe_records, list_rows, write_beside
 from tlsmem.plots.in_use import DIAMOND
-from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner

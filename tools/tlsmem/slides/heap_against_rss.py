@@ -9,8 +9,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_picture import Group, describe_records_of_groups, find_groups
-from tlsmem.plots.frame import add_frame, points
-from tlsmem.plots.rows import list_rows
+from tlsmem.plots.frame import add_frame, list_rows, points
 from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.costs import LIVE_IN_USE, RSS_IN_USE
 

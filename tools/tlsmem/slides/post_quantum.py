@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, library_name, stack_title
 from tlsmem.config.releases import group_by_library, is_stable, newest_of_each_build, version
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import add_frame, list_rows, points, write_beside
 from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle
-from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.plots.timed.ratio_dots import draw_dot
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent

@@ -15,8 +15,7 @@ from tlsmem.config.suite_title import suite_difference
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.cost.find_costs import find_chosen_costs
 from tlsmem.plots.bucket_panel import BucketStyle, draw_parts, fill, style_of_bucket
-from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import list_rows, write_beside
+from tlsmem.plots.frame import add_frame, describe_records, list_rows, write_beside
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums

@@ -5,12 +5,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.stats import allocator_statistics, session_cost
-from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.rss_breakdown import COARSE, requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
+from tlsmem.stats.session_cost import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.store.record import Phase
 
 REQUESTED_OF_ALL = Missing("requested bytes are not known by allocator")

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from tlsmem.config.run import SYSTEM
 from tlsmem.stats import allocator_statistics, session_cost
-from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing, replace_missing
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
+from tlsmem.stats.session_cost import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.store.record import Phase, Record
 
 UNREQUESTED = Missing(

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tlsmem.stats import allocator_statistics
-from tlsmem.stats.exact_slope import quantity_at_end, slope_per_pair
 from tlsmem.stats.live_heap import HeapFigure, SessionHeap
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.series import Series
+from tlsmem.stats.session_cost import quantity_at_end, slope_per_pair
 
 
 class RuntimeFigure(NamedTuple):

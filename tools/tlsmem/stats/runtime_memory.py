@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 from tlsmem.stats.allocator_statistics import COLLECTED_RSS, RUNTIMES
-from tlsmem.stats.exact_slope import PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.series import Series
+from tlsmem.stats.session_cost import PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.store.record import Phase
 
 HEAP, STACKS, RSS = "live_bytes", "stack_inuse_bytes", "rss_bytes"

@@ -1,15 +1,19 @@
-"""What a session costs: exact quotients of live heap, lines through RSS, the C10K figure.
+"""What a session costs: exact quotients of live heap, lines through RSS, the C10K figure; exact
+slopes, whose sums close without rounding.
 
 All records must be measured runs of one stack in one setting. Sizes are bytes unless a name says otherwise."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 from tlsmem.schema.roles import Process, Role
 from tlsmem.store.record import HeapCounts, Phase, Record
 
+ESTABLISHED = "established"
+PhaseQuantity = Callable[[Phase], int]
 KIB = 1024
 MIB = 1024 * KIB
 C10K = 10_000  # sessions
@@ -257,3 +261,22 @@ def above_contexts(
         for phase in phases_of(run)[1:]:
             values.setdefault(phase.phase, []).append((quantity(phase) - base) / run.sessions)
     return {phase: statistics.median(found) for phase, found in values.items()}
+
+
+def slope_per_pair(runs: Iterable[Record], quantity: Quantity) -> Fraction | None:
+    """The least-squares slope through the means over repeats, exactly; None for fewer than two numbers of sessions.
+
+    Means, not medians: only of means the slope of a sum is the sum of the slopes."""
+    points = {
+        Fraction(n, 2): Fraction(sum(values), len(values)) for n, values in values_by_sessions(runs, quantity).items()
+    }
+    if len(points) < 2:
+        return None
+    middle = sum(points, Fraction()) / len(points)
+    moment = sum(((pairs - middle) * value for pairs, value in points.items()), Fraction())
+    return moment / sum(((pairs - middle) * (pairs - middle) for pairs in points), Fraction())
+
+
+def quantity_at_end(measure: PhaseQuantity, phase: str = ESTABLISHED) -> Quantity:
+    """Return the quantity of a run that `measure` returns for its phase of this name, in the unit of `measure`."""
+    return lambda record: measure(phase_of(record, phase))

@@ -1,4 +1,5 @@
-"""A session's bytes by what they are for, by role and phase: the table of buckets, of any heap profile.
+"""A session's bytes by what they are for, by role and phase: the table of buckets, of any heap profile;
+and where such profiles come from: recordings, directories of profiles, and files.
 
 The columns of figures are made by `moment_columns`: a row has a figure by the key of each, and `figure_cell` writes
 it."""
@@ -7,21 +8,26 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.phase_names import PEAK_OF
-from tlsmem.profile import sites_reader
+from tlsmem.config.suite_variants import expand_words
+from tlsmem.profile import open_profile, profile_metadata, sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import PEAK, LiveHeap, Profile
+from tlsmem.schema.recording_files import is_recording, require_recording
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.selection import Selection
+from tlsmem.stats.selection import Selection, choose_values, select
 from tlsmem.stats.series import is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
+from tlsmem.store import read_runs
 from tlsmem.tables.table import Cell, Column, Table, quotient_cell
 
+Names = Sequence[str] | None
 MOST = "most"  # the moment at which most is live, which is another one for each role
 ALONE = "alone"  # the moment at which one session alone holds most, within a phase
 BEFORE, AFTER = (
@@ -32,7 +38,7 @@ VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles 
 TITLE = "A session's bytes by bucket"
 CAPTION = (
     "Bytes{} that one session of the role holds at the end of a phase, above what was live before any session, by "
-    "purpose (docs/explanation/buckets.md). Most: {}. Covered: the share of bytes that a rule matches."
+    "purpose (docs/explanation/md). Most: {}. Covered: the share of bytes that a rule matches."
 )
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
 AT_ALONE = (
@@ -87,7 +93,7 @@ def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
 def without_rules(profiles: Sequence[Profile]) -> str:
     """Name the families of stacks that have no rules."""
     missing = {BucketSums(one).family for one in profiles} - set(rules.families())
-    said = " memtest/buckets.toml has no rules for {}, so all is `{}`."
+    said = " memtest/toml has no rules for {}, so all is `{}`."
     return "".join(said.format(family, OTHER) for family in sorted(missing))
 
 
@@ -184,3 +190,40 @@ def profiles_from_selection(selection: Selection) -> Iterator[Profile]:
 def bucket_table_from_selection(selection: Selection) -> Table:
     """The table of the largest sites run of every stack in each setting."""
     return bucket_table(list(profiles_from_selection(selection)))
+
+
+def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = None) -> Iterator[Profile]:
+    """Of recordings the largest sites run of each stack. Raises ValueError or Unreadable with a sentence."""
+    for name in paths:
+        path = require_recording(name, "recording or profile")
+        if path.is_dir() and not is_recording(path) and (path / "profiles").is_dir():
+            yield from profiles_from_folder(path / "profiles", stacks, suites)
+        elif path.is_dir() or is_recording(path):
+            yield from profiles_from_recording(path, stacks, suites)
+        else:
+            yield open_profile.open_profile(path, suite=suites[0] if suites and len(suites) == 1 else None)
+
+
+def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
+    """Yield the largest sites run of each stack. Raises ValueError where there is none."""
+    records = read_runs.load(path)
+    suites = expand_words(suites, (one.suite for one in records if one.scenario == "memory"))
+    found = list(profiles_from_selection(select(records, stacks, suites)))
+    if not found:
+        raise ValueError(f"{path}: the recording has no sites run; `make mem` records some")
+    yield from found
+
+
+def profiles_from_folder(folder: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
+    """What `make profile` kept: of each stack and suite the profile of most sessions, by one tool."""
+    kept = {file: profile_metadata.load(file).run for file in sorted(folder.glob("*.json"))}
+    if not kept:
+        raise ValueError(f"{folder}: no profile with a record; `make profile` makes some")
+    stacks = choose_values(stacks, (run.stack for run in kept.values()), "the stack")
+    suites = choose_values(suites, (run.suite for run in kept.values()), "the suite")
+    order = sorted(kept, key=lambda file: kept[file].sessions)
+    largest = {(kept[file].suite, kept[file].stack): file for file in order}
+    for suite in suites:
+        for stack in stacks:
+            if file := largest.get((suite, stack)):
+                yield open_profile.open_profile(file)

@@ -1,13 +1,13 @@
 """The C10K figure: peak RSS of a process with 10,000 sessions, measured or from the fit.
 
-A column is one entry of COLUMNS: what it takes of a figure (stats/c10k_figure.py), and how that is written."""
+A column is one entry of COLUMNS: what it takes of a figure (stats/peak_figure.py), and how that is written."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
-from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.peak_figure import C10kFigure, find_c10k
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB

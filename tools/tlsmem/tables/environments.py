@@ -1,25 +1,67 @@
 """The controlled environment beside default system settings: the same runs, by the median of their repeats.
 
-The columns of an environment are made by `environment_columns`: what they take of a row's values
-(stats/repeat_quantity.py), and how that is written."""
+The columns of an environment are made by `environment_columns`: what they take of a row's values,
+which every repeat has, and how that is written."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 from tlsmem.schema.harness_output import Env
 from tlsmem.stats import bootstrap, repeats, session_cost
+from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing, map_present
-from tlsmem.stats.repeat_quantity import RepeatQuantity, RepeatRatio, Values, find_ratio
-from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE
-from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity
+from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
+from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity, why_no_such_phase
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, is_one_process, is_same_stack_pair, limit_to_common_sessions
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
 from tlsmem.tables.table import Cell, Column, Table
+
+Values = tuple[float, ...]  # in bytes, one a repeat: at least one
+
+
+@dataclass(frozen=True)
+class RepeatQuantity:
+    """A figure of RSS in bytes; `measure` returns it for each repeat of a series, nothing where none has it."""
+
+    measure: Callable[[Series], Sequence[float]]
+    phase: str | None = None  # at whose end it is measured
+    sessions: int | None = None  # the N of its runs; None: it takes a line through several N
+
+    def find_values(self, series: Series) -> Values | Missing:
+        """Return the value of each repeat."""
+        if (why := why_no_such_phase(series, self.phase)) is not None:
+            return why
+        if values := tuple(self.measure(series)):
+            return values
+        has_runs = series.runs("rss", self.sessions)
+        return Missing("too few N for a line" if has_runs else series.reason("rss", self.sessions))
+
+
+class RepeatRatio(NamedTuple):
+    """The ratio of two medians; the interval is None where one of the two was measured once."""
+
+    change: RepeatChange
+    interval: Interval | None
+
+    @property
+    def value(self) -> float:
+        """The median of `after` to that of `before`."""
+        return 1 + self.change.share
+
+
+def find_ratio(before: Values | Missing, after: Values | Missing) -> RepeatRatio | Missing:
+    """Return the ratio of the medians; Missing where a figure is, or is not above 0."""
+    if isinstance(before, Missing) or isinstance(after, Missing):
+        return Missing("nothing to compare with")
+    if min(*before, *after) <= 0:
+        return Missing("a ratio takes figures above nought")
+    return RepeatRatio(RepeatChange(before, after), bootstrap.ratio_interval(before, after))
+
 
 LAB: Env = "lab"
 

@@ -8,7 +8,7 @@ from tlsmem.base.errors import raise_user_errors
 from tlsmem.config.choices import MARKDOWN
 from tlsmem.profile.buckets import reasons
 from tlsmem.schema import recording_files
-from tlsmem.tables import bucket_sources, render
+from tlsmem.tables import buckets, render
 from tlsmem.tables.table import Heading, Table, text_cell
 
 TITLE = "Why sessions differ"
@@ -33,7 +33,7 @@ def explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 def write_sentences(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Raises ValueError or OSError with a sentence."""
-    found = list(bucket_sources.load_profiles(given.source, given.stack, given.suite))
+    found = list(buckets.load_profiles(given.source, given.stack, given.suite))
     for profile in found:
         if profile.run is None:
             raise ValueError(f"{profile.file}: no record is beside it; give a profile that `make profile` made")

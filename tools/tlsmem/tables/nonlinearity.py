@@ -1,20 +1,27 @@
 """Where a line of RSS is nonlinear, by how much, and what grew, as far as the allocator's statistics tell.
 
-A column is one entry of COLUMNS: what it takes of a nonlinear step (`stats/bends.py`, stats/bend_growth.py), and how
+A column is one entry of COLUMNS: what it takes of a nonlinear step (`stats/bends.py`, stats/bends.py), and how
 that is written."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tlsmem.stats.bend_growth import Growth, find_growth
-from tlsmem.stats.bends import ONCE_BYTES, Bend, SessionStep, find_peak_phase, find_rss_bends, why_no_bends
-from tlsmem.stats.exact_slope import ESTABLISHED
+from tlsmem.stats.bends import (
+    ONCE_BYTES,
+    Bend,
+    Growth,
+    SessionStep,
+    find_growth,
+    find_peak_phase,
+    find_rss_bends,
+    why_no_bends,
+)
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
-from tlsmem.stats.session_cost import KIB
+from tlsmem.stats.session_cost import ESTABLISHED, KIB
 from tlsmem.tables.rss_accounts import processes_with_rss, row_name_columns
 from tlsmem.tables.settings import describe_common_settings
 from tlsmem.tables.table import Cell, Column, Table, text_cell

@@ -1,12 +1,17 @@
-"""Who holds most of what a role's sessions allocated in one phase: a function of a sites run, and its bytes."""
+"""Who holds most of what a role's sessions allocated in one phase: a function of a sites run, and its bytes;
+and who holds what is in a bucket."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets.rules import Rule
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Frame, format_frame, skip_containers
 from tlsmem.profile.heap_profile import CallstackTree
+from tlsmem.schema.roles import Role
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import phase_of
 from tlsmem.store.record import Record
@@ -69,3 +74,25 @@ def holder_cell(holder: Holder) -> Cell:
     return Cell(
         f"{format_frame(holder.frame, whole=False)}, {holder.bytes:,} B", format_frame(holder.frame, whole=True)
     )
+
+
+def find_bucket_holder(run: Record, role: Role, phase: str, bucket: str) -> Holder | Missing:
+    """Return the function below which most of the bucket's live bytes of one session were allocated, and the bytes of
+    the whole bucket."""
+    profile = sites_reader.profile_from_record(run)
+    sums, held = BucketSums(profile), Counter[Frame]()
+    for stack, live in profile.live_of_sessions(phase, role).items():
+        rule = sums.rule(stack)
+        if rule and rule.bucket == bucket:
+            held[find_known_frame(profile.stacks.frames(stack), rule)] += live.bytes
+    if not held:
+        return Missing(f"no live bytes in the bucket {bucket}")
+    ((frame, _),) = held.most_common(1)
+    return Holder(frame, round(sums.each(sums.live_by_bucket(phase, role)[bucket])))
+
+
+def find_known_frame(frames: tuple[Frame, ...], rule: Rule) -> Frame:
+    """Return the outermost function that the rule asks for; of a rule that asks who allocated, that one."""
+    named = (frame for frame in reversed(frames) if rule.within and rule.within.fullmatch(frame.function or ""))
+    found = next(named, skip_containers(frames)[0])
+    return found._replace(line=None, address=None)  # whatever it called

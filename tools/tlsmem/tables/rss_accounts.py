@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tlsmem.stats.exact_slope import ESTABLISHED
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rss
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
+from tlsmem.stats.session_cost import ESTABLISHED
 from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, optional, with_note
 

@@ -1,19 +1,30 @@
-"""The table `runtime`: heap, goroutine stacks and RSS of stacks that have a runtime of their own.
+"""The table `runtime`: heap, goroutine stacks and RSS of stacks that have a runtime of their own;
+and what other tables say of such figures.
 
 A column is one entry of QUANTITIES (stats/runtime_memory.py)."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.stats.allocator_statistics import COLLECTED_RSS, has_runtime
-from tlsmem.stats.missing import Missing
+from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.runtime_memory import HEAP, QUANTITIES, RSS, STACKS, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_same_stack_pair
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
-from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.table import Cell, Column, Table, fraction_cell
 
+RUNTIME_NOTE = (
+    "its runtime's own figure after a collection: it includes goroutine stacks and counts blocks at their size "
+    "classes; other stacks count requested bytes"
+)
+OBJECTS_NOTE = (
+    "objects by its runtime's own figure, after a collection, at their size classes and without goroutine stacks"
+)
+GARBAGE_NOTE = "includes garbage of the phase, which the runtime frees at its next collection"
+GOROUTINES_NOTE = "records of ended goroutines, which the runtime keeps for later sessions"
 PHASES = {"established": "at rest", "blocked": "in use"}  # in use: a full record each way, then blocked in Read
 CAPTION = (
     "Bytes that one more session adds: slopes over sessions, from RSS runs. Heap: HeapAlloc after a collection; it "
@@ -77,3 +88,21 @@ def runtime_table(selection: Selection) -> Table:
     )
     table.add_rows(rows(selection))
     return table
+
+
+class Size(NamedTuple):
+    """Bytes; with a note where a runtime tells them, which repeat to some bytes only."""
+
+    bytes: Fraction
+    runtime_note: str | None
+
+
+def size_if_known(value: Fraction | Missing, runtime_note: str | None) -> Size | Missing:
+    """Return the value with its note."""
+    return map_present(lambda size: Size(size, runtime_note), value)
+
+
+def size_cell(size: Size) -> Cell:
+    """Whole where it is; of a runtime in whole bytes."""
+    value = Fraction(round(size.bytes)) if size.runtime_note else size.bytes
+    return replace(fraction_cell(value), note=size.runtime_note)

@@ -1,17 +1,25 @@
-"""Details of every stack: which suites it can do, by its own word; or where each comes from."""
+"""Details of every stack: which suites it can do, by its own word; or where each comes from;
+and the releases that registries list and no stack has."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tlsmem.build import sources
+from tlsmem.build.offers import NewRelease
 from tlsmem.config import definitions
 from tlsmem.config.certificates import is_for_all
 from tlsmem.config.definitions import Stack
+from tlsmem.config.libraries import library_title
 from tlsmem.run import stack_abilities
 from tlsmem.run.provenance import is_built, read_manifest, unavailable_reason
 from tlsmem.run.stack_abilities import Ability
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
+CAPTION = (
+    "Listed: the index of the registry has it. Served: it was downloaded just now. If the newest release of a series "
+    "is not served, the next older one is tried. Where a crate does not name its library's release, its own version "
+    "stands."
+)
 BLANK = Cell("", None)
 STACK = Column("stack", "stack", left=True, value=lambda row: row.name)
 
@@ -112,4 +120,25 @@ def sources_table(stacks: list[str]) -> Table:
     table = Table("sources", "Stacks and where they come from", caption, [*SOURCE_COLUMNS])
     known = definitions.stacks()
     table.add_rows(SourceRow(name, known[name]) for name in stacks)
+    return table
+
+
+def served_cell(one: NewRelease) -> Cell:
+    """Whether it is served, with the reason."""
+    return Cell("no", "no", one.refusal) if one.refusal else text_cell("yes")
+
+
+COLUMNS = (
+    Column("library", "library", left=True, value=lambda one: library_title(one.offer.library)),
+    Column("release", "release", left=True, value=lambda one: one.offer.version),
+    Column("after", "newer than", left=True, value=lambda one: one.offer.known),
+    Column("listed", "listed as", left=True, value=lambda one: one.offer.place),
+    Column("served", "served", left=True, value=lambda one: one, form=served_cell),
+)
+
+
+def new_releases_table(found: Sequence[NewRelease]) -> Table:
+    """Return the table; without rows where every release is a stack."""
+    table = Table("outdated", "Releases that no stack has", CAPTION, [*COLUMNS])
+    table.add_rows(found)
     return table

@@ -12,10 +12,10 @@ from tlsmem.profile.buckets.rules import CALLER_BUFFERS
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.roles import Role
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
-from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.live_heap import SessionHeap
 from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
 from tlsmem.stats.missing import Missing, map_present
+from tlsmem.stats.peak_figure import C10kFigure, find_c10k
 from tlsmem.stats.rss_line import RssLine, fit_rss, rss_slope
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection

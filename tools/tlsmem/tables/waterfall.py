@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from tlsmem.stats.exact_slope import ESTABLISHED
 from tlsmem.stats.memory_stages import Amount, MemoryStages, find_allocator_stages, find_stages, list_allocators
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import SeriesFigures
+from tlsmem.stats.session_cost import ESTABLISHED
 from tlsmem.tables.rss_accounts import bytes_cell, has_allocator_statistics, processes_with_rss, row_name_columns
 from tlsmem.tables.settings import describe_common_settings
 from tlsmem.tables.table import Column, Table, optional

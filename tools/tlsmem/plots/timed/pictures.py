@@ -1,6 +1,8 @@
 """The figures of timed runs: transfer and handshakes as ratios of back-to-back runs, and rates by size of a write."""
 
+import argparse
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import matplotlib
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -16,15 +19,22 @@ from tlsmem.plots.frame import INK, add_frame, describe_records
 from tlsmem.plots.left_out import describe_left_out, find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
-from tlsmem.plots.timed import curves, handshake_kinds, stack_style
-from tlsmem.plots.timed.panels import draw_over_sizes
+from tlsmem.plots.timed import curves
+from tlsmem.plots.timed.curves import Curve, WhiskerEnds, curve_styles
 from tlsmem.plots.timed.ratio_dots import Ratios, draw_ratios, find_ratios, limits
 from tlsmem.stats import timed_rates
+from tlsmem.stats.bootstrap import Interval
+from tlsmem.stats.selection import choose_values, select_campaign
 from tlsmem.stats.session_cost import MIB
-from tlsmem.stats.timed_selection import TimedSelection, Work, select
+from tlsmem.stats.timed_rates import Quantity
+from tlsmem.stats.timed_selection import TimedSelection, Work, is_timed, select
+from tlsmem.stats.timed_summary import sample_from_runs
 from tlsmem.store.record import Record
+from tlsmem.store.recordings import load_recording
 from tlsmem.tables.timed.captions import repeats_text
+from tlsmem.tables.timed.rows import size_text
 
+KINDS = {"": "full", "-id": "resumed by session id", "-ticket": "resumed by ticket"}  # by the end of a suite's name
 AROUND = 2.0  # inches: above and below the panels
 ROW_INCHES, DOT_INCHES = 0.36, 0.14  # of a row, at least; of a stack in it
 CHACHA = "chacha20"  # in the names of suites
@@ -106,7 +116,7 @@ def handshakes(timed: TimedSelection) -> Figure:
 
 def handshake_title(timed: TimedSelection, clients: Ratios) -> str:
     """Return the finding: how many full handshakes the fastest clients make."""
-    full = {place: ratio for place, ratio in clients.items() if not handshake_kinds.resumption_suffix(place[0])}
+    full = {place: ratio for place, ratio in clients.items() if not resumption_suffix(place[0])}
     stack = find_fastest(full or clients)
     if not stack:
         return "Handshakes"
@@ -117,7 +127,7 @@ def handshake_title(timed: TimedSelection, clients: Ratios) -> str:
 
 def by_kind(work: Work) -> int:
     """Return the place of a work: full handshakes come before resumed ones."""
-    return list(handshake_kinds.KINDS).index(handshake_kinds.resumption_suffix(work.suite))
+    return list(KINDS).index(resumption_suffix(work.suite))
 
 
 def sizes(timed: TimedSelection) -> Figure:
@@ -155,7 +165,7 @@ def draw_selected(timed: TimedSelection, directory: Path) -> list[Path]:
     if not any(one.status == "measured" and one.meter == "time" for one in timed.records):
         raise ValueError(NOTHING)
     directory.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE | stack_style.STYLE):
+    with matplotlib.rc_context(STYLE | curves.STYLE):
         return [file for name, draw in timed_figures(timed) for file in save(draw(), directory / name)]
 
 
@@ -200,7 +210,67 @@ def several_sizes(timed: TimedSelection) -> TimedSelection:
 
 def by_base(timed: TimedSelection) -> Iterator[tuple[str, TimedSelection]]:
     """Full handshakes and those resumed of the same suite together; without those of which nothing was measured."""
-    for base in dict.fromkeys(handshake_kinds.base_suite(work.suite) for work in timed.works):
-        some = timed.where(lambda work, base=base: handshake_kinds.base_suite(work.suite) == base)
+    for base in dict.fromkeys(base_suite(work.suite) for work in timed.works):
+        some = timed.where(lambda work, base=base: base_suite(work.suite) == base)
         if measured_works(some):
             yield base, some
+
+
+def whisker_ends(interval: Interval | None) -> WhiskerEnds:
+    """Of a whisker."""
+    return (interval.low, interval.high) if interval else None
+
+
+def draw_over_sizes(axes: Axes, timed: TimedSelection, works: Sequence[Work], quantity: Quantity) -> list[Curve]:
+    """Return the curves of the stacks, and set the axes for them."""
+    sizes = sorted({work.size_bytes or 0 for work in works})
+    styles = curve_styles(timed.stacks)
+    made = []
+    for stack in timed.stacks:
+        samples = {work.size_bytes or 0: sample_from_runs(timed.series(stack, work).runs(), quantity) for work in works}
+        found = {size: sample for size, sample in samples.items() if sample}
+        if found:
+            heights = tuple(one.median for one in found.values())
+            ends = tuple(whisker_ends(one.interval) for one in found.values())
+            made.append(Curve(stack, styles[stack], tuple(found), heights, f"{heights[-1]:,.0f}", ends=ends))
+    axes.set_xscale("log", base=2)
+    shown = sizes[:: -(-len(sizes) // 9)]
+    axes.set_xticks(shown, [size_text(size).replace(" ", "\n") for size in shown], fontsize=8)
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
+    axes.set_ylim(0, 1.1 * max((one.top for one in made), default=1))
+    axes.yaxis.set_major_formatter(lambda rate, _: f"{rate:,.0f}")
+    return made
+
+
+def resumption_suffix(suite: str) -> str:
+    return next((end for end in KINDS if end and suite.endswith(end)), "")
+
+
+def base_suite(suite: str) -> str:
+    """The suite without its resumption."""
+    return suite.removesuffix(resumption_suffix(suite))
+
+
+def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[Record]:
+    """Of the stacks and suites that were asked for, in that order; a suite brings its resumed handshakes along.
+    Raises ValueError with a sentence when one has no runs."""
+    records = [one for one in records if is_timed(one)]
+    if not records:
+        raise ValueError(
+            "the recording has no timed runs; record some with make throughput, make handshake or make threads"
+        )
+    stacks = choose_values(given.stack, (one.stack for one in records), "the stack")
+    there = (suite for one in records for suite in (one.suite, base_suite(one.suite)))
+    suites = choose_values(given.suite, there, "the suite")
+    found = [one for one in records if one.stack in stacks and {one.suite, base_suite(one.suite)} & {*suites}]
+    return sorted(found, key=lambda one: stacks.index(one.stack)) if given.stack else found
+
+
+def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
+    loaded = load_recording(given.recording)
+    loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
+    timed = select(select_timed(loaded, given))
+    for said in timed.left_out:
+        print(f"memtest: {given.recording}: {said}", file=sys.stderr)
+    return draw_selected(timed, given.output)

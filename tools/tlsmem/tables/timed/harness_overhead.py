@@ -1,27 +1,76 @@
-"""The table `harness`: what of a figure is the harness's at most."""
+"""The table `harness`: what of a timed figure is the harness's at most: the copying of its wire, and its readings of
+the clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from tlsmem.stats import harness_overhead, timed_rates
+from tlsmem.schema.harness_output import PartName
+from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.timed_rates import MAIN_PARTS, Quantity
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.stats.timed_summary import Sample
+from tlsmem.store.record import Record
 from tlsmem.tables.table import Column, Table
 from tlsmem.tables.timed.captions import describe_conditions, join_sentences
 from tlsmem.tables.timed.cells import median_cell, median_percent_cell
 from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, work_columns
 
+CLOCK_READINGS = 4  # of a role in a handshake, at most: one for each step
+WIRES: tuple[PartName, ...] = ("wire_write", "wire_read")
+WIRE_OF_PART: dict[str, PartName] = {"send": "wire_write", "receive": "wire_read"}  # of transfers: each is all of it
+
+
+def wire_us(wire: str) -> Quantity:
+    """Return the quantity µs that the wire takes per MiB of application data, or per handshake."""
+
+    def measure(record: Record) -> float | None:
+        each_us = timed_rates.mean_interval_us(wire)(record)
+        by = timed_rates.mebibytes_per_interval(record, "send") if record.scenario == "throughput" else 1
+        return timed_rates.divide(each_us, by)
+
+    return measure
+
+
+def overhead_share(part: str) -> Quantity:
+    """Return the quantity the harness's time over the part's: its wire, or all copying where the part has none of its
+    own, and the readings of the clock."""
+    wires = (WIRE_OF_PART[part],) if part in WIRE_OF_PART else WIRES
+    readings = 1 if part in WIRE_OF_PART else CLOCK_READINGS
+
+    def measure(record: Record) -> float | None:
+        copying = [timed_rates.mean_interval_ns(wire)(record) for wire in wires]
+        clock, total = timed_rates.mean_interval_ns("clock")(record), timed_rates.mean_interval_ns(part)(record)
+        known = [time for time in copying if time is not None]
+        if clock is None or len(known) < len(wires):
+            return None
+        return timed_rates.divide(sum(known) + readings * clock, total)
+
+    return measure
+
+
+def largest_shares(timed: TimedSelection) -> list[float]:
+    """Return the largest median share of sending and of receiving; an empty list where one was not measured."""
+
+    def medians(part: str) -> Iterator[float]:
+        for series in timed.select_scenario("throughput").every():
+            if found := timed_summary.sample_from_runs(series.runs(), overhead_share(part)):
+                yield found.median
+
+    shares = [max(medians(part), default=None) for part in MAIN_PARTS["throughput"]]
+    return [share for share in shares if share is not None] if None not in shares else []
+
+
 CAPTION = (
     "Time of the wire's copying, per MiB of application data or per handshake, both ways, measured separately after "
     "the rounds. Clock: two readings, one after the other. Share: the most of a part that can be the harness's: for a "
     "transfer, the copying in one direction and one reading; for a handshake, all copying, as if it were this role's "
-    f"alone, and {harness_overhead.CLOCK_READINGS} readings."
+    f"alone, and {CLOCK_READINGS} readings."
 )
 NOT_MEASURED = Missing("the harness did not measure it")
 
 
 def wire(name: str) -> Callable[[SeriesRow], Sample | Missing]:
-    return lambda row: row.measure(harness_overhead.wire_us(name), NOT_MEASURED)
+    return lambda row: row.measure(wire_us(name), NOT_MEASURED)
 
 
 def share(at: int) -> Callable[[SeriesRow], Sample | Missing]:
@@ -29,7 +78,7 @@ def share(at: int) -> Callable[[SeriesRow], Sample | Missing]:
 
     def measure(row: SeriesRow) -> Sample | Missing:
         part = timed_rates.MAIN_PARTS[row.work.scenario][at]
-        return row.measure(harness_overhead.overhead_share(part), NOT_MEASURED)
+        return row.measure(overhead_share(part), NOT_MEASURED)
 
     return measure
 

@@ -1,16 +1,39 @@
-"""Instructions of one round, by part: they hardly vary, and so tell small changes of one library."""
+"""Instructions of one handshake, or of a MiB of application data, by part, as callgrind counted
+them: they hardly vary, and so tell small changes of one library."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tlsmem.config import timed_matrix
 from tlsmem.schema.timed_record import Instructions
-from tlsmem.stats.instruction_counts import cipher_share, instructions_per_unit
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, percent
 from tlsmem.tables.timed.captions import describe_common_work, join_sentences
+from tlsmem.tables.timed.harness_overhead import WIRE_OF_PART
 from tlsmem.tables.timed.rows import PART_NAME, STACK, PartRow, part_rows, work_columns
+
+
+def instructions_per_unit(record: Record, part: str) -> float | None:
+    """Return the instructions of a part per handshake, or per MiB without the wire's copying; None where not counted.
+
+    The run must be one under callgrind."""
+    assert record.instructions
+    counted: dict[str, float] = dict(record.instructions.parts.items())
+    if part not in counted or record.scenario == "handshake":
+        return counted.get(part)
+    assert record.size_bytes
+    own = counted[part] - (counted.get(WIRE_OF_PART[part], 0) if part in WIRE_OF_PART else 0)
+    return own * MIB / (timed_matrix.writes_per_round(record.size_bytes) * record.size_bytes)
+
+
+def cipher_share(record: Record) -> float | None:
+    """Return the share of the instructions of sending that the library's own AEAD takes for as many bytes."""
+    seal, sending = instructions_per_unit(record, "seal"), instructions_per_unit(record, "send")
+    return None if seal is None or sending is None else seal / sending
+
 
 UNITS = {"throughput": "MiB", "handshake": "handshake"}
 CAPTION = (

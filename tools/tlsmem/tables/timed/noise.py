@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tlsmem.stats import run_noise, timed_rates
+from tlsmem.stats import timed_rates
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.timed import warnings
 from tlsmem.tables.timed.captions import describe_conditions, join_sentences
 from tlsmem.tables.timed.cells import number_cell, percent_cell
 from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, count_cell, work_columns
@@ -38,7 +39,7 @@ class NoiseRow(SeriesRow):
 
     @property
     def preemptions(self) -> float | Missing:
-        each = [run_noise.preemptions_per_second(run) for run in self.series.runs()]
+        each = [warnings.preemptions_per_second(run) for run in self.series.runs()]
         return max(each) if each else Missing(self.series.reason())
 
     @property
@@ -60,9 +61,9 @@ COLUMNS = (
     Column("repeats", "repeats", value=lambda row: len(row.series.runs()), form=count_cell),
     Column("first_spread", "spread: sending, client", value=lambda row: row.spread(0), form=percent_cell),
     Column("second_spread", "receiving, server", value=lambda row: row.spread(1), form=percent_cell),
-    Column("load", "load", value=lambda row: row.most(run_noise.load), form=number_cell),
-    Column("busy_cpus", "others’ CPUs", value=lambda row: row.most(run_noise.busy_cpus), form=number_cell),
-    Column("steal_percent", "stolen", value=lambda row: row.most(run_noise.stolen_share), form=percent_cell),
+    Column("load", "load", value=lambda row: row.most(warnings.load), form=number_cell),
+    Column("busy_cpus", "others’ CPUs", value=lambda row: row.most(warnings.busy_cpus), form=number_cell),
+    Column("steal_percent", "stolen", value=lambda row: row.most(warnings.stolen_share), form=percent_cell),
     Column("mhz", "MHz", value=lambda row: row.clock, form=clock_cell),
     Column("preempted_per_s", "preempted/s", value=lambda row: row.preemptions, form=number_cell),
 )

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from tlsmem.schema.harness_output import PartName
-from tlsmem.stats import harness_overhead, timed_rates
+from tlsmem.stats import timed_rates
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.table import Column, Table, percent
+from tlsmem.tables.timed import harness_overhead
 from tlsmem.tables.timed.captions import describe_conditions, describe_medians, join_sentences
 from tlsmem.tables.timed.cells import interval_cell, median_cell, median_percent_cell
 from tlsmem.tables.timed.published import Published, nearest_published, published_cell

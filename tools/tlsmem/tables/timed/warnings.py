@@ -1,12 +1,15 @@
-"""What a campaign's times may be worth: sentences about a noisy machine, with the cause, and about odd repeats."""
+"""What else the machine did during timed runs, and what a campaign's times may be worth:
+sentences about a noisy machine, with the cause, and about odd repeats."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from tlsmem.config.timed_matrix import TimedRun, run_from_record
+from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.schema import timed_record
-from tlsmem.stats import run_noise, timed_rates
+from tlsmem.schema.timed_record import Noise
+from tlsmem.stats import timed_rates
 from tlsmem.store.record import Record
 
 MOST = 10  # sentences about repeats
@@ -33,21 +36,52 @@ class NoiseCause:
     worst: Callable[[float], str]
 
 
+def noise_of(run: Record) -> Noise:
+    """Return what was read of the machine; every measured timed run has it."""
+    assert run.noise
+    return run.noise
+
+
+def load(run: Record) -> float:
+    """Return the runnable tasks in the minute before the run."""
+    return noise_of(run).load
+
+
+def busy_cpus(run: Record) -> float:
+    """Return how many CPUs other processes had, beyond a tick of each CPU, which is as exact as the kernel is."""
+    return (noise_of(run).busy_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns)
+
+
+def stolen_share(run: Record) -> float:
+    """Return the share of all CPUs that the hypervisor took, beyond a tick of each."""
+    return (noise_of(run).steal_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns * run.machine.cpus)
+
+
+def frequency_change(run: Record) -> float:
+    """Return by which share the CPUs' frequency changed during the run; over runs the governor may choose another."""
+    mhz = noise_of(run).mhz
+    if not mhz or not mhz[0]:
+        return 0.0
+    before, after = mhz
+    return abs(after / before - 1)
+
+
+def preemptions_per_second(run: Record) -> float:
+    """Return the involuntary context switches per second of the thread that had the most."""
+    return max(1e9 * one.preempted / max(1, one.elapsed_ns) for one in run.timings or ())
+
+
 def preemption(run: Record) -> float:
     """Of more threads than CPUs it is no noise."""
-    return 0.0 if (run.threads or 1) > run.machine.cpus else run_noise.preemptions_per_second(run)
+    return 0.0 if (run.threads or 1) > run.machine.cpus else preemptions_per_second(run)
 
 
 ADVICE = "noise makes runs slower: measure again with FRESH=1 while nothing else runs here"
 WAITING = "other tasks were runnable in the minute before"
 CAUSES = (
-    NoiseCause(
-        run_noise.busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they used {most:.2f} CPUs during the run"
-    ),
-    NoiseCause(
-        run_noise.stolen_share, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"
-    ),
-    NoiseCause(run_noise.frequency_change, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
+    NoiseCause(busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they used {most:.2f} CPUs during the run"),
+    NoiseCause(stolen_share, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"),
+    NoiseCause(frequency_change, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
     NoiseCause(
         preemption, PREEMPTED_S, "preemption", lambda most: f"a thread was interrupted {most:,.0f} times a second"
     ),
@@ -85,10 +119,8 @@ def seen(made: Sequence[Record]) -> Iterator[tuple[NoiseCause, dict[int, float]]
     """Each cause that there was, with how much of it the runs saw that saw too much, by their place."""
     # Threads of the runs before may be the campaign's own.
     own = max((run.threads or 1 for run in made), default=1)
-    load = NoiseCause(
-        lambda run: run_noise.load(run) - own, LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}"
-    )
-    for cause in (load, *CAUSES):
+    loaded = NoiseCause(lambda run: load(run) - own, LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}")
+    for cause in (loaded, *CAUSES):
         found = {at: cause.seen(run) for at, run in enumerate(made) if cause.seen(run) > cause.limit}
         if found:
             yield cause, found

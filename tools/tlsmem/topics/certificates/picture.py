@@ -13,9 +13,8 @@ from tlsmem.config.releases import newest_of_each_build
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import BucketStyle
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, ROW_INCHES, THICK, add_frame, describe_records, list_rows, points, write_beside
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.plots.rows import ROW_INCHES, THICK, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.missing import Missing
 from tlsmem.topics.certificates.kinds import OTHER

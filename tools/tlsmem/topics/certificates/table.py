@@ -23,7 +23,7 @@ from tlsmem.stats.contexts import ROOTS, Case, Contexts, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing, without_suite
 from tlsmem.stats.selection import Selection
 from tlsmem.store.record import Record
-from tlsmem.tables.runtime_notes import RUNTIME_NOTE, size_cell, size_if_known
+from tlsmem.tables.runtime import RUNTIME_NOTE, size_cell, size_if_known
 from tlsmem.tables.table import Column, Table, fraction_cell, optional
 from tlsmem.topics.certificates.kinds import KINDS, OTHER, KindRule, kind_of_path, rules_of_family
 

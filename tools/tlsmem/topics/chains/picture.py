@@ -12,8 +12,7 @@ from tlsmem.config.certificates import KINDS
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import newest_of_each_build
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
-from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
+from tlsmem.plots.frame import add_frame, describe_records, draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite, newest_of_each_stack

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
+from tlsmem.plots.frame import ROW_INCHES
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.chains import ChainRow, rank_chains

@@ -22,8 +22,7 @@ from tlsmem.stats.chains import (
 )
 from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present, map_present, without_suite
 from tlsmem.stats.selection import Selection
-from tlsmem.tables.bucket_holder import find_bucket_holder
-from tlsmem.tables.phase_holder import Holder, holder_cell
+from tlsmem.tables.phase_holder import Holder, find_bucket_holder, holder_cell
 from tlsmem.tables.table import Cell, Column, Table, fraction_cell, optional, rounded_cell
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from tlsmem.config.scenarios import CHURN_PATTERNS
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import MIB
 from tlsmem.store.record import Record
-from tlsmem.tables.runtime_notes import GOROUTINES_NOTE, OBJECTS_NOTE, Size, size_cell, size_if_known
+from tlsmem.tables.runtime import GOROUTINES_NOTE, OBJECTS_NOTE, Size, size_cell, size_if_known
 from tlsmem.tables.table import Cell, Column, Table, optional, text_cell
 from tlsmem.topics.churn.waves import HEAP_TOLERANCE_BYTES, RSS_TOLERANCE, Churn, Trend, find_churn
 

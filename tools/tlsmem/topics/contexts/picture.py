@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import newest_of_each_build, version
-from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.frame import add_frame, describe_records, draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.left_out import find_refusals
-from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.contexts import ROOTS, Contexts, find_contexts, newest_of_each_stack

@@ -8,8 +8,8 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.plots.frame import ROW_INCHES
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts, newest_of_each_stack

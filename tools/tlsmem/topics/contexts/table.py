@@ -14,7 +14,7 @@ from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.runtime_notes import GARBAGE_NOTE, RUNTIME_NOTE, Size, size_cell, size_if_known
+from tlsmem.tables.runtime import GARBAGE_NOTE, RUNTIME_NOTE, Size, size_cell, size_if_known
 from tlsmem.tables.table import Cell, Column, Table, fraction_cell, optional
 
 CAPTION = (

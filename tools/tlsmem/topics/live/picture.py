@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tlsmem.plots.frame import add_frame
-from tlsmem.plots.rows import THICK, list_rows, write_beside
+from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.slides.slide import create_slide
 from tlsmem.stats.live_costs import IdleCost, find_idle_costs, group_live

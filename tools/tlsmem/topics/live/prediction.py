@@ -17,8 +17,7 @@ from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing, keep_present, replace_missing
 from tlsmem.store import recordings
-from tlsmem.tables.live import name_window
-from tlsmem.tables.live_rss import bytes_cell
+from tlsmem.tables.live import bytes_cell, name_window
 from tlsmem.tables.table import Cell, Column, Table, optional
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it

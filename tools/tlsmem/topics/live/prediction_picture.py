@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.plots.frame import GREY, INK, add_frame
-from tlsmem.plots.rows import list_rows, write_in_column
+from tlsmem.plots.frame import GREY, INK, add_frame, list_rows, write_in_column
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.tables.live import describe_live
 from tlsmem.topics.live.picture import name_server

@@ -7,13 +7,13 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.base.paths import ROOT
+from tlsmem.plots.frame import ROW_INCHES
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.store.recordings import find_recordings
-from tlsmem.tables import live, live_rss
+from tlsmem.tables import live
 from tlsmem.topics.live import picture as live_servers
 from tlsmem.topics.live import prediction_picture as live_picture
 from tlsmem.topics.live import timeline as live_timeline
@@ -30,7 +30,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
             continue
         among = list(dict.fromkeys([ROOT / one.path, *find_recordings(None)]))
         command = f"tools/tls-memtest measure live {recording_arguments(one)}"
-        tables = [*live.build(records), live_rss.rss_table(records), prediction_table(records, among)]
+        tables = [*live.build(records), live.rss_table(records), prediction_table(records, among)]
         shown = tuple(ShownTable(table, command) for table in tables if table.rows)
         found = list(pictures(one, records, predict(records, among).rows))
         return Section("live", "Real servers", pictures=found, tables=shown)

@@ -10,8 +10,7 @@ from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_variants import split_variant
-from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import THICK, list_rows, write_beside
+from tlsmem.plots.frame import THICK, add_frame, describe_records, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour, lighten
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.store import recordings

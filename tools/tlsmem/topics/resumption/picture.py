@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import libraries, stack_title
 from tlsmem.config.releases import newest_of_each_build
-from tlsmem.plots.frame import add_frame, describe_records
-from tlsmem.plots.rows import draw_added, list_added, list_rows, write_beside
+from tlsmem.plots.frame import add_frame, describe_records, draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import map_present, replace_missing

@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config.releases import newest_of_each_build
-from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.frame import add_frame, describe_records, list_rows, write_beside
 from tlsmem.plots.left_out import find_refusals
-from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.missing import Missing

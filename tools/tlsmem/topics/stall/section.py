@@ -8,8 +8,8 @@ from markupsafe import Markup
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
+from tlsmem.plots.frame import ROW_INCHES
 from tlsmem.plots.picture import PAGE_INCHES
-from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import map_present, replace_missing

@@ -10,7 +10,7 @@ from tlsmem.base.printable import strip_suite
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
-from tlsmem.tables.runtime_notes import GARBAGE_NOTE, GOROUTINES_NOTE, RUNTIME_NOTE, Size, size_cell, size_if_known
+from tlsmem.tables.runtime import GARBAGE_NOTE, GOROUTINES_NOTE, RUNTIME_NOTE, Size, size_cell, size_if_known
 from tlsmem.tables.table import MISSING, Cell, Column, Table, fraction_cell, optional
 from tlsmem.topics.stall.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
 
