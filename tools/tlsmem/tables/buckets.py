@@ -38,7 +38,7 @@ VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles 
 TITLE = "A session's bytes by bucket"
 CAPTION = (
     "Bytes{} that one session of the role holds at the end of a phase, above what was live before any session, by "
-    "purpose (docs/explanation/md). Most: {}. Covered: the share of bytes that a rule matches."
+    "purpose (docs/explanation/buckets.md). Most: {}. Covered: the share of bytes that a rule matches."
 )
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
 AT_ALONE = (
@@ -93,7 +93,7 @@ def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
 def without_rules(profiles: Sequence[Profile]) -> str:
     """Name the families of stacks that have no rules."""
     missing = {BucketSums(one).family for one in profiles} - set(rules.families())
-    said = " memtest/toml has no rules for {}, so all is `{}`."
+    said = " memtest/buckets.toml has no rules for {}, so all is `{}`."
     return "".join(said.format(family, OTHER) for family in sorted(missing))
 
 

@@ -1,6 +1,6 @@
 """Where a line of RSS is nonlinear, by how much, and what grew, as far as the allocator's statistics tell.
 
-A column is one entry of COLUMNS: what it takes of a nonlinear step (`stats/bends.py`, stats/bends.py), and how
+A column is one entry of COLUMNS: what it takes of a nonlinear step (`stats/bends.py`), and how
 that is written."""
 
 from collections.abc import Callable, Iterator
