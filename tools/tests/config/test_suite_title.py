@@ -1,5 +1,7 @@
 """Suites as people write them: no two alike, and all in which two differ."""
 
+import pytest
+
 from tlsmem.config import definitions
 from tlsmem.config.suite_title import suite_difference, suite_title
 
@@ -21,3 +23,18 @@ def test_what_differs_from_another_suite_is_all_said():
     assert suite_difference("tls12-ecdsa-aes256", usual) == "TLS 1.2, ECDSA-P256"
     assert suite_difference(usual, "tls13-rsa-aes256-mutual") == usual
     assert suite_difference("of-another-version", usual) == "of-another-version"
+
+
+@pytest.mark.parametrize(
+    ("cipher", "word"),
+    [
+        ("TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_SHA256"),
+        ("ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA384"),
+        ("ECDHE-ECDSA-CHACHA20-POLY1305", "ChaCha20-Poly1305"),
+        ("TLS_AES_128_GCM_SHA256", "AES-128-GCM"),
+    ],
+)
+def test_a_cipher_without_a_name_of_ours_keeps_its_own(monkeypatch, cipher, word):
+    suite = definitions.suites()["tls13-rsa-aes256"].model_copy(update={"cipher": cipher})
+    monkeypatch.setattr(definitions, "suites", lambda: {"new": suite})
+    assert suite_title("new").split(", ")[1] == word

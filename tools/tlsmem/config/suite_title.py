@@ -17,7 +17,9 @@ def title_words(suite: str) -> list[str]:
     """Return the protocol, cipher, group and certificate of a suite that is defined, and what else it sets."""
     known = definitions.suites()[suite]
     bits = re.search("128|256", known.cipher)
-    cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else "ChaCha20-Poly1305"
+    cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else known.cipher
+    if "CHACHA20" in known.cipher:
+        cipher = "ChaCha20-Poly1305"
     offered = f" (client: {known.client_groups})" * bool(known.client_groups)
     clients = {"same": "client certificates", "each": "a certificate for each client"}
     tickets = (
