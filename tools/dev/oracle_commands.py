@@ -5,12 +5,17 @@ Commands are those of `tools/tls-memtest`, also where the tree has scripts inste
 import hashlib
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from oracle_names import COMMAND, translate_to_new
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tlsmem.config.topic import topics
 
 ROOT = Path(__file__).resolve().parents[2]
 TMP = "{TMP}"  # in an argument: a directory of the command's own, with the page that it names; gone afterwards
@@ -43,10 +48,8 @@ TABLES = {  # which a recording has rows for: one that has none would fail all o
     STACKS: f"{OF_MEMORY} {OF_SITES} published account",
     TIMED: f"settings {OF_TIME}",
 }
-OF_SCENARIOS = "in-use runtime chains chain-keys client-certificates tickets resumed c1m post-quantum key-exchange"
-OF_MORE_SCENARIOS = "stall hello advisories advisory-list churn contexts resumption certificates certificate-sites"
 EVERY_TABLE = f"{OF_MEMORY} {OF_SITES} interop deployed published account {OF_TIME}".split()
-EVERY_TABLE += f"{OF_SCENARIOS} {OF_MORE_SCENARIOS}".split()
+EVERY_TABLE += ["in-use", "runtime", *(table.name for topic in topics() for table in topic.tables)]
 WHOLE = f"show report --format files -o {TMP}/report"
 MORE = f"""
 show tables {ALL} --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5 --format json

@@ -60,7 +60,14 @@ def test_names_of_tables_and_numbers_of_slides_are_used_once():
     assert len({*tables, *table_names.NEEDS}) == len(tables) + len(table_names.NEEDS)
     assert set(tables) <= set(table_names.TABLES)
     numbers = [slide.number for topic in topics() for slide in topic.slides]
-    assert sorted(numbers + [int(name.partition("-")[0]) for name in draw_slides.SLIDES]) == [*range(1, 18)]
+    numbers += [int(name.partition("-")[0]) for name in draw_slides.SLIDES]
+    assert sorted(numbers) == [*range(1, len(numbers) + 1)]
+
+
+def test_each_slide_is_drawn_and_stands_in_the_page_of_slides():
+    page = (ROOT / "docs/slides/index.md").read_text()
+    assert re.findall(r"\]\((.+)\.png\)", page) == [*draw_slides.list_slides()]
+    assert {file.stem for file in (ROOT / "docs/slides").glob("*.svg")} == {*draw_slides.list_slides()}
 
 
 def test_tables_of_memory_follow_those_of_no_topic_in_the_order_of_topics():
