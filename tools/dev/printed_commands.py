@@ -52,8 +52,8 @@ EXAMPLES = {
     r"~/src/rustls|(?<![\w.])\.\./(?:openssl|rustls)\b|/opt/openssl\b": str(ROOT),
     r"/etc/nginx/nginx\.conf": str(ROOT / "Makefile"),
 }
-# Commands of CONTRIBUTING.md about a stack, a campaign, an option, a command or a plot that the reader adds.
-ADDED = re.compile(r"\bchacha20\b|\bBUILT=|--built\b|tls-memtest (?:show NAME|data list)\b")
+# Commands of recipes about a stack, a campaign, an option, a command, a table or a picture that the reader adds.
+ADDED = re.compile(r"\bchacha20\b|\bBUILT=|--built\b|tls-memtest (?:show NAME|data list)\b|--(?:table|picture) NAME\b")
 
 
 COMMANDS = {command.target: command for command in all_commands() if command.target}  # of make

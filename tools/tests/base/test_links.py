@@ -28,3 +28,14 @@ def test_every_link_leads_to_a_file_and_its_heading(page):
         assert target.exists(), link[0]
         if link["heading"] and target.suffix == ".md":
             assert link["heading"] in anchors(target.read_text()), link[0]
+
+
+PATH = re.compile(r"`((?:\.ci|docs|harness-\w+|memtest|tools)/[\w./*-]*)`")
+RECIPES = ["CONTRIBUTING.md", *(page for page in PAGES if page.startswith("docs/contributing/"))]
+
+
+@pytest.mark.parametrize("page", RECIPES)
+def test_files_that_a_recipe_names_are_there(page):
+    """A word in capitals stands for any name."""
+    for path in PATH.findall((ROOT / page).read_text()):
+        assert next(ROOT.glob(re.sub(r"[A-Z]{3,}(?:_[A-Z]+)*", "*", path).rstrip("/")), None), path
