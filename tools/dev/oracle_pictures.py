@@ -17,6 +17,8 @@ from matplotlib.text import Text
 
 from oracle_commands import NUMBER
 
+UNFINISHED = r"\.?([^/]*)\.(png|svg)(\.partial|\.\d+-\d+)?$"  # a picture's name, also until it is whole
+
 
 def draw(drawn: Path, script: str, arguments: Sequence[str]) -> None:
     """Runs the script as it stands; of every figure that it saves what is drawn is kept, once.
@@ -29,7 +31,7 @@ def draw(drawn: Path, script: str, arguments: Sequence[str]) -> None:
         if rcParams["svg.fonttype"] == "none":
             return
         is_file = isinstance(file, str | Path)  # else it is written to one afterwards
-        name = re.sub(r"\.(png|svg)(\.partial)?$", "", str(file)) if is_file else f"picture {len(kept) + 1}"
+        name = re.sub(UNFINISHED, r"\1", str(file)) if is_file else f"picture {len(kept) + 1}"
         if name not in kept:
             kept[name] = contents(figure)
 

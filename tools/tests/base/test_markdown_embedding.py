@@ -1,4 +1,4 @@
-"""Text put into a file: all of it, or what stood there."""
+"""Text put into a page, at the command that makes it."""
 
 import argparse
 
@@ -6,25 +6,6 @@ import pytest
 
 from tlsmem.base import markdown_embedding
 from tlsmem.cli import registry
-
-
-def test_a_file_keeps_its_mode_and_its_link(tmp_path):
-    file, link = tmp_path / "file.md", tmp_path / "link.md"
-    file.write_text("before")
-    file.chmod(0o640)
-    link.symlink_to(file)
-    markdown_embedding.write_atomically(link, "after")
-    assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("after", 0o640, True)
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_a_full_disk_leaves_the_file_as_it_was(small_disk):
-    file = small_disk / "file.md"
-    file.write_text("before")
-    with pytest.raises(OSError, match=r"No space left on device: .*/file\.md"):
-        markdown_embedding.write_atomically(file, "after " * 100_000)
-    assert [one.name for one in small_disk.iterdir()] == ["file.md"]
-    assert file.read_text() == "before"
 
 
 @pytest.mark.parametrize("words", [["./data/x"], ["--diff", "data/../data/x", "data//y"]])

@@ -4,11 +4,11 @@ import argparse
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from tlsmem.base import atomic_file
 from tlsmem.base.errors import UserError
 
 BLOCK = re.compile(r"(<!-- begin: (?P<command>[^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -62,20 +62,5 @@ def replace_block(file: Path, arguments: argparse.Namespace, parser: Parser, tex
     written = BLOCK.sub(renewed, file.read_text())
     if not found:
         raise ValueError(f"{file} has no place for this table: put <!-- begin: COMMAND --> and <!-- end --> there")
-    write_atomically(file, written)
-
-
-def write_atomically(file: Path, text: str) -> None:
-    """Replace the file's text completely, or leave the file as it was, for instance when the disk is full.
-
-    A symbolic link stays one. Raises OSError, which names the file."""
-    file = file.resolve()
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        beside.write_text(text)
-        shutil.copymode(file, beside)
-        os.replace(beside, file)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from None
-    finally:
-        beside.unlink(missing_ok=True)
+    with atomic_file.replace_file(file) as beside:
+        beside.write_text(written)

@@ -5,6 +5,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from tlsmem.base.atomic_file import replace_file
+
 
 def sha256(path: Path) -> str:
     with open(path, "rb") as file:
@@ -24,6 +26,5 @@ def is_current(stamp: Path, made_of: dict) -> bool:
 
 
 def write_stamp(stamp: Path, made_of: dict) -> None:
-    partial = stamp.with_name(f"{stamp.name}.partial")
-    partial.write_text(json.dumps(made_of, indent=1) + "\n")
-    partial.replace(stamp)
+    with replace_file(stamp) as beside:
+        beside.write_text(json.dumps(made_of, indent=1) + "\n")

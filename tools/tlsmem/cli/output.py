@@ -9,12 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from tlsmem.base import stdout
+from tlsmem.base import atomic_file, stdout
 from tlsmem.base.errors import UserError
 from tlsmem.config.choices import CSV, JSON, MARKDOWN, TABLE
 
@@ -51,18 +50,10 @@ def text_file(given: argparse.Namespace, draws: bool) -> Path | None:
 def write_to_file(file: Path) -> Iterator[None]:
     """Let stdout be the file, complete or not at all. Raises UserError where it cannot be written."""
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.resolve().parent)
-    except OSError as error:
-        raise UserError(f"{file}: {error.strerror}") from None
-    try:
-        with open(handle, "w") as stream, contextlib.redirect_stdout(stream):
+        with atomic_file.replace_file(file) as beside, open(beside, "w") as stream, contextlib.redirect_stdout(stream):
             yield
-        os.chmod(beside, 0o666 & ~os.umask(os.umask(0o022)))
-        os.replace(beside, file.resolve())
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}") from None
-    finally:
-        Path(beside).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

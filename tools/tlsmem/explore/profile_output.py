@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tlsmem.base import stdout
+from tlsmem.base.atomic_file import replace_file
 from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
 
@@ -17,15 +18,13 @@ def write_text(text: str, file: str) -> None:
         with stdout.raise_write_errors():
             sys.stdout.write(text)
         return
-    from tlsmem.profile.profile_metadata import Replacement
-
     place = Path(file).resolve()  # a link stays one
     try:
         if place.exists() and not place.is_file():
             place.write_bytes(text.encode())  # a pipe or a device takes it as it comes
             return
-        with Replacement(place) as made:
-            made.write(text.encode())
+        with replace_file(place) as beside:
+            beside.write_bytes(text.encode())
     except OSError as error:
         raise OSError(error.errno, error.strerror, file) from None
 

@@ -1,7 +1,6 @@
 """What figures have in common: how they look, where their panels stand, and how one becomes a file."""
 
 import io
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
+
+from tlsmem.base.atomic_file import replace_file
 
 FORMATS = (".png", ".svg")
 PAGE_INCHES = 8.3  # the width of a picture on a page: GitHub shows it a hundred pixels an inch
@@ -47,17 +48,11 @@ def files(output: Path) -> list[Path]:
 
 def put(made: Figure, file: Path, pixels: int) -> None:
     """All of it or nothing: what stood there stays when the disk is full."""
-    partial = file.with_name(f"{file.name}.partial")
-    try:
+    with replace_file(file) as beside:
         if file.suffix == ".svg":
-            made.savefig(partial, format="svg", metadata={"Date": None})
+            made.savefig(beside, format="svg", metadata={"Date": None})
         else:
-            write_png(made, partial, pixels)
-        os.replace(partial, file)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from None
-    finally:
-        partial.unlink(missing_ok=True)
+            write_png(made, beside, pixels)
 
 
 def write_png(made: Figure, file: Path, pixels: int) -> None:

@@ -4,13 +4,13 @@ import hashlib
 import io
 import os
 import shutil
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from tlsmem.base import atomic_file
 from tlsmem.profile.compressed_file import open_regular
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Tool
@@ -92,40 +92,21 @@ def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
 
     Both are whole before either takes its name, the profile first. Raises OSError when they cannot be written."""
     with ExitStack() as made:  # which is left in reverse order
-        write(made.enter_context(Replacement(place)), io.BytesIO(record.to_json().encode()))
+        write(made.enter_context(atomic_file.replace_file(place)), io.BytesIO(record.to_json().encode()))
         if profile and record.file:
             with open(profile, "rb") as content:
-                write(made.enter_context(Replacement(place.with_name(record.file))), content)
+                write(made.enter_context(atomic_file.replace_file(place.with_name(record.file))), content)
 
 
-def replace_file(place: Path, file: Path) -> None:
-    """By a copy of `file`, whole or not at all. Raises OSError when it cannot be written."""
-    with open(file, "rb") as content, Replacement(place) as made:
-        write(made, content)
+def save_copy(place: Path, file: Path) -> None:
+    """Put a copy of `file` at `place`, whole or not at all. Raises OSError when it cannot be written."""
+    with open(file, "rb") as content, atomic_file.replace_file(place) as beside:
+        write(beside, content)
 
 
-def write(made: BinaryIO, content: BinaryIO) -> None:
-    shutil.copyfileobj(content, made)
-    made.flush()
-    os.fsync(made.fileno())
-
-
-class Replacement:
-    """A file to write, which takes its name when the block ends well, whole and on the disk."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    def __enter__(self):
-        self.file = tempfile.NamedTemporaryFile(dir=self.place.parent, prefix=f".{self.place.name}.", delete=False)
-        return self.file
-
-    def __exit__(self, kind: type | None, *_: object) -> None:
-        try:
-            with self.file as file:
-                if kind:
-                    return
-                os.fchmod(file.fileno(), 0o644)
-            os.replace(file.name, self.place)
-        finally:
-            Path(self.file.name).unlink(missing_ok=True)
+def write(file: Path, content: BinaryIO) -> None:
+    """Write what is left of the content, and wait until it is on the disk."""
+    with open(file, "wb") as made:
+        shutil.copyfileobj(content, made)
+        made.flush()
+        os.fsync(made.fileno())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from tlsmem.base import markdown_embedding
+from tlsmem.base import atomic_file
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.base.printable import printable_text
@@ -65,7 +65,8 @@ def run(page: Path) -> None:
         database = views.define_views(open_database(), views.find_files(()))
         found = answer_queries(page.read_text(), database)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        markdown_embedding.write_atomically(page, found)
+        with atomic_file.replace_file(page) as beside:
+            beside.write_text(found)
     except UnicodeDecodeError:
         raise UserError(f"{page}: not UTF-8 text") from None
     except ValueError as error:

@@ -99,7 +99,7 @@ def capture_profile(place: ProfilePlace, subject: Subject, cpus: list[int]) -> t
         profile_metadata.save(record, scratch.record, found.file)
         profile = check_phases(open_profile.open_profile(scratch.profile(record)), found)
         for ending, file in found.extra.items():
-            profile_metadata.replace_file(place.file(ending), file)
+            profile_metadata.save_copy(place.file(ending), file)
         profile_metadata.save(record, place.record, found.file)
         for ending in ENDINGS - {found.ending, *found.extra}:
             place.file(ending).unlink(missing_ok=True)
