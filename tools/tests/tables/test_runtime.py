@@ -4,7 +4,7 @@ import pytest
 
 from tests.support import synthetic
 from tests.tables.test_stacks import BORING, CLASSIC, OPENSSL, by_key, split, with_books
-from tlsmem.stats.runtime_memory import NOT_COLLECTED, OLDER_RUNS
+from tlsmem.stats.runtime_parts import NOT_COLLECTED, OLDER_RUNS
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.schema import harness_output
-from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name

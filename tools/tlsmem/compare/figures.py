@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.compare.figure_places import CUMULATIVE_METERS, METERS, PEAK, Place, parse_phase, timed_phase_name
-from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
 from tlsmem.stats.change import Figure
 from tlsmem.stats.series import Series, Setting

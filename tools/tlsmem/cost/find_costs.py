@@ -12,7 +12,7 @@ from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.plan.recorded_states import RecordedState, RecordedSuite
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.schema.roles import Role
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.configured_stack import AT_REST, CONFIGURATIONS, IN_USE, Configuration, ConfiguredStack

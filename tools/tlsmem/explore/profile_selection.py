@@ -64,7 +64,7 @@ def why_no_peaks(profile: Profile, name: str) -> str | None:
         return None
     assert profile.run
     from tlsmem.config.recording_command import advise_recording
-    from tlsmem.schema.harness_arguments import has_full_records
+    from tlsmem.schema.recorded_arguments import has_full_records
 
     campaign = "in-use-sites" if has_full_records(profile.run) else "mem"
     advice = advise_recording(campaign, profile.run.stack, profile.run.suite, "sites")

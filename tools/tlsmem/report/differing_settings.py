@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
 from tlsmem.store.record import Record
 from tlsmem.tables.settings import allocator_as_used

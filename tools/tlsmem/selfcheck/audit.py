@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlsmem.config.run import SYSTEM
-from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.bends import PAGE
 from tlsmem.stats.missing import Missing

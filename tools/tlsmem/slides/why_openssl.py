@@ -19,7 +19,7 @@ from tlsmem.plots.frame import add_frame, describe_records, list_rows, write_bes
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats.configured_stack import IN_USE
 from tlsmem.stats.costs import LIVE_IN_USE

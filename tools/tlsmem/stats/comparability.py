@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 
-from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.schema.records import SLOT_ARGUMENTS, UNDECLARED_MACHINE_FIELDS
 from tlsmem.schema.run_origins import Machine
 from tlsmem.store.record import Record

@@ -12,7 +12,7 @@ from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.config.toml_tables import read_tables
-from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.store import recordings
 
 USUAL_SUITES = (PLAN_SUITE, "tls13-rsa-aes128", "tls12-rsa-aes256")  # the first that a stack can do is its usual one

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Literal
 
-from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.session_cost import HeapCost

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.harness_output import Cpu, Data, Env, Meter, Roles, Window
+from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.schema.roles import Process, Role
 from tlsmem.store.record import Record
 

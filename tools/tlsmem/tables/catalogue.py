@@ -9,8 +9,8 @@ from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
 from tlsmem.tables import buckets, c10k
-from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
+from tlsmem.tables.differences_from_2023 import account_2023_table
 from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.in_use import in_use_table

@@ -5,7 +5,7 @@ A column is one entry of COLUMNS: what it takes of an account (stats/reconciliat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.missing import Missing

@@ -1,7 +1,7 @@
 """The table `runtime`: heap, goroutine stacks and RSS of stacks that have a runtime of their own;
 and what other tables say of such figures.
 
-A column is one entry of QUANTITIES (stats/runtime_memory.py)."""
+A column is one entry of QUANTITIES (stats/runtime_parts.py)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tlsmem.stats.allocator_statistics import COLLECTED_RSS, has_runtime
 from tlsmem.stats.missing import Missing, map_present
-from tlsmem.stats.runtime_memory import HEAP, QUANTITIES, RSS, STACKS, bytes_per_session
+from tlsmem.stats.runtime_parts import HEAP, QUANTITIES, RSS, STACKS, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_same_stack_pair
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns

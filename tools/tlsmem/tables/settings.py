@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process, Window
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name

@@ -18,7 +18,7 @@ from tlsmem.schema.roles import Process, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present
-from tlsmem.stats.runtime_memory import HEAP, runtime_statistics
+from tlsmem.stats.runtime_parts import HEAP, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phases_of
 from tlsmem.store.record import Phase, Record
 

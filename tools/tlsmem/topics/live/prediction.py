@@ -12,7 +12,8 @@ from tlsmem.plan import find_model
 from tlsmem.plan.configuration import configure, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, find_series, select_runs
 from tlsmem.schema.live_records import LiveRecord
-from tlsmem.stats import live_costs, runtime_memory
+from tlsmem.stats import live_costs
+from tlsmem.stats import runtime_parts as runtime_memory
 from tlsmem.stats.live_costs import LiveSeries, group_live
 from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing, keep_present, replace_missing

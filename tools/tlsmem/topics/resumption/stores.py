@@ -12,7 +12,7 @@ from itertools import pairwise
 from statistics import mode
 
 from tlsmem.config.scenarios import settings_in_argv
-from tlsmem.schema.harness_arguments import harness_arguments
+from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.schema.roles import Role
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present

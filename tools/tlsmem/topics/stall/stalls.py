@@ -14,7 +14,7 @@ from tlsmem.stats.comparability import machine_identity, sort_by_start
 from tlsmem.stats.live_heap import live_bytes
 from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.process_tables import is_table, remaining_heap
-from tlsmem.stats.runtime_memory import STACKS, runtime_statistics
+from tlsmem.stats.runtime_parts import STACKS, runtime_statistics
 from tlsmem.stats.session_cost import heap_of, phase_of
 from tlsmem.store.record import Record
 

@@ -6,7 +6,7 @@ from tests.support import synthetic
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
-from tlsmem.tables.account_2023 import LADDERS, account_2023_table, published_slope
+from tlsmem.tables.differences_from_2023 import LADDERS, account_2023_table, published_slope
 
 OPENSSL, RUSTLS = LADDERS[0], LADDERS[2]
 KIB, MIB = 1024, 1024 * 1024
