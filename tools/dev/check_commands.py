@@ -51,7 +51,7 @@ READS = re.compile(
     r"|gate \S+ --recording|measure live data/20|data verify|stacks(?! --(?:outdated|details)))(?:(?<=data/20)|\b).*"
 )
 CHANGED = "exit status 3"  # of a comparison: no fault
-LOCAL = re.compile(r"data/local|\b[A-Z]{4,}\b|\.\.\.|\$|>|\|")  # what is the reader's own
+LOCAL = re.compile(r"data/local|--into|\b[A-Z]{4,}\b|\.\.\.|\$|>|\|")  # what is the reader's own, or writes a page
 MEASURES = re.compile(r"tools/tls-memtest measure (?!live data/)")  # not the tables of live runs
 CHOICES = re.compile(r" --(?:table|picture) \S+")
 
