@@ -35,8 +35,8 @@ finally:
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch) -> list[int]:
-    """Return the list of pages that are made instead of recalled; nothing was made before."""
+def count_pages(tmp_path, monkeypatch) -> None:
+    """Make pages that only say how many were made before, instead of drawing them; none was kept before."""
     monkeypatch.setattr(memo, "FILE", tmp_path / "results.sqlite")
     monkeypatch.setattr(memo, "pending", {})
     monkeypatch.setattr(page_scripts, "are_fetched", lambda: True)
@@ -47,7 +47,6 @@ def made(tmp_path, monkeypatch) -> list[int]:
         return f"page {len(counted)}"
 
     monkeypatch.setattr(page, "page", make)
-    return counted
 
 
 def recall(path: Path) -> str:
@@ -57,14 +56,16 @@ def recall(path: Path) -> str:
     return build_report.recall_page(list(recordings.by_machine(loaded)), None, source, PLACE)
 
 
-def test_a_page_is_made_once_and_again_when_its_recording_has_more_runs(made, tmp_path):
+@pytest.mark.usefixtures("count_pages")
+def test_a_page_is_made_once_and_again_when_its_recording_has_more_runs(tmp_path):
     path = synthetic.write(tmp_path / "2026-01-30-example", synthetic.campaign([OPENSSL], [SUITE]))
     assert [recall(path), recall(path)] == ["page 1", "page 1"]
     synthetic.write(path, synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
     assert recall(path) == "page 2"
 
 
-def test_a_page_that_may_lack_flamegraphs_is_not_kept(made, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("count_pages")
+def test_a_page_that_may_lack_flamegraphs_is_not_kept(tmp_path, monkeypatch):
     path = synthetic.write(tmp_path / "2026-01-30-example", synthetic.campaign([OPENSSL], [SUITE]))
     monkeypatch.setattr(page_scripts, "are_fetched", lambda: False)
     assert [recall(path), recall(path)] == ["page 1", "page 2"]
