@@ -130,10 +130,13 @@ class Campaign(AnyCampaign):
         return self
 
 
+TimedScenario = Literal["throughput", "handshake"]
+
+
 class TimedCampaign(AnyCampaign):
     """Of time: each run alone on the machine, repeats interleaved over stacks."""
 
-    scenario: Literal["throughput", "handshake"]
+    scenario: TimedScenario
     sizes: list[Annotated[int, Field(ge=1, le=2**30)]] = []  # bytes of a write
     threads: list[Annotated[int, Field(ge=1, le=256)]] | Literal["cpus"] = Field(default=[1], min_length=1)
     instructions: list[str] = []  # suites at which they are counted too, once for each stack

@@ -1,7 +1,7 @@
 """BUDGET.toml: a head, and a table [[budget]] for each limit; read, checked, and spread out into one budget a place."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
 
@@ -25,7 +25,7 @@ ADVISORY = "advisory"  # in place of a point and a suite
 Names = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
-def place_advisory(given: dict) -> dict:
+def place_advisory(given: dict[str, object]) -> dict[str, object]:
     """Return the table with the advisory's point and suite in its place. Raises ValueError that begins with a key."""
     name, known = given[ADVISORY], advisories()
     for key in "point", "suite":
@@ -169,11 +169,11 @@ def describe_validation_error(error: ValidationError) -> str:
     return ": ".join(filter(None, (table, key, what)))
 
 
-def located(place: tuple) -> tuple[str, str]:
+def located(place: Sequence[int | str]) -> tuple[str, str]:
     """The table of an entry, and the key; of the head no table."""
     if len(place) > 1 and place[0] == "budget":
         keys = [str(key) for key in place[2:] if key != OWN_KEYS]
-        return entry_name(place[1] + 1), keys[0] if keys else ""
+        return entry_name(int(place[1]) + 1), keys[0] if keys else ""
     return "", str(place[0]) if place else ""
 
 

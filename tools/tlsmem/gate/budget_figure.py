@@ -36,11 +36,17 @@ class Recording(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """`figure` is None where there is a `why`; runs are those that the figure is of, whatever became of them."""
+    """A figure with the runs that it is of."""
 
-    figure: Figure | None
-    runs: tuple[Record, ...] = ()
-    why: str | None = None
+    figure: Figure
+    runs: tuple[Record, ...]
+
+
+class NoEvidence(NamedTuple):
+    """Why there is no figure, and the runs that it would be of, whatever became of them."""
+
+    why: str
+    runs: tuple[Record, ...]
 
 
 def settings(budget: Budget) -> list[Roles]:
@@ -79,7 +85,7 @@ def own_settings(run: Record) -> dict[str, str]:
     return dict(settings_in_argv(run.scenario, run.argv))
 
 
-def find_evidence(runs: Sequence[Record], place: Place, recording: Recording, stack: str) -> Evidence:
+def find_evidence(runs: Sequence[Record], place: Place, recording: Recording, stack: str) -> Evidence | NoEvidence:
     """From the runs of one setting and stack, of a recording."""
     if place.meter in METERS:
         return find_scenario_evidence(runs, place, recording, stack)
@@ -90,22 +96,24 @@ def find_evidence(runs: Sequence[Record], place: Place, recording: Recording, st
     try:
         found = figures_by_place(run for run in told if run.status == "measured")
     except ValueError as error:  # a run that lacks a phase which every figure needs
-        return Evidence(None, told, f"{error} in {recording.name}")
+        return NoEvidence(f"{error} in {recording.name}", told)
     if place in found:
         return Evidence(found[place], told)
-    return Evidence(None, told, lacking(told, place, recording, found))
+    return NoEvidence(lacking(told, place, recording, found), told)
 
 
-def find_scenario_evidence(runs: Sequence[Record], place: Place, recording: Recording, stack: str) -> Evidence:
+def find_scenario_evidence(
+    runs: Sequence[Record], place: Place, recording: Recording, stack: str
+) -> Evidence | NoEvidence:
     """Of a meter of another scenario."""
     meter = METERS[place.meter]
     told = tuple(run for run in runs if run.meter in dict(meter.runs))
     if not told and (others := other_settings(stack, place, recording)):
-        return Evidence(None, told, OTHER_SETTINGS.format(recording.name, others))
+        return NoEvidence(OTHER_SETTINGS.format(recording.name, others), told)
     if any(run.status != "measured" for run in told) or not told:
-        return Evidence(None, told, lacking(told, place, recording, []))
+        return NoEvidence(lacking(told, place, recording, []), told)
     figure = meter.figure(told, place.role)
-    return Evidence(None, told, figure.reason) if isinstance(figure, Missing) else Evidence(figure, told)
+    return NoEvidence(figure.reason, told) if isinstance(figure, Missing) else Evidence(figure, told)
 
 
 def other_settings(stack: str, place: Place, recording: Recording) -> str | None:
@@ -136,7 +144,11 @@ def limit_to_common_sessions(new: Sequence[Record], old: Sequence[Record]) -> tu
     """RSS at those N only that both have: a line through others is another line."""
     counts = ({run.sessions for run in some if run.meter == "rss"} for some in (new, old))
     shared = set.intersection(*counts)
-    return tuple([run for run in some if run.meter != "rss" or run.sessions in shared] for some in (new, old))
+
+    def limit(runs: Sequence[Record]) -> list[Record]:
+        return [run for run in runs if run.meter != "rss" or run.sessions in shared]
+
+    return limit(new), limit(old)
 
 
 def describe_difference(new: Sequence[Record], old: Sequence[Record], *aspects: str) -> str | None:

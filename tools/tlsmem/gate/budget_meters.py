@@ -2,17 +2,19 @@
 the key."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.compare.figure_places import CUMULATIVE_METERS, EXACT_METERS, PEAK, Place, parse_phase, recorded_phase
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, EXACT_METERS, Place, parse_phase, recorded_phase
+from tlsmem.config.choices import PEAK
 from tlsmem.config.definitions import Stack
 from tlsmem.config.scenarios import Settings
 from tlsmem.gate.limits import Limit
 from tlsmem.gate.scenario_meters import METERS
 
 SESSIONS = ("client", "server", "pair")
-ROLES_BY_METER = dict.fromkeys((*EXACT_METERS, "rss"), SESSIONS) | {"peak-rss": ("process", "client", "server")}
+ROLES_BY_METER: dict[str, tuple[str, ...]] = dict.fromkeys((*EXACT_METERS, "rss"), SESSIONS)
+ROLES_BY_METER |= {"peak-rss": ("process", "client", "server")}
 ROLES_BY_METER |= {"handshakes": ("client", "server"), "send": ("server",), "receive": ("client",)}
 del ROLES_BY_METER["rest"]  # of no budget
 ALONE = {"peak-rss": PEAK, "handshakes": "handshake", "send": "transfer", "receive": "transfer"}  # the one phase
@@ -41,9 +43,9 @@ def choose_roles(given: Sequence[str], meter: str, settings: Settings) -> list[s
 def choose_phases(given: Sequence[str], meter: str) -> list[str]:
     """As comparing.places has them; else the only one there is."""
     alone = ALONE.get(meter)
-    if not given and not alone:
+    known = list(map(canonical, given)) or ([alone] if alone else [])
+    if not known:
         raise ValueError(f"phase: it is missing; for instance established, or {PEAK}")
-    known = list(map(canonical, given)) or [alone]
     for phase in known:
         if alone:
             check_choice(phase, [alone], "phase", f" of {meter}")
@@ -67,7 +69,7 @@ def check_zero(limit: Limit, text: str, meter: str, phases: Sequence[str]) -> No
     raise ValueError(f"limit: {text!r} is nothing at all, and {meter} is never that{where}")
 
 
-def check_suite(suite: str, meter: str, suites: dict[str, dict]) -> None:
+def check_suite(suite: str, meter: str, suites: Mapping[str, Mapping[str, object]]) -> None:
     """Of the tables of memtest/suites.toml."""
     if suite not in suites:
         raise ValueError(f"suite: no suite {suite} among those of memtest/suites.toml{suggest_nearest(suite, suites)}")

@@ -34,7 +34,8 @@ def resolve_budgets(budgets: Sequence[Budget], file: Path, git: Path | None) -> 
                 names[one.against] = stack(texts[one.against], found, "against")
         except ValueError as error:
             raise BudgetError(f"{file}: {entry_name(one.number)}: {error}") from None
-        made.append(one._replace(stack=name, against=names.get(one.against, one.against)))
+        against = one.against and names.get(one.against, one.against)
+        made.append(one._replace(stack=name, against=against))
     return made
 
 

@@ -41,7 +41,8 @@ def junit(rulings: Sequence[Ruling], growth: Explained) -> bytes:
             fault = ElementTree.SubElement(case, kind, {"message": xml(verdict_table.describe_ruling(one))})
             fault.text = xml("\n".join([verdict_table.describe_ruling(one), *sites(one, growth)]))
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
 
 
 def times(rulings: Sequence[Ruling]) -> dict[str, str]:

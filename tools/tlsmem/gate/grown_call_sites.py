@@ -3,12 +3,14 @@ or not. Without a baseline, or if none grew: those that hold most. For `allocati
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from tlsmem.compare import figure_places, site_changes
-from tlsmem.compare.figure_places import CUMULATIVE_METERS, EXACT_METERS, PEAK, Place
+from tlsmem.compare.figure_places import EXACT_METERS, Place
 from tlsmem.compare.site_changes import Counted
+from tlsmem.config.choices import PEAK
 from tlsmem.config.scenarios import Settings
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import site_text
@@ -25,6 +27,7 @@ from tlsmem.tables import call_sites
 from tlsmem.tables.table import Cell, Heading, Table, quotient_cell
 
 ROWS = 5
+COUNTED_BY_METER: dict[str, Counted] = {"allocations": "allocations", "allocated": "allocated"}  # others: live heap
 
 
 class Wording(NamedTuple):
@@ -65,8 +68,16 @@ WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whe
 SHOWN = (*EXACT_METERS, "rss", "peak-rss", *METERS)  # of rates memory says nothing
 
 
+class Amounts(NamedTuple):
+    """Bytes and blocks of a session; who called the allocator."""
+
+    bytes: int | Fraction
+    blocks: int | Fraction
+    by: str
+
+
 class Site(NamedTuple):
-    """Bytes and blocks, of a session; who called the allocator."""
+    """The same, as cells."""
 
     bytes: Cell
     blocks: Cell
@@ -136,8 +147,8 @@ def explain_role(ruling: Ruling, role: Role, new: Sequence[Record], old: Sequenc
     if before and budget_figure.describe_difference([after], [before], *COUNTED):
         before = None
     meter = METERS.get(budget.place.meter)
-    owner = cast(Owner, meter.owner(role)) if meter else role
-    counted = cast(Counted, budget.place.meter if budget.place.meter in CUMULATIVE_METERS else "heap")
+    owner = meter.owner(role) if meter else role
+    counted = COUNTED_BY_METER.get(budget.place.meter, "heap")
     try:
         sites = grown(before, after, owner, phase, counted) if before else []
         if not sites and not ruling.old:  # nothing grew: the limit is below what the baseline has
@@ -170,13 +181,13 @@ def grown(before: Record, after: Record, role: Owner, phase: str, counted: Count
         more = [one for one in changes if one.blocks > 0]
     else:
         more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
-    by = [site_changes.describe_callers(one) for one in more]
-    return largest([(one.bytes, one.blocks) for one in more], by)
+    return largest([Amounts(one.bytes, one.blocks, site_changes.describe_callers(one)) for one in more])
 
 
 def holding(run: Record, role: Owner, phase: str, counted: Counted) -> list[Site]:
     """Whatever the phase that allocated them; of allocations those that allocate most blocks."""
-    sizes, blocks = Counter(), Counter()
+    sizes: Counter[tuple[str, ...]] = Counter()
+    blocks: Counter[tuple[str, ...]] = Counter()
     stacks: dict[tuple[str, ...], list[Sequence[Frame]]] = {}
     for frames, size, count in amounts_by_stack(run, role, phase, counted):
         inner = frames[:INNERMOST_CALLERS]
@@ -185,7 +196,7 @@ def holding(run: Record, role: Owner, phase: str, counted: Counted) -> list[Site
         sizes[names] += size
         blocks[names] += count
     ordered = [names for names, _ in (blocks if counted == "allocations" else sizes).most_common()]
-    return largest([(sizes[one], blocks[one]) for one in ordered], [describe_callers(stacks[one]) for one in ordered])
+    return largest([Amounts(sizes[one], blocks[one], describe_callers(stacks[one])) for one in ordered])
 
 
 def amounts_by_stack(
@@ -210,14 +221,14 @@ def describe_callers(stacks: Sequence[Sequence[Frame]]) -> str:
     return " < ".join([named, *map(short_function_names.frame_name, others)])
 
 
-def largest(amounts: Sequence[tuple], by: Sequence[str]) -> list[Site]:
+def largest(amounts: Sequence[Amounts]) -> list[Site]:
     """As they are ordered; the others in one row."""
-    shown = [Site(*map(cell, amount), name) for amount, name in zip(amounts[:ROWS], by, strict=False)]
-    if rest := amounts[ROWS:]:
-        sums = (cell(sum(one)) for one in zip(*rest, strict=True))
-        shown.append(Site(*sums, f"{len(rest):,} other{'s'[: len(rest) > 1]}"))
-    return shown
+    shown, rest = [*amounts[:ROWS]], amounts[ROWS:]
+    if rest:
+        others = f"{len(rest):,} other{'s'[: len(rest) > 1]}"
+        shown.append(Amounts(sum(one.bytes for one in rest), sum(one.blocks for one in rest), others))
+    return [Site(cell(one.bytes), cell(one.blocks), one.by) for one in shown]
 
 
-def cell(amount) -> Cell:
+def cell(amount: int | Fraction) -> Cell:
     return quotient_cell(amount.numerator, amount.denominator)

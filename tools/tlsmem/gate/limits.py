@@ -44,6 +44,7 @@ class Limit:
         value = self.amount * SIZES.get(self.unit, 1)
         if not self.relative:
             return value
+        assert baseline is not None
         more = baseline * (self.amount / 100 if isinstance(baseline, Fraction) else float(self.amount) / 100)
         return baseline + (-1 if self.sign == "-" else 1) * (more if self.unit == PERCENT else value)
 

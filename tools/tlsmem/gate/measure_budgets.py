@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS
 from tlsmem.config import definitions
-from tlsmem.config.campaigns import TimedCampaign
+from tlsmem.config.campaigns import TimedCampaign, TimedScenario
 from tlsmem.config.matrix import campaign_runs, distinct_values
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.gate import scenario_meters
@@ -106,13 +105,14 @@ def timed(budgets: Iterable[Budget], repeats: int) -> list[Run]:
     """Stacks take turns, so that none has the machine's better moments."""
     budgets = list(budgets)
     made: list[Run] = []
-    for scenario, meters, sizes in (
-        ("handshake", TIMED_METERS[:1], []),
-        ("throughput", TIMED_METERS[1:], [WRITE_BYTES]),
-    ):
-        wanted = dict.fromkeys((one.place.suite, one.stack) for one in budgets if one.place.meter in meters)
+    meters: dict[TimedScenario, Sequence[str]] = {"handshake": TIMED_METERS[:1], "throughput": TIMED_METERS[1:]}
+    for scenario, its in meters.items():
+        sizes = [WRITE_BYTES] if scenario == "throughput" else []
+        wanted = dict.fromkeys((one.place.suite, one.stack) for one in budgets if one.place.meter in its)
         for suite in dict.fromkeys(suite for suite, _ in wanted):
             stacks = [stack for of, stack in wanted if of == suite]
-            asked: dict[str, Any] = {"stacks": stacks, "suites": [suite], "allocators": [SYSTEM], "sizes": sizes}
-            made += campaign_runs(TimedCampaign(scenario=scenario, repeats=repeats, **asked))
+            campaign = TimedCampaign(
+                scenario=scenario, stacks=stacks, suites=[suite], allocators=[SYSTEM], sizes=sizes, repeats=repeats
+            )
+            made += campaign_runs(campaign)
     return made

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Literal
 
 from tlsmem.config.scenarios import Settings
-from tlsmem.schema.harness_output import Meter, Role, Scenario
+from tlsmem.schema.harness_output import Meter, Scenario
+from tlsmem.schema.roles import Owner, Role
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing
 from tlsmem.store.record import Record
@@ -26,7 +27,7 @@ class ScenarioMeter:
     figure: FigureOfRuns
     runs: tuple[tuple[Meter, int], ...] = COUNTED  # meters and sessions; RSS runs are repeated as the file says
     roles: Callable[[Settings], Sequence[str]] = lambda settings: ROLES  # that a budget may be of
-    owner: Callable[[str], str] = lambda role: role  # of the blocks, as call stacks have it
+    owner: Callable[[Role], Owner] = lambda role: role  # of the blocks, as call stacks have it
     why_not: Callable[[Settings], str | None] = lambda settings: None  # half a sentence: it is never of these settings
 
 

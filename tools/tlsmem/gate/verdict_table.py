@@ -1,11 +1,14 @@
 """Every limit with what was measured and the verdict: as a table, and what is not held as sentences."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from tlsmem.compare.figure_places import LAST_PHASES, describe_settings
 from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
-from tlsmem.gate.verdicts import HELD, Number, Ruling
+from tlsmem.gate.verdicts import HELD, Ruling
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.repeats import Number
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
 
 CAPTION = (
@@ -50,15 +53,12 @@ def at(ruling: Ruling) -> str:
 
 def figures(ruling: Ruling) -> list[Cell]:
     """What is allowed, the value, how far it is beyond, and its spread."""
-    meter = ruling.budget.place.meter
-    if ruling.value is None:
-        return [missing_cell(ruling.note)] * 4
-    beyond = ruling.beyond
-    over = Cell(format_amount(beyond, meter), float(beyond)) if beyond > 0 else Cell("none", 0.0)
-    spread = (
-        Cell("exact", 0.0) if ruling.spread is None else Cell(format_amount(ruling.spread, meter), float(ruling.spread))
-    )
-    return [amount(ruling.allowed, meter), amount(ruling.value, meter), over, spread]
+    meter, standing = ruling.budget.place.meter, ruling.standing
+    if isinstance(standing, Missing):
+        return [missing_cell(standing.reason)] * 4
+    over = amount(standing.beyond, meter) if standing.beyond > 0 else Cell("none", 0.0)
+    spread = Cell("exact", 0.0) if standing.spread is None else amount(standing.spread, meter)
+    return [amount(standing.allowed, meter), amount(standing.value, meter), over, spread]
 
 
 def amount(value: Number, meter: str) -> Cell:
@@ -79,13 +79,13 @@ def describe_ruling(ruling: Ruling) -> str:
     budget, meter = ruling.budget, ruling.budget.place.meter
     own = "" if budget.title in ("", budget.stack) or "@" in budget.title else f" ({budget.title})"
     named = f"[[budget]] {budget.number}{own}: {budget}"
-    if ruling.value is None:
-        return f"{named}: {ruling.verdict}: {ruling.note}"
+    standing = ruling.standing
+    if isinstance(standing, Missing):
+        return f"{named}: {ruling.verdict}: {standing.reason}"
     least, how = ("at least", "less") if meter in RATE_UNITS else ("at most", "more")
-    allowed, value, beyond = (format_amount(one, meter) for one in (ruling.allowed, ruling.value, ruling.beyond))
-    against = (
-        f" ({budget.limit} against {format_amount(ruling.baseline, meter)})" if ruling.baseline is not None else ""
-    )
+    value, allowed, beyond = (format_amount(one, meter) for one in standing[:3])
+    base = standing.baseline
+    against = f" ({budget.limit} against {format_amount(base, meter)})" if base is not None else ""
     leak = "a leak: " if meter in ("heap", "blocks") and budget.place.phase in LAST_PHASES else ""
     return f"{named}: {leak}{value}, {least} {allowed}{against}: {beyond} {how} than the limit"
 
@@ -98,16 +98,15 @@ def describe_failures(rulings: Iterable[Ruling]) -> list[str]:
 
 def excess(ruling: Ruling) -> float:
     """Return how far beyond the limit, as a share of what is allowed; infinite where that is not known or nothing."""
-    if ruling.beyond is None or not ruling.allowed:
+    standing = ruling.standing
+    if isinstance(standing, Missing) or not standing.allowed:
         return float("inf")
-    return float(ruling.beyond) / abs(float(ruling.allowed))
+    return float(standing.beyond) / abs(float(standing.allowed))
 
 
 def summarise(rulings: Sequence[Ruling]) -> str:
     """`5 of 6 budgets are held; 1 exceeded`."""
-    counts = {}
-    for one in rulings:
-        counts[one.verdict] = counts.get(one.verdict, 0) + 1
+    counts = Counter(one.verdict for one in rulings)
     held = counts.pop(HELD, 0)
     budgets = "budget" if len(rulings) == 1 else "budgets"
     every = f"{held} of {len(rulings)} {budgets} {'is' if 1 in (held, len(rulings)) else 'are'} held"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tlsmem.gate.scenario_meter import ScenarioMeter, counted_figure
+from tlsmem.schema.roles import CONTEXT_OWNERS
 from tlsmem.stats import contexts
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing
@@ -25,6 +26,6 @@ METERS = {
         phase="opened",
         figure=figure_of_context,
         runs=(("heap", 40), ("sites", 40)),
-        owner=lambda role: f"{role} context",
+        owner=lambda role: CONTEXT_OWNERS[role],
     ),
 }
