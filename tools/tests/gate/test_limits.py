@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tlsmem.compare.figure_places import METERS
+from tlsmem.config.choices import METERS
 from tlsmem.gate import budget_meters, limits, scenario_meters
 from tlsmem.gate.limits import Limit
 

@@ -11,10 +11,10 @@ READABLE_NAMES = {
 PEAK_OF = "peak of "  # and a phase: the moment within it at which a session held most
 
 
-def recorded_name(phase: str | None) -> str | None:
-    """Return the name in records of a phase that pages name, or of a peak of it; other names, and None, are returned
+def recorded_name(phase: str) -> str:
+    """Return the name in records of a phase that pages name, or of a peak of it; other names are returned
     unchanged."""
-    if phase and phase.startswith(PEAK_OF):
+    if phase.startswith(PEAK_OF):
         return f"{PEAK_OF}{recorded_name(phase.removeprefix(PEAK_OF))}"
     return next((name for name, said in READABLE_NAMES.items() if said == phase), phase)
 

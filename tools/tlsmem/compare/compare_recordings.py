@@ -121,16 +121,17 @@ def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
 
 def load_sides(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str, str]]:
     """The runs of OLD and of NEW, and what these are."""
-    names = list(zip(*parse_stack_pairs(given).items(), strict=True)) or [(), ()]
-    files = [given.recording[at] for at in (0, -1)]
-    both = [loaded(file, stacks) for file, stacks in zip(files, names, strict=True)]
-    suites = expand_words(given.suite, [one.suite for one in both[0] if one.suite in {new.suite for new in both[1]}])
-    both = [narrowed(runs, given, stacks, suites) for runs, stacks in zip(both, names, strict=True)]
+    pairs = parse_stack_pairs(given)
+    old_stacks, new_stacks = [*pairs], [*pairs.values()]
+    old, new = loaded(given.recording[0], old_stacks), loaded(given.recording[-1], new_stacks)
+    there = {one.suite for one in new}
+    suites = expand_words(given.suite, [one.suite for one in old if one.suite in there])
+    old, new = narrowed(old, given, old_stacks, suites), narrowed(new, given, new_stacks, suites)
     if given.by:
-        aspect, *values = given.by
-        both = [select_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
+        aspect, of_old, of_new = given.by
+        old, new = select_value(old, aspect, of_old), select_value(new, aspect, of_new)
     labels = given.by[1:] if given.by and len(given.recording) == 1 else given.recording
-    return *both, tuple(map(printable_text, labels))
+    return old, new, (printable_text(labels[0]), printable_text(labels[1]))
 
 
 def select_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:

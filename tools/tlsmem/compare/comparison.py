@@ -10,6 +10,7 @@ from tlsmem.compare.figures import Figure, figures_by_place
 from tlsmem.compare.run_matching import MEMORY_WORK, Match
 from tlsmem.compare.side_names import NEW, OLD, shorten_names
 from tlsmem.config.choices import COMPARED_STAGES
+from tlsmem.schema.harness_output import Meter
 from tlsmem.stats.change import Change, compare_figures
 from tlsmem.stats.series import Series, Setting
 from tlsmem.store.record import Record
@@ -150,13 +151,14 @@ def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]
     shared = counts[0] & counts[1]
     if match.kinds[0].work != MEMORY_WORK or counts[0] == counts[1] or not shared:
         return sides
-    return tuple([one for one in side if one.meter != "rss" or one.sessions in shared] for side in sides)
+    old, new = ([one for one in side if one.meter != "rss" or one.sessions in shared] for side in sides)
+    return old, new
 
 
 def reason(match: Match, of_old: bool, meter: str) -> str:
     """Why a side has no such figure."""
     runs = match.old if of_old else match.new
-    of = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED_METERS else "heap"
+    of: Meter = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED_METERS else "heap"
     series = Series(runs[0].stack, Setting.from_record(runs[0]), runs)
     return NO_SUCH if series.runs(of) else series.reason(of)
 

@@ -9,7 +9,6 @@ from tlsmem.compare.comparison import SETTINGS, ComparedFigure, Comparison, desc
 from tlsmem.compare.figure_places import CUMULATIVE_METERS, TIMED_METERS, readable_phase
 from tlsmem.compare.run_matching import Match
 from tlsmem.compare.site_changes import (
-    ROLES,
     UNEXPLAINED,
     UNEXPLAINED_REASON,
     CallSiteExplainer,
@@ -20,6 +19,7 @@ from tlsmem.compare.site_changes import (
     sum_changes,
 )
 from tlsmem.explore.diff.site_text import format_amount
+from tlsmem.schema.roles import ROLES
 from tlsmem.stats.change import SAME, UNKNOWN, Change
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
 from tlsmem.tables.timed.cells import describe_gap
@@ -70,7 +70,7 @@ def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer,
     for row in rows:
         place = [text_cell(row.place.role), text_cell(readable_phase(row.place.phase)), *at(name, row)]
         cells = [number(row.change.old), number(row.change.new), difference_cell(row)]
-        cells += [blocks(explained.beside(row, "blocks").change)] if name == "heap" else []
+        cells += [blocks(explained.need_beside(row, "blocks").change)] if name == "heap" else []
         made.rows.append([*names(row.match), *place, *cells])
     return made
 
@@ -135,9 +135,9 @@ def plain(value: Fraction | float) -> int | float:
 def difference_cell(row: ComparedFigure) -> Cell:
     """The direction is in words for people, in the sign for programs."""
     change, unit = row.change, row.old.unit
-    data = {"amount": plain(change.amount), "share": None if change.share is None else round(change.share, 6)}
-    data |= {"verdict": change.verdict}
-    if change.low is not None:
+    share = None if change.share is None else round(change.share, 6)
+    data: dict[str, str | float | None] = {"amount": plain(change.amount), "share": share, "verdict": change.verdict}
+    if change.low is not None and change.high is not None:
         data |= {"low": round(change.low, 4), "high": round(change.high, 4)}
     note = "; ".join(filter(None, (change.note, change.gap and describe_gap(change.gap))))
     return Cell(words(change, unit), data, note or None)
@@ -154,7 +154,7 @@ def words(change: Change, unit: str) -> str:
 
 def blocks(change: Change) -> Cell:
     data = {"old": plain(change.old), "new": plain(change.new), "verdict": change.verdict}
-    return Cell(f"{format_amount(change.old)} -> {format_amount(change.new)}", data)
+    return Cell(f"{format_amount(Fraction(change.old))} -> {format_amount(Fraction(change.new))}", data)
 
 
 def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
@@ -168,7 +168,7 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     )
     made = Table("sites", "Call sites", caption, site_columns(comparison, figures), headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):
-        beside = explained.beside(row, "blocks").change
+        beside = explained.need_beside(row, "blocks").change
         add_site_rows(made, row, explained, live_cells, (row.change, beside))
     return made
 
@@ -224,12 +224,12 @@ def add_site_rows(
 
 def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[ComparedFigure]:
     """Of each role; where bytes did not change and blocks did too, or where call sites moved."""
-    found: dict[tuple, ComparedFigure] = {}
+    found: dict[tuple[int, str], ComparedFigure] = {}
     for row in comparison.rows:
         key = (id(row.match), row.place.role)
         if row.place.meter != "heap" or row.place.role not in ROLES:
             continue
-        changed = row.change.changed or explained.beside(row, "blocks").change.changed
+        changed = row.change.changed or explained.need_beside(row, "blocks").change.changed
         if changed and (key not in found or largest_changes.sort_weight(row) > largest_changes.sort_weight(found[key])):
             found[key] = row
     for move in largest_changes.find_moves(comparison, explained, len(comparison.rows)):

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare.comparison import ComparedFigure, Comparison
-from tlsmem.compare.site_changes import ROLES, CallSiteExplainer
+from tlsmem.compare.site_changes import CallSiteExplainer
+from tlsmem.schema.roles import ROLES
 
 BYTES = "B"
 

@@ -1,15 +1,12 @@
 """Where a figure stands: suite, role, phase and meter. What figures are called, and in which order they are shown."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from tlsmem.base import phase_names
 from tlsmem.config.choices import COMPARED_STAGES, METERS, PEAK
 from tlsmem.config.scenarios import Settings
 from tlsmem.store.record import Record
 
-Meter = Literal[
-    "heap", "blocks", "allocations", "allocated", "rest", "rss", "peak-rss", "handshakes", "send", "receive"
-]
 EXACT_METERS = ("heap", "blocks", "allocations", "allocated", "rest")
 CUMULATIVE_METERS = ("allocations", "allocated")  # up to the end of a phase, whatever was freed
 TIMED_METERS = ("handshakes", "send", "receive")
@@ -63,7 +60,7 @@ def parse_phase(phase: str) -> str:
     return next((word for word, name in WORDS.items() if name == phase), phase)
 
 
-def place_order(place: Place) -> tuple:
+def place_order(place: Place) -> tuple[str, int, int, int, tuple[int | str, ...], int]:
     """Of rows: as a run goes."""
     timed = place.meter in TIMED_METERS
     at = (0, place.phase) if timed or place.phase == PEAK else phase_names.order_key(recorded_phase(place.phase))

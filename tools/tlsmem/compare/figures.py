@@ -1,47 +1,60 @@
 """The figures of one stack's runs by place: live heap per session, RSS slopes and peaks, and rates."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from tlsmem.compare.figure_places import CUMULATIVE_METERS, METERS, PEAK, Place, parse_phase, timed_phase_name
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, Place, parse_phase, timed_phase_name
+from tlsmem.config.choices import METERS, PEAK
 from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
 from tlsmem.stats.change import Figure
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import sample_from_runs as timed_figure
-from tlsmem.store.record import Record
+from tlsmem.store.record import HeapCounts, Record
 
-FIELDS = {"heap": "bytes", "blocks": "blocks", "allocations": "blocks", "allocated": "bytes"}  # of the heap meter
+COUNTS: dict[str, Callable[[HeapCounts], int]] = {  # of the heap meter, at the end of a phase
+    "heap": lambda counts: counts.live_bytes,
+    "blocks": lambda counts: counts.live_blocks,
+    "allocations": lambda counts: counts.cumulative_blocks,
+    "allocated": lambda counts: counts.cumulative_bytes,
+}
+PEAK_COUNTS: dict[str, Callable[[HeapCounts], int]] = {
+    "heap": lambda counts: counts.peak_bytes,
+    "blocks": lambda counts: counts.peak_blocks,
+}
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's sessions alone
+HeapRuns = tuple[Record] | tuple[Record, Record]  # at one N, or at two, the smaller first
 
 
-def metered(series: Series) -> list[list[Record]]:
+def metered(series: Series) -> list[HeapRuns]:
     """Of each repeat its heap runs at the two smallest N, or the one N; those of sites runs where there are no others.
 
     Tables that are no session's are taken out, as in the table of live heap."""
     runs = series.runs("heap") or series.runs("sites")
     counts = sorted({run.sessions for run in runs})[:2]
     of_each = repeats.group_by_repeat([run for run in runs if run.sessions in counts])
-    return [[*process_tables.remove_tables(tuple(pair))] if len(pair) == 2 else pair[:1] for pair in of_each]
+    return [process_tables.remove_tables((pair[0], pair[1])) if len(pair) == 2 else (pair[0],) for pair in of_each]
 
 
 def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
     found = metered(series)
     if not found:
         return
-    roles = {role: role for role, process in series.setting.processes.items() if process == series.process}
+    roles: dict[str, str] = {
+        role: role for role, process in series.setting.processes.items() if process == series.process
+    }
     roles |= {"pair": "total"} if series.setting.roles == "together" else {}
     for name, role in roles.items():
         for phase in [PEAK, *reached_phases([run for runs in found for run in runs], series)]:
-            for meter in FIELDS:
+            for meter in COUNTS:
                 if figure := heap_figure(found, role, phase, meter, series):
                     yield Place(series.setting.suite, name, parse_phase(phase), meter), figure
         if name != "pair":
             yield from rest_figure(series, role)
 
 
-def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter: str, series: Series) -> Figure | None:
+def heap_figure(found: Sequence[HeapRuns], role: str, phase: str, meter: str, series: Series) -> Figure | None:
     """None where there is no such figure: a peak of windows, or what is allocated up to a peak."""
     if phase == PEAK and (meter in CUMULATIVE_METERS or series.setting.window != "all"):
         return None
@@ -59,7 +72,7 @@ def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter:
     return figure._replace(quotient=alone, at=at_peak(runs, role) if phase == PEAK else None)
 
 
-def value(runs: Sequence[Record], role: str, phase: str, meter: str) -> Fraction:
+def value(runs: HeapRuns, role: str, phase: str, meter: str) -> Fraction:
     """Of a session: a slope of two runs, of one what is above `contexts`."""
     at = at_peak(runs, role) if phase == PEAK else phase
     counts = [count(run, role, at, meter, phase == PEAK) for run in runs]
@@ -70,19 +83,16 @@ def value(runs: Sequence[Record], role: str, phase: str, meter: str) -> Fraction
 
 def count(run: Record, role: str, phase: str, meter: str, peak: bool) -> int:
     """Above `contexts`."""
-    now, before = (getattr(session_cost.phase_of(run, name).heap, role) for name in (phase, "contexts"))
-    field = FIELDS[meter]
-    if meter in CUMULATIVE_METERS:
-        return getattr(now, f"cumulative_{field}") - getattr(before, f"cumulative_{field}")
-    return getattr(now, f"{'peak' if peak else 'live'}_{field}") - getattr(before, f"live_{field}")
+    now, before = (session_cost.heap_of(session_cost.phase_of(run, name), role) for name in (phase, "contexts"))
+    return (PEAK_COUNTS if peak else COUNTS)[meter](now) - COUNTS[meter](before)
 
 
-def at_peak(runs: Sequence[Record], role: str) -> str:
+def at_peak(runs: HeapRuns, role: str) -> str:
     """The phase that asks the most per session, the first of equals, as costs.peak_cost has it."""
     if len(runs) == 2:
         return session_cost.peak_cost(*runs, role).phase
     phases = [phase for phase in session_cost.phases_of(runs[0]) if phase.phase != "contexts"]
-    return max(phases, key=lambda phase: getattr(phase.heap, role).peak_bytes).phase
+    return max(phases, key=lambda phase: session_cost.heap_of(phase, role).peak_bytes).phase
 
 
 def rest_figure(series: Series, role: str) -> Iterator[tuple[Place, Figure]]:
@@ -181,6 +191,5 @@ def figures_from_timed(runs: Sequence[Record]) -> Iterator[tuple[Place, Figure]]
     ):
         found = timed_figure(runs, quantity)
         if found and (meter == "handshakes") == (first.scenario == "handshake"):
-            made = {"repeats": found.repeats, "made": found.made}
-            figure = Figure(found.values, False, METERS[meter], more_is_better=True, **made)
+            figure = Figure(found.values, False, METERS[meter], True, repeats=found.repeats, made=found.made)
             yield Place(first.suite, role, timed_phase_name(first), meter), figure

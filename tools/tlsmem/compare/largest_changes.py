@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from tlsmem.compare.comparison import HANDSHAKE, ComparedFigure, Comparison
-from tlsmem.compare.figure_places import CUMULATIVE_METERS, LAST_PHASES, PEAK, TIMED_METERS, recorded_phase
+from tlsmem.compare.figure_places import CUMULATIVE_METERS, LAST_PHASES, TIMED_METERS, Place, recorded_phase
 from tlsmem.compare.site_changes import CallSiteExplainer, SiteChange
+from tlsmem.config.choices import PEAK
 from tlsmem.stats.change import Change
+from tlsmem.stats.repeats import Number
 
 MAX_SENTENCES = 5
 CLASSES = (("heap", "blocks", "rest"), ("rss", "peak-rss"), TIMED_METERS, CUMULATIVE_METERS)
@@ -32,7 +34,7 @@ def select_largest(comparison: Comparison, most: int = MAX_SENTENCES) -> list[La
     heap, to RSS and to time are not of one scale."""
     leaks = find_leaks(comparison)
     leaked = {(id(row.match), row.place.role, row.change.amount) for row in leaks}
-    largest: dict[tuple, ComparedFigure] = {}
+    largest: dict[tuple[int, str, str], ComparedFigure] = {}
     for row in skip_implied(comparison.changed):
         if row.place.meter == "heap" and (id(row.match), row.place.role, row.change.amount) in leaked:
             continue
@@ -97,7 +99,7 @@ def is_leak(row: ComparedFigure) -> bool:
 
 def find_leaks(comparison: Comparison) -> list[ComparedFigure]:
     """Return of each suite and role what closed sessions keep, the largest first; of a pair only what no role has."""
-    found: dict[tuple, ComparedFigure] = {}
+    found: dict[tuple[int, str], ComparedFigure] = {}
     for row in skip_implied(filter(is_leak, comparison.rows)):
         key = (id(row.match), row.place.role)
         if key not in found or sort_weight(row) > sort_weight(found[key]):
@@ -121,9 +123,10 @@ def find_moves(comparison: Comparison, explained: CallSiteExplainer, most: int =
     return found[:most]
 
 
-def sort_weight(row: ComparedFigure) -> tuple:
+def sort_weight(row: ComparedFigure) -> tuple[Number, bool]:
     """By amount; of equals that which lasts."""
-    return abs(row.change.amount), row.place.phase == HANDSHAKE
+    amount = row.change.amount
+    return max(amount, -amount), row.place.phase == HANDSHAKE  # abs() of a union has no type
 
 
 def share(change: Change) -> float:
@@ -158,8 +161,8 @@ def skip_implied(rows: Iterable[ComparedFigure]) -> Iterator[ComparedFigure]:
 
 def merge_equal(rows: Sequence[ComparedFigure]) -> list[LargeChange]:
     """Exact differences that are the same in several suites and settings of a stack are one change."""
-    groups: dict[tuple, list[ComparedFigure]] = {}
+    groups: dict[tuple[str, Place, Number, int | None], list[ComparedFigure]] = {}
     for row in rows:
-        key = (row.match.stack, *row.place[1:], row.change.amount)
-        groups.setdefault(key if row.old.exact else (*key, id(row)), []).append(row)
+        key = (row.match.stack, row.place._replace(suite=""), row.change.amount, None if row.old.exact else id(row))
+        groups.setdefault(key, []).append(row)
     return [LargeChange(first, tuple(others)) for first, *others in groups.values()]

@@ -9,6 +9,7 @@ import rich.console
 from tlsmem.base.printable import printable_text
 from tlsmem.compare import change_text, comparison_tables, largest_changes
 from tlsmem.compare.comparison import Comparison
+from tlsmem.compare.declared_settings import SettingDifference
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
 from tlsmem.stats.change import CHANGED, UNKNOWN
@@ -48,7 +49,7 @@ def last(comparison: Comparison) -> dict[str, Sequence[str]]:
 
 def describe_refused(comparison: Comparison) -> list[str]:
     """Equal reasons once, with what they are of."""
-    found: dict[tuple, list[str]] = {}
+    found: dict[tuple[SettingDifference, ...], list[str]] = {}
     for match in comparison.refused:
         found.setdefault(match.apart, []).append(f"{match.suite} of {match.stack}")
     described = ("; ".join(one.describe(comparison.sides) for one in apart) for apart in found)

@@ -22,14 +22,14 @@ from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import BucketSizes
-from tlsmem.plots.frame import INK, ROW_INCHES, add_frame, describe_records, list_rows, points, write_in_column
+from tlsmem.plots.frame import INK, ROW_INCHES, Style, add_frame, describe_records, list_rows, points, write_in_column
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import ROLES
 from tlsmem.store.recordings import load_recording
 
 TOTAL = "total"  # of a release without a sites run
 STAGE_COLUMN, PEAK_COLUMN = 1.17, 1.36  # where their figures end, in parts of the scale
-MARK: dict = {"color": INK, "marker": "|", "markersize": 10, "markeredgewidth": 1.6, "linestyle": "none"}
+MARK: Style = {"color": INK, "marker": "|", "markersize": 10, "markeredgewidth": 1.6, "linestyle": "none"}
 SESSIONS = {"created": "a new", "established": "an established", "idle": "an idle"}  # by stage
 MESSAGES = 2  # of a title
 AROUND, PANEL_TITLE = 1.5, 0.3  # inches
@@ -147,8 +147,8 @@ def draw(axes: Axes, walk: ReleaseWalk, stage: str, versions: Sequence[str], wid
         one = there.get(version)
         size = one.size(stage) if one else None
         if one is None or size is None:
-            style: dict = {"va": "center", "style": "italic", "fontsize": points(0.85), "color": INK}
-            axes.text(0.01 * widest, row, "not measured in this suite", **style)
+            why = "not measured in this suite"
+            axes.text(0.01 * widest, row, why, va="center", style="italic", fontsize=points(0.85), color=INK)
             continue
         parts = bytes_by_bucket(one, stage)
         bucket_panel.draw_parts(axes, row, bucket_panel.sort_buckets(parts), widest)

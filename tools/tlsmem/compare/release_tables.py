@@ -66,8 +66,8 @@ def stage_table(walks: Sequence[ReleaseWalk], library: str, _: str) -> Table:
 
 def stages(old: Release | None, new: Release) -> Iterator[Cell]:
     for stage in RELEASE_STAGES:
-        cost = new.cost(stage)
-        yield missing_cell(new.reason) if cost is None else sized(old and old.size(stage), new.size(stage))
+        cost, size = new.cost(stage), new.size(stage)
+        yield missing_cell(new.reason) if size is None else sized(old.size(stage) if old else None, size)
         if stage == "peak":
             yield missing_cell(new.reason) if cost is None else text_cell(cost.phase)
 
@@ -147,14 +147,15 @@ def changed(old: Release, new: Release, stage: str) -> Iterator[list[Cell]]:
     """Bucket, before, now, change, site. Where one side has no sites run, the total alone."""
     known = bool(old.sites and new.sites)
     held = [one.buckets(stage) if known else total(one, stage) for one in (old, new)]
-    sides = {bucket: tuple(of.get(bucket, Fraction(0)) for of in held) for bucket in {**held[0], **held[1]}}
+    nothing = Fraction(0)
+    sides = {bucket: [of.get(bucket, nothing) for of in held] for bucket in {**held[0], **held[1]}}
     differing = {bucket: now - before for bucket, (before, now) in sides.items() if before != now}
     if not all(held):
         return
     if not differing:
-        now = sum(held[1].values())
+        now = sum(held[1].values(), nothing)
         yield [text_cell("all"), sized(None, now), sized(None, now), Cell(SAME, 0), text_cell("")]
-    sites = behind(old, new, stage, differing) if known and differing else {}
+    sites = behind(old, new, stage, differing) if differing else {}
     for bucket in sorted(differing, key=lambda one: (-abs(differing[one]), one)):
         why = OF_THE_SLOPE if bucket == UNEXPLAINED else NO_SITES if not known else NO_SITE
         cells = [Cell(format_amount(size), plain_number(size)) for size in sides[bucket]]
@@ -168,11 +169,13 @@ def total(one: Release, stage: str) -> dict[str, Fraction]:
 
 
 def behind(old: Release, new: Release, stage: str, differing: dict[str, Fraction]) -> dict[str, Cell]:
-    """By bucket the call site that changed most in its direction."""
-    diff = SiteComparison(old.sites, new.sites).diff(STAGE_PHASES[stage])
+    """By bucket the call site that changed most in its direction; none where one side has no sites run."""
+    if not old.sites or not new.sites:
+        return {}
+    diff = SiteComparison(old.sites.record, new.sites.record).diff(STAGE_PHASES[stage])
     found: dict[str, list[tuple[Fraction, str]]] = {}
     for site in diff.sites(new.role):
-        size, bucket = diff.figures(site).more, find_bucket(site.frames, new.sums.family)
+        size, bucket = diff.figures(site).more, find_bucket(site.frames, new.sites.sums.family)
         if size * differing.get(bucket, 0) > 0:
             found.setdefault(bucket, []).append((size, " < ".join(format_callers(site).split(" < ")[:CALLERS])))
     tops = {bucket: max(sites, key=lambda one: (abs(one[0]), one[1])) for bucket, sites in found.items()}

@@ -24,6 +24,17 @@ UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair
 
 
 @dataclass(frozen=True)
+class SitesRun:
+    """A sites run, and what its blocks are for."""
+
+    record: Record
+
+    @cached_property
+    def sums(self) -> BucketSums:
+        return BucketSums(sites_reader.profile_from_record(self.record))
+
+
+@dataclass(frozen=True)
 class Release:
     stack: str
     role: Role
@@ -48,7 +59,7 @@ class Release:
 
     def size(self, stage: str) -> Fraction | None:
         found = self.cost(stage)
-        return found and Fraction(found.bytes.amount, found.bytes.sessions)
+        return None if found is None else Fraction(found.bytes.amount, found.bytes.sessions)
 
     @property
     def reason(self) -> str:
@@ -56,21 +67,18 @@ class Release:
         return why_no_heap_cost(self.series)
 
     @cached_property
-    def sites(self) -> Record | None:
+    def sites(self) -> SitesRun | None:
         """The sites run, the largest."""
-        return next(reversed(self.series.runs("sites")), None)
-
-    @cached_property
-    def sums(self) -> BucketSums | None:
-        return self.sites and BucketSums(sites_reader.profile_from_record(self.sites))
+        return next(map(SitesRun, reversed(self.series.runs("sites"))), None)
 
     def buckets(self, stage: str) -> dict[str, Fraction]:
         """Bytes of one session by bucket, those that hold something. They add up to the stage's size; without a sites
         run there are none."""
-        if not self.sums:
+        if not self.sites:
             return {}
-        held = self.sums.live_by_bucket(STAGE_PHASES[stage], self.role)
-        found = {bucket: self.sums.each(one) for bucket, one in held.items() if one.bytes}
+        sums = self.sites.sums
+        held = sums.live_by_bucket(STAGE_PHASES[stage], self.role)
+        found = {bucket: sums.each(one) for bucket, one in held.items() if one.bytes}
         whole = self.size(stage)
         rest = Fraction(0) if whole is None else whole - sum(found.values())
         return found | ({UNEXPLAINED: rest} if rest else {})

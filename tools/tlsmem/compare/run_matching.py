@@ -1,6 +1,6 @@
 """Which runs of OLD stand against which of NEW: of one suite and setting each, one stack against one stack."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tlsmem.compare import declared_settings
@@ -107,11 +107,13 @@ def single_stack_names(old: Sequence[Record], new: Sequence[Record]) -> dict[str
     return {names[0].pop(): names[1].pop()}
 
 
-BLANK: dict[str, Callable[[Kind], dict[str, str]]] = {  # what a kind is told apart by no longer
-    "stack": lambda kind: {},
-    "compiler": lambda kind: {"stack": without_variant(kind.stack, "clang")},
-    **{name: (lambda kind, name=name: {name: ""}) for name in ("allocator", "roles", "window", "cpu", "env", "suite")},
-}
+def without_aspect(kind: Kind, aspect: str) -> Kind:
+    """Return the kind, told apart by the aspect no longer."""
+    if aspect == "stack":  # it has NEW's name already
+        return kind
+    if aspect == "compiler":
+        return replace(kind, stack=without_variant(kind.stack, "clang"))
+    return replace(kind, **{aspect: ""})
 
 
 def without_variant(stack: str, variant: str) -> str:
@@ -125,7 +127,7 @@ def grouped(records: Sequence[Record], by: Collection[str], names: dict[str, str
         kind = Kind.from_record(one)
         kind = replace(kind, stack=names.get(kind.stack, kind.stack))
         for aspect in by:
-            kind = replace(kind, **BLANK[aspect](kind))
+            kind = without_aspect(kind, aspect)
         found.setdefault(kind, []).append(one)
     return found
 
@@ -145,11 +147,9 @@ def near(one: Kind, other: Kind) -> bool:
 
 
 def make_match(old: Sequence[Record], new: Sequence[Record], by: Collection[str]) -> Match:
-    apart = dict.fromkeys(
-        one
-        for meters in TOGETHER
-        for both in [[[one for one in side if one.meter in meters] for side in (old, new)]]
-        if all(both)
-        for one in declared_settings.find_differences(*both, by)
-    )
+    apart: dict[SettingDifference, None] = {}
+    for meters in TOGETHER:
+        left, right = ([one for one in side if one.meter in meters] for side in (old, new))
+        if left and right:
+            apart |= dict.fromkeys(declared_settings.find_differences(left, right, by))
     return Match((Kind.from_record(old[0]), Kind.from_record(new[0])), tuple(old), tuple(new), tuple(apart))

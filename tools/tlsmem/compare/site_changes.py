@@ -5,20 +5,22 @@ The call stacks are one pair's, the slope is of all sessions: what they do not a
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from tlsmem.compare.comparison import ComparedFigure, Comparison
-from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
+from tlsmem.compare.figure_places import Place, recorded_phase
 from tlsmem.compare.run_matching import Match
+from tlsmem.config.choices import PEAK
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow as Site
-from tlsmem.explore.diff.rows import Part, SiteAmounts
+from tlsmem.explore.diff.rows import SiteAmounts
 from tlsmem.explore.diff.site_text import describe_sites_below, format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame, skip_containers
+from tlsmem.schema.roles import ROLES, Owner, Process, Role
 from tlsmem.stats import contexts, session_cost
 from tlsmem.stats.change import SAME
 from tlsmem.store.record import Record
@@ -67,11 +69,11 @@ class SiteComparison:
             sites_reader.profile_from_record if counted == "heap" else sites_reader.allocations_from_record
         )  # freed too
         self.runs, self.counted = (old, new), counted
-        self.profiles = [read(run) for run in self.runs]
+        self.profiles = read(old), read(new)
         self.diffs: dict[str, profile_diff.Diff] = {}
 
     def changes(
-        self, role: str, phase: str, more_bytes: Fraction | None = None, more_blocks: Fraction | None = None
+        self, role: Owner, phase: str, more_bytes: Fraction | None = None, more_blocks: Fraction | None = None
     ) -> list[SiteChange]:
         """The sites that differ at the phase's end (as recorded), the largest first, of allocations in blocks;
         UNEXPLAINED last. Many sites below one call are one.
@@ -80,7 +82,7 @@ class SiteComparison:
         what is counted above `contexts` by sessions. The same of blocks. Raises ValueError when one has no such
         phase."""
         diff = self.diff(phase)
-        sites = diff.sites_by_call(cast(Part, role), lambda row: self.amounts(diff.figures(row)))
+        sites = diff.sites_by_call(role, lambda row: self.amounts(diff.figures(row)))
         rows = self.changes_at_sites(diff, (site for site in sites if site.below or diff.figures(site).differ))
         known = [above(run, role, phase, self.counted) for run in self.runs]
         size = known[1][0] - known[0][0] if more_bytes is None else more_bytes
@@ -104,7 +106,7 @@ class SiteComparison:
         size = -abs(row.bytes), -abs(row.blocks)
         return size[::-1] if self.counted == "allocations" else size
 
-    def more_below(self, role: str, phase: str, function: str) -> Fraction:
+    def more_below(self, role: Role, phase: str, function: str) -> Fraction:
         """What a session of NEW holds more that this function, by its whole or short name, or its callees allocated."""
         diff = self.diff(phase)
         rows = (row for row in diff.rows if row.part == role and function in names_of_functions(row.frames))
@@ -132,13 +134,13 @@ def names_of_functions(frames: Iterable[Frame]) -> set[str]:
 def compare_sites(
     old: Record,
     new: Record,
-    role: str,
+    role: Owner,
     phase: str,
     more_bytes: Fraction | None = None,
     more_blocks: Fraction | None = None,
     counted: Counted = "heap",
 ) -> list[SiteChange]:
-    """SiteComparison.changes of two sites runs; `role`: client or server."""
+    """SiteComparison.changes of two sites runs."""
     return SiteComparison(old, new, counted).changes(role, phase, more_bytes, more_blocks)
 
 
@@ -154,8 +156,8 @@ def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
     return SiteChange(named, inner or (named,), figures.more, new - old, figures.old_bytes, figures.new_bytes, old, new)
 
 
-def above(run: Record, role: str, phase: str, counted: Counted) -> tuple[Fraction, Fraction]:
-    process = role if run.roles == "split" else None
+def above(run: Record, role: Owner, phase: str, counted: Counted) -> tuple[Fraction, Fraction]:
+    process: Process | None = role if run.roles == "split" and (role == "client" or role == "server") else None
     phases = (phase, run.phases[0].phase)
     now, before = (
         session_cost.heap_of(session_cost.phase_of(run, name, process), role.replace(" ", "_")) for name in phases
@@ -176,7 +178,7 @@ def describe_block_changes(rows: Sequence[SiteChange], most: int = 3) -> str:
         for row, name in zip(parts[:most], names, strict=False)
     ]
     if others := parts[most:]:
-        total = sum(row.blocks for row in others)
+        total = sum((row.blocks for row in others), Fraction(0))
         size = describe_blocks(total) if total else "as many blocks as before"
         said.append(f"{size} in {len(others)} other{'s'[: len(others) > 1]}")
     return join_parts(said)
@@ -200,7 +202,7 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
     ]
     if others := parts[most:]:
         said.append(
-            f"{format_difference(sum(row.bytes for row in others), unit)} in {len(others)} "
+            f"{format_difference(sum((row.bytes for row in others), Fraction(0)), unit)} in {len(others)} "
             f"other{'s'[: len(others) > 1]}"
         )
     return join_parts(said)
@@ -256,7 +258,6 @@ def format_unit(amount: Fraction | float, unit: str) -> str:
     return "block" if (amount, unit) == (1, "blocks") else unit
 
 
-ROLES = ("client", "server")
 NO_RUN = "no sites run of {}"
 OTHER_PEAK = "the peak is in another phase: {} in {}, {} in {}"
 OF_BOTH = "call sites are known by role"
@@ -285,20 +286,25 @@ class CallSiteExplainer:
     def sites(self, row: ComparedFigure) -> list[SiteChange]:
         """Of a row of live heap or of allocations, adding up to its difference. Raises ValueError with half a sentence
         when it is not known."""
+        more = Fraction(row.change.amount)
         if row.place.meter == "allocations":
-            found = self.runs(row.match, "allocations")
-            return found.changes(row.place.role, self.phase_of_sites(row), more_blocks=Fraction(row.change.amount))
+            return self.runs(row.match, "allocations").changes(*self.place_of_sites(row), more_blocks=more)
         if row.place.meter == "allocated":
-            both = Fraction(row.change.amount), Fraction(self.need_beside(row, "allocations").change.amount)
-            return self.runs(row.match, "allocated").changes(row.place.role, self.phase_of_sites(row), *both)
-        more = row.change.amount, self.beside(row, "blocks").change.amount
-        return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
+            blocks = Fraction(self.need_beside(row, "allocations").change.amount)
+            return self.runs(row.match, "allocated").changes(*self.place_of_sites(row), more, blocks)
+        blocks = Fraction(self.need_beside(row, "blocks").change.amount)
+        return self.runs(row.match).changes(*self.place_of_sites(row), more, blocks)
+
+    def place_of_sites(self, row: ComparedFigure) -> tuple[Role, str]:
+        """The role and the phase as recorded. Raises ValueError with half a sentence where call sites do not tell of
+        the row."""
+        role = next((role for role in ROLES if role == row.place.role), None)
+        if not role:
+            raise ValueError(OF_BOTH)
+        return role, self.phase_of_sites(row)
 
     def phase_of_sites(self, row: ComparedFigure) -> str:
-        """As recorded. Raises ValueError with half a sentence where call sites do not tell of the row."""
         place = row.place
-        if place.role not in ROLES:
-            raise ValueError(OF_BOTH)
         if place.phase != PEAK:
             return recorded_phase(place.phase)
         if row.old.at != row.new.at:
@@ -309,7 +315,7 @@ class CallSiteExplainer:
 
     def more_below(self, row: ComparedFigure, function: str) -> Fraction:
         """Of a row of live heap what this function allocated, or what it calls. Raises ValueError as of `sites`."""
-        return self.runs(row.match).more_below(row.place.role, self.phase_of_sites(row), function)
+        return self.runs(row.match).more_below(*self.place_of_sites(row), function)
 
     def is_unchanged_role(self, row: ComparedFigure) -> bool:
         """Whether it is live heap of a role, and bytes and blocks are those that they were."""

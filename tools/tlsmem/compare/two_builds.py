@@ -19,8 +19,9 @@ from tlsmem.compare.comparison import Comparison, FigureFilter
 from tlsmem.compare.counted_changes import CountedChanges
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import definitions, matrix
+from tlsmem.config.campaigns import Campaign
 from tlsmem.config.choices import BOTH
-from tlsmem.config.definitions import Campaign, TreeSource
+from tlsmem.config.definitions import TreeSource
 from tlsmem.config.run import Run
 from tlsmem.run import exclusive
 from tlsmem.run.cpu_slots import run_to_completion
@@ -96,10 +97,12 @@ class Runs(NamedTuple):
 
 def choose_campaign(sides: Sides, runs: Runs) -> Campaign:
     """Return the campaign of memtest/campaigns.toml, of these stacks, and suites and N where they are given."""
-    turned: dict = {"stacks": list(dict.fromkeys(sides.values()))}
+    turned: dict[str, object] = {"stacks": list(dict.fromkeys(sides.values()))}
     turned |= {"suites": list(runs.suites)} if runs.suites else {}
     turned |= {"n": runs.sessions} if runs.sessions else {}
-    return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
+    campaign = definitions.campaigns()[CAMPAIGN]
+    assert isinstance(campaign, Campaign)
+    return campaign.model_copy(update=turned)
 
 
 def choose_rss_campaign(campaign: Campaign, sessions: int) -> Campaign:
@@ -137,7 +140,7 @@ def compare_sides(sides: Sides, given: argparse.Namespace, out: Path) -> Compari
             if one.status == "failed":
                 raise BuildFailed(f"{side}, {sides[side]}: a run failed ({one.suite}): {one.reason}")
     wanted = FigureFilter(roles=None if given.role == BOTH else (given.role,))
-    labels = tuple(describe_side(text, name) for text, name in zip((given.a, given.b), sides.values(), strict=True))
+    labels = describe_side(given.a, sides["A"]), describe_side(given.b, sides["B"])
     found = comparison.compare(runs["A"], runs["B"], labels, wanted=wanted)
     if not found.rows:
         reasons = {one.reason for records in runs.values() for one in records if one.reason}

@@ -17,7 +17,7 @@ from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.screen import FOLLOWING
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, Style, add_frame, describe_records, points
 from tlsmem.plots.left_out import describe_left_out
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import Role
@@ -89,9 +89,9 @@ def draw_bars(axes: Axes, groups: Sequence[Group]) -> None:
         for index, (cost, size) in enumerate(group.sizes.items()):
             place = at + THICK * (index - 1)
             axes.barh(place, size, height=THICK, color=cost.colour, zorder=2)
-            text: dict = {"va": "center", "fontsize": points(0.82), "color": INK}
+            style: Style = {"va": "center", "fontsize": points(0.82), "color": INK}
             weight = "bold" if cost is RSS_IN_USE else "normal"
-            axes.text(size + 0.008 * longest, place, f"{size:,.0f} B", weight=weight, **text)
+            axes.text(size + 0.008 * longest, place, f"{size:,.0f} B", weight=weight, **style)
     axes.set_xlim(0, ROOM * longest)
     axes.set_ylim(len(groups) - 0.45, -0.55)
     axes.xaxis.set_visible(False)

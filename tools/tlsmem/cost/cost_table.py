@@ -1,13 +1,13 @@
 """The same costs as a table: for JSON, CSV and Markdown."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.find_costs import Peak, StackCosts, find_other_states, find_peaks
+from tlsmem.cost.find_costs import Peak, Peaks, StackCosts, find_other_states, find_peaks
 from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
@@ -55,16 +55,18 @@ def bytes_cell(figure: float) -> Cell:
 def peak_columns(among: Sequence[Path]) -> tuple[Column, Column]:
     """Return the columns of both peaks of live heap, from these recordings."""
 
-    def value(row: CostRow, field: str) -> Peak | Missing:
-        if row.costs.state and not row.costs.state.is_in_use:
-            return Missing("not recorded in use")
-        found = find_peaks(row.costs.stack, row.costs.suite, row.role, among, row.configuration)
-        return getattr(found, field)
+    def column(key: str, name: str, of: Callable[[Peaks], Peak | Missing]) -> Column:
+        def value(row: CostRow) -> Peak | Missing:
+            if row.costs.state and not row.costs.state.is_in_use:
+                return Missing("not recorded in use")
+            return of(find_peaks(row.costs.stack, row.costs.suite, row.role, among, row.configuration))
 
-    def column(key: str, name: str, field: str) -> Column:
-        return Column(key, f"{name}, B", value=lambda row: value(row, field), form=lambda peak: bytes_cell(peak.size))
+        return Column(key, f"{name}, B", value=value, form=lambda peak: bytes_cell(peak.size))
 
-    return column(ALONE, "Peak, one session alone", "alone"), column(ONE_MORE, "Peak, one more of many", "one_more")
+    return (
+        column(ALONE, "Peak, one session alone", lambda peaks: peaks.alone),
+        column(ONE_MORE, "Peak, one more of many", lambda peaks: peaks.one_more),
+    )
 
 
 def recording_name(row: CostRow) -> str:

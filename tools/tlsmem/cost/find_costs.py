@@ -12,6 +12,7 @@ from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.plan.recorded_states import RecordedState, RecordedSuite
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.schema.harness_output import Window
 from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.schema.roles import Role
 from tlsmem.stats import recorded_stacks
@@ -134,7 +135,7 @@ def find_other_states(costs: StackCosts) -> list[StateCosts]:
     """Return the same suite in states other than as servers run the stack, each with a figure that no earlier one has.
     Live heap depends neither on concurrent handshakes nor on the number of processes."""
     found: list[StateCosts] = []
-    known: set[tuple] = set()
+    known: set[tuple[Role, Cost, Configuration, Window | None]] = set()
     for state in costs.recorded.states:
         one = StackCosts(costs.recorded, state)
         for configuration in () if state.is_as_deployed else state.configurations:

@@ -33,7 +33,7 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     )
     asked = argparse.Namespace(**vars(given))  # as it stands in a page
     sources = [profile_input.find_profile(file, given.stack) for file in given.diff or [given.profile]]
-    given.phase = phase_names.recorded_name(given.phase)
+    given.phase = given.phase and phase_names.recorded_name(given.phase)
     given.filter = profile_selection.pattern(given.filter) if given.filter else None
     profiles = [profile_input.read_profile(file, given.suite, given.stack) for file in sources]
     for profile in profiles:

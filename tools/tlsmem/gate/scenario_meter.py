@@ -7,13 +7,12 @@ from typing import Literal
 
 from tlsmem.config.scenarios import Settings
 from tlsmem.schema.harness_output import Meter, Scenario
-from tlsmem.schema.roles import Owner, Role
+from tlsmem.schema.roles import ROLES, Owner, Role
 from tlsmem.stats.change import Figure
 from tlsmem.stats.missing import Missing
 from tlsmem.store.record import Record
 
 COUNTED: tuple[tuple[Meter, int], ...] = (("heap", 200), ("sites", 200))  # exact: few sessions are enough
-ROLES: tuple[Role, ...] = ("client", "server")
 FigureOfRuns = Callable[[Sequence[Record], str], Figure | Missing]  # of measured runs, and of a role
 
 

@@ -5,6 +5,7 @@ All texts begin at the left edge and are in parts of the picture's font size: pa
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -17,6 +18,7 @@ from matplotlib.text import Text
 from tlsmem.store.record import Record
 from tlsmem.tables.settings import dates, describe_machine
 
+Style = dict[str, Any]  # arguments of matplotlib by name, each of a type of its own
 SMALL = 0.9  # of the font size: figures
 ROW_INCHES = 0.26
 THICK = 0.76  # of a row: a bar
