@@ -10,8 +10,9 @@ from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import ROLES, Pattern
 from tlsmem.explore.top_sites import BLOCKS_NOT_COUNTED, CALLERS_COLUMN, NO_CALLSTACK, ROWS, share
 from tlsmem.profile import frames
-from tlsmem.profile.frames import Frame, Owner, entrance_owner
+from tlsmem.profile.frames import Frame, entrance_owner
 from tlsmem.profile.heap_profile import LiveHeap, Profile
+from tlsmem.schema.roles import Owner
 from tlsmem.tables import layout
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell
 

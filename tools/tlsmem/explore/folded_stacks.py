@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from tlsmem.base.printable import printable_text
 from tlsmem.explore import profile_selection
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import Frame, Owner, format_place
+from tlsmem.profile.frames import Frame, format_place
 from tlsmem.profile.heap_profile import Profile
+from tlsmem.schema.roles import Owner
 from tlsmem.tables import render
 
 NO_CALLSTACK = "[no call stack]"

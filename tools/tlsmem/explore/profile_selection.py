@@ -11,7 +11,7 @@ from typing import TypeVar
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.phase_names import PEAK_OF
-from tlsmem.profile.frames import Frame, Owner, skip_allocators
+from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.profile.heap_profile import (
     BASE,
     END,
@@ -23,6 +23,7 @@ from tlsmem.profile.heap_profile import (
     is_phase_end,
     profiler_name,
 )
+from tlsmem.schema.roles import Owner
 
 LIMIT_S = 5.0
 ROLES: tuple[Owner, ...] = ("client", "server")

@@ -10,8 +10,8 @@ from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.base.printable import printable_text
 from tlsmem.explore import profile_selection, top_sites
 from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
-from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live
+from tlsmem.schema.roles import Owner
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 if TYPE_CHECKING:

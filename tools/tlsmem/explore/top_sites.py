@@ -8,8 +8,9 @@ from tlsmem.config.choices import LIVE, OF_RUN, ROWS, By, Live, OfRun
 from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile import frames
-from tlsmem.profile.frames import Frame, Owner
+from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import BASE, END, AllocationTotals, LiveHeap, Profile, sum_live
+from tlsmem.schema.roles import Owner
 from tlsmem.tables.table import (
     Cell,
     Heading,

@@ -17,9 +17,8 @@ from tlsmem.plots.frame import INK, ROW_INCHES, add_frame, describe_records, lis
 from tlsmem.plots.picture import PAGE_INCHES, save
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import Profile, profiler_name
-from tlsmem.schema.roles import ROLES, Role
+from tlsmem.schema.roles import ROLES, Owner, Role
 from tlsmem.tables.buckets import load_profiles
 
 CREATED, PEAK, ESTABLISHED = "created", "at the peak", "established"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tlsmem.base.phase_names import PEAK_OF
-from tlsmem.profile.frames import Frame, Owner, find_owner
+from tlsmem.profile.frames import Frame, find_owner
+from tlsmem.schema.roles import Owner
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
     from tlsmem.store.record import Record

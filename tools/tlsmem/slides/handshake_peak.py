@@ -19,7 +19,7 @@ from tlsmem.plots.frame import add_frame, describe_records, list_rows, write_bes
 from tlsmem.plots.in_use import DIAMOND
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.frames import Owner
+from tlsmem.schema.roles import Owner
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.slides.why_openssl import OPENSSL, UNKNOWN, is_explained, is_in_use
 from tlsmem.stats.configured_stack import IN_USE

@@ -17,9 +17,9 @@ from tlsmem.profile import open_profile, profile_metadata, sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import PEAK, LiveHeap, Profile
 from tlsmem.schema.recording_files import is_recording, require_recording
+from tlsmem.schema.roles import Owner
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection, choose_values, select
 from tlsmem.stats.series import is_same_stack_pair

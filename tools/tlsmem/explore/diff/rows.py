@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from tlsmem.explore.diff.match_callstacks import STAGES, Stage
-from tlsmem.profile.frames import Frame, Owner
+from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import LiveHeap, sum_live
-from tlsmem.schema.roles import OWNERS
+from tlsmem.schema.roles import OWNERS, Owner
 
 SideName = Literal["OLD", "NEW"]
 Part = Owner | Literal["warm-up"]

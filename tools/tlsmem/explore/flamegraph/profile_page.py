@@ -16,8 +16,8 @@ from tlsmem.explore.diff.rows import WARM_UP
 from tlsmem.explore.flamegraph import call_tree, page_data, page_scripts
 from tlsmem.explore.profile_tables import COLUMNS
 from tlsmem.plots.bucket_panel import style_of_bucket, text_on
-from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, PEAK, Profile, profiler_name
+from tlsmem.schema.roles import Owner
 
 MOST = 2_000_000  # bytes of a page
 DIFF_MOMENTS = ("OLD", "NEW", "change")  # the moments of a diff

@@ -16,8 +16,9 @@ from tlsmem.explore import profile_output, profile_selection
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.flamegraph import call_tree, profile_page
 from tlsmem.explore.folded_stacks import frame_label
-from tlsmem.profile.frames import Frame, Owner
+from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import LiveHeap, Profile
+from tlsmem.schema.roles import Owner
 
 CRATE = ROOT / "tools/tlsmem/explore/flamegraph/svg"
 BINARY = ROOT / "build/cargo/release/flamegraph"

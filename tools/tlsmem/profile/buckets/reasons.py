@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import Profile
+from tlsmem.schema.roles import Owner
 
 SAID, OF_BUCKET = Fraction(95, 100), Fraction(3, 4)  # of a difference, bucket by bucket; of a bucket, rule by rule
 

@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
-from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, PEAK, LiveHeap, Profile, is_phase_end, sum_live
+from tlsmem.schema.roles import Owner
 
 
 class SumsByMoment(TypedDict):
