@@ -23,8 +23,8 @@ def stack(*functions: str | None) -> list[Frame]:
     return [Frame(function, None, None, "module", 16) for function in functions]
 
 
-def rule(bucket: str, **patterns: list[str]) -> dict:
-    return RULE | {"bucket": bucket} | patterns
+def rule(bucket: str, **patterns: list[str]) -> definitions.BucketRule:
+    return definitions.BucketRule.model_validate(RULE | {"bucket": bucket} | patterns)
 
 
 def test_the_first_rule_that_takes_a_stack_names_its_bucket():
@@ -110,8 +110,8 @@ def test_rules_are_of_families_of_stacks():
     assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in toml_tables.read_tables("stacks")}
 
 
-def every_rule() -> list[dict]:
-    return [one for family in bucket_rules.families() for one in bucket_rules.read_tables()[family]]
+def every_rule() -> list[definitions.BucketRule]:
+    return [one for rules in bucket_rules.read_tables().rules.values() for one in rules]
 
 
 def sources_of(family: str) -> list[Path]:
@@ -123,19 +123,19 @@ def sources_of(family: str) -> list[Path]:
 
 def test_no_figure_of_a_measurement_stands_in_a_reason():
     for one in every_rule():
-        assert not re.search(r"\d[\d,]* ?(B|KiB|bytes?|times)\b", one["why"]), one["why"]
-        assert re.fullmatch(r"([A-Z]|rustls|s2n|wolfSSL).*\.", one["why"]), f"a sentence: {one['why']}"
+        assert not re.search(r"\d[\d,]* ?(B|KiB|bytes?|times)\b", one.why), one.why
+        assert re.fullmatch(r"([A-Z]|rustls|s2n|wolfSSL).*\.", one.why), f"a sentence: {one.why}"
 
 
 @pytest.mark.skipif(not shutil.which("cargo"), reason="no cargo, so no sources")
-@pytest.mark.parametrize("one", every_rule(), ids=lambda one: one["source"][:40])
+@pytest.mark.parametrize("one", every_rule(), ids=lambda one: one.source[:40])
 def test_the_source_of_a_reason_has_what_it_names(one):
     """Where the sources lie on this machine: every file is there, with every function that is named beside it."""
-    family = next(name for name in bucket_rules.families() if one in bucket_rules.read_tables()[name])
+    family = next(name for name, rules in bucket_rules.read_tables().rules.items() if one in rules)
     folders = [ROOT, *sources_of(family)]
     registries = (ROOT / "build/cargo/registry", Path.home() / ".cargo/registry")
     crates = {path.name: path for root in registries for path in root.glob("src/*/*-[0-9]*")}
-    for part in one["source"].split("; "):
+    for part in one.source.split("; "):
         file, _, named = part.partition(": ")
         package, _, inside = file.split(" and ")[0].partition("/")
         versions = ("rustls-0.23.46", "rustls-0.24.0-dev.2", "aws-lc-rs-1.19.0")
@@ -176,7 +176,7 @@ def test_the_source_of_a_reason_has_what_it_names(one):
 )
 def test_what_a_table_may_not_say_is_a_sentence_that_names_the_rule(tables, where, snapshot):
     with pytest.raises(ValueError) as refused:
-        definitions.check_buckets(tables)
+        definitions.parse_buckets(tables)
     sentence = str(refused.value)
     assert sentence.startswith(f"memtest/buckets.toml: {where}")
     with pytest.raises(re.error) as unsound:

@@ -6,7 +6,7 @@ import string
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -428,31 +428,40 @@ def campaigns() -> dict[str, Campaign | TimedCampaign]:
     return read(DEFINITIONS / "campaigns.toml", parse_campaign)
 
 
-def bucket_tables() -> dict:
-    """memtest/buckets.toml. Raises ValueError with a sentence that names file, table, rule and key."""
-    tables = read_tables(BUCKETS)
-    check_buckets(tables)
-    return tables
+class BucketTables(NamedTuple):
+    """memtest/buckets.toml: what each bucket means, and the rules of each family, in order."""
+
+    meanings: dict[str, str]
+    rules: dict[str, list[BucketRule]]
 
 
-def check_buckets(tables: dict) -> None:
+def bucket_tables() -> BucketTables:
+    """Raises ValueError with a sentence that names file, table, rule and key."""
+    return parse_buckets(read_tables(BUCKETS))
+
+
+def parse_buckets(tables: dict[str, Any]) -> BucketTables:
     """As bucket_tables()."""
     file = f"memtest/{BUCKETS}.toml"
     try:
         meanings = MEANINGS.validate_python(tables.get(BUCKETS, {}))
     except ValidationError as error:
         raise ValueError(f"{file}: [{BUCKETS}] must be a table of texts: {describe_error(error)}") from None
+    found: dict[str, list[BucketRule]] = {}
     for family, rules in tables.items():
         if family == BUCKETS:
             continue
         if not isinstance(rules, list):
             raise ValueError(f"{file}: [[{family}]] must be a list of tables")
+        found[family] = []
         for number, rule in enumerate(rules, start=1):
             place = f"{file}: [[{family}]], rule {number}"
             try:
-                found = BucketRule.model_validate(rule)
+                one = BucketRule.model_validate(rule)
             except ValidationError as error:
                 raise ValueError(f"{place}: {describe_error(error)}") from None
-            if found.bucket not in meanings:
-                near = suggest_nearest(found.bucket, meanings) or f"; there are: {'; '.join(meanings)}"
-                raise ValueError(f"{place}: unknown bucket {found.bucket}{near}")
+            if one.bucket not in meanings:
+                near = suggest_nearest(one.bucket, meanings) or f"; there are: {'; '.join(meanings)}"
+                raise ValueError(f"{place}: unknown bucket {one.bucket}{near}")
+            found[family].append(one)
+    return BucketTables(meanings, found)

@@ -4,11 +4,12 @@ The first rule that takes the stack wins, so that what is general stands below w
 docs/explanation/buckets.md."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from tlsmem.config import definitions
+from tlsmem.config.definitions import BucketRule, BucketTables
 from tlsmem.profile.frames import Frame, find_owner, skip_allocators
 
 OTHER, CONTEXT = "other", "context"
@@ -31,20 +32,20 @@ def pattern(alternatives: Sequence[str]) -> re.Pattern[str] | None:
 
 
 @cache
-def read_tables() -> dict:
+def read_tables() -> BucketTables:
     """Raises ValueError with a sentence."""
     return definitions.bucket_tables()
 
 
 def buckets() -> dict[str, str]:
     """Each with what is in it, in the order of the file; `context` and `other` are last, and always there."""
-    given = read_tables().get("buckets", {})
+    given = read_tables().meanings
     own = {bucket: meaning for bucket, meaning in given.items() if bucket not in (CONTEXT, OTHER)}
     return own | {bucket: given.get(bucket, "") for bucket in (CONTEXT, OTHER)}
 
 
 def families() -> list[str]:
-    return [name for name in read_tables() if name != "buckets"]
+    return list(read_tables().rules)
 
 
 def family_of(stack: str) -> str:
@@ -55,24 +56,17 @@ def family_of(stack: str) -> str:
 class Rules:
     """Of one family, in order. Sets of rules are bits of a number, the first rule's the lowest."""
 
-    def __init__(self, rules: Sequence[dict]) -> None:
-        self.rules = [
-            Rule(one["bucket"], one["why"], one["source"], pattern(one.get("by", ())), pattern(one.get("within", ())))
-            for one in rules
-        ]
+    def __init__(self, rules: Sequence[BucketRule]) -> None:
+        self.rules = [Rule(one.bucket, one.why, one.source, pattern(one.by), pattern(one.within)) for one in rules]
         self.known: dict[str, tuple[int, int]] = {}
-        self.free = tuple(self.bits(lambda rule, key=key: getattr(rule, key) is None) for key in ("by", "within"))
-
-    def bits(self, wanted) -> int:
-        return sum(1 << at for at, rule in enumerate(self.rules) if wanted(rule))
+        self.free = bits(rule.by is None for rule in self.rules), bits(rule.within is None for rule in self.rules)
 
     def matched(self, function: str) -> tuple[int, int]:
         """The rules whose `by`, and those whose `within`, this name matches."""
         if function not in self.known:
-            self.known[function] = tuple(
-                self.bits(lambda rule, key=key: (asked := getattr(rule, key)) and asked.fullmatch(function))
-                for key in ("by", "within")
-            )
+            by = bits(bool(rule.by and rule.by.fullmatch(function)) for rule in self.rules)
+            within = bits(bool(rule.within and rule.within.fullmatch(function)) for rule in self.rules)
+            self.known[function] = by, within
         return self.known[function]
 
     def rule_of(self, frames: Sequence[Frame]) -> Rule | None:
@@ -86,10 +80,15 @@ class Rules:
         return self.rules[(taken & -taken).bit_length() - 1] if taken else None
 
 
+def bits(is_set: Iterable[bool]) -> int:
+    """The number whose bits these are, the lowest first."""
+    return sum(1 << at for at, one in enumerate(is_set) if one)
+
+
 @cache
 def rules_of_family(family: str) -> Rules:
     """None of a family that the file does not have."""
-    return Rules(read_tables().get(family, ()) if family != "buckets" else ())
+    return Rules(read_tables().rules.get(family, ()))
 
 
 def find_bucket(frames: Sequence[Frame], family: str) -> str:
