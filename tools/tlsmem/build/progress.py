@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import rich.console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -90,7 +90,7 @@ class CommandProgress:
         self.title, self.total, self.started = title, total, time.monotonic()
         self.said, self.bar = self.started, None
 
-    def __enter__(self) -> "CommandProgress":
+    def __enter__(self) -> Self:
         CONSOLE.print(f"{self.title} ...", markup=False)
         self.bar = BARS.open()
         if self.bar:

@@ -20,7 +20,7 @@ from tlsmem.explore import profile_tables
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.capture import profile_store, profilers
 from tlsmem.profile.capture.profile_store import ProfilePlace
-from tlsmem.profile.capture.profiled_run import Subject
+from tlsmem.profile.capture.profiled_run import ProfileSubject
 from tlsmem.profile.capture.profilers import MARKS_LIBRARY, PROFILERS
 from tlsmem.profile.errors import CaptureFailed, CaptureTimeout, Unreadable
 from tlsmem.profile.profile_metadata import ProfileRecord
@@ -31,7 +31,7 @@ from tlsmem.tables import render
 TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 5), "dhat": (120, 1 / 2)}  # a session
 
 
-def subject(given: argparse.Namespace) -> Subject:
+def subject(given: argparse.Namespace) -> ProfileSubject:
     """Return what is profiled. Raises UserError when it cannot be profiled here."""
     refuse(given.stack, given.tool)
     suite, sessions = given.suite if has_tls(given.stack) else "none", given.n
@@ -39,9 +39,9 @@ def subject(given: argparse.Namespace) -> Subject:
     fixed, each = TIME_S[given.tool]
     known = Provenance(definitions.suites(), definitions.allocators()), given.timeout or fixed + each * sessions
     if given.tool == "sites":
-        return Subject("sites", run, *known, version=known[0].declared(run)["meter_sha256"])
+        return ProfileSubject("sites", run, *known, version=known[0].declared(run)["meter_sha256"])
     profiler = PROFILERS[given.tool]
-    return Subject(profiler.tool, run, *known, unrandomised(), profiler.version())
+    return ProfileSubject(profiler.tool, run, *known, unrandomised(), profiler.version())
 
 
 def refuse(stack: str, tool: str) -> None:

@@ -9,13 +9,15 @@ from tlsmem.profile.demangle import demangle_names
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree
 
+Address = tuple[int] | tuple[str | None, int]  # the number of a frame without one; or the module and the address
+
 
 class CallstackLists:
     """`frames` may grow while stacks are added."""
 
-    def __init__(self, stacks: CallstackTree, frames: Sequence[Frame]) -> None:
+    def __init__(self, stacks: CallstackTree, frames: list[Frame]) -> None:
         self.stacks, self.frames = stacks, frames
-        self.addresses: list[tuple] = []  # of the frames
+        self.addresses: list[Address] = []  # of the frames
         self.places: dict[tuple[int, ...], int] = {}  # by their frames, the outermost first
         self.known: dict[tuple[int, ...], int] = {}
 
@@ -49,7 +51,7 @@ class CallstackLists:
         return missing
 
 
-def address(number: int, frame: Frame) -> tuple:
+def address(number: int, frame: Frame) -> Address:
     """Frames in a row with the same address are a function and those that were inlined there."""
     return (number,) if frame.address is None else (frame.module, frame.address)
 

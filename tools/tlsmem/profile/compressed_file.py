@@ -7,7 +7,6 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from backports import zstd
 
@@ -44,7 +43,7 @@ def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[
         raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
 
 
-def open_regular(file: Path | str) -> BinaryIO:
+def open_regular(file: Path | str) -> io.BufferedReader:
     """Opened, without waiting for somebody to write where it is a pipe. Raises Unreadable or OSError."""
     try:
         found = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -56,7 +55,7 @@ def open_regular(file: Path | str) -> BinaryIO:
     return os.fdopen(found, "rb")
 
 
-def unpacked(packed: BinaryIO) -> Iterator[bytes]:
+def unpacked(packed: io.BufferedReader) -> Iterator[bytes]:
     """By what the file begins with, not by its name."""
     start = packed.read(len(ZSTD))
     packed.seek(0)
@@ -65,13 +64,13 @@ def unpacked(packed: BinaryIO) -> Iterator[bytes]:
     return read(gzip.GzipFile(fileobj=packed) if start.startswith(GZIP) else packed)
 
 
-def read(content: BinaryIO) -> Iterator[bytes]:
+def read(content: io.BufferedReader | gzip.GzipFile) -> Iterator[bytes]:
     """No more at a time than is there already: gzip raises where it is cut off, and what came before is not lost."""
     while chunk := content.read1(CHUNK):
         yield chunk
 
 
-def read_frames(packed: BinaryIO) -> Iterator[bytes]:
+def read_frames(packed: io.BufferedReader) -> Iterator[bytes]:
     """Frame after frame. Not by a ZstdFile, which reads the end of a file that is cut off for the content's."""
     frame = None
     while rest := packed.read(PIECE):

@@ -136,4 +136,6 @@ def entered(function: str | None, file: str | None) -> Owner | None:
     found = ENTRANCE.fullmatch(function or "")
     if not found or (file and file.rpartition("/")[2] != ENTRANCES):
         return None
-    return f"{found[1]} context" if found[2].startswith(("context", "name")) else found[1]
+    if found[2].startswith(("context", "name")):
+        return "client context" if found[1] == "client" else "server context"
+    return "client" if found[1] == "client" else "server"

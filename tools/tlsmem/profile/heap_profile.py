@@ -3,9 +3,9 @@
 Readers fill it, one per form of file (see open_profile.py); all views are made of it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.frames import Frame, find_owner
@@ -31,6 +31,16 @@ class AllocationTotals(NamedTuple):
     blocks: int
     bytes: int
     temporary: int | None
+
+
+Held = Sequence[int | None]  # a LiveHeap, or the list that it is when it comes back from JSON
+
+
+class SumsByMoment(TypedDict):
+    """What BucketSums finds, as JSON values: [bytes, blocks], by moment in order of time and by owner."""
+
+    live_by_bucket: dict[str, Mapping[Owner, Mapping[str, Held]]]
+    live_total: dict[str, Mapping[Owner, Held]]
 
 
 class CallstackTree:
@@ -122,7 +132,7 @@ class Profile:
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
     torn: str | None = None  # the one of them that says that a part of the file is missing
 
-    def sums_by_moment(self) -> Any:
+    def sums_by_moment(self) -> SumsByMoment | None:
         """Sums by bucket that are known without the call stacks; None: they are not."""
         return None
 
@@ -163,15 +173,15 @@ def profiler_name(tool: str) -> str:
 
 
 def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:
-    blocks = None if None in (held.blocks, more.blocks) else held.blocks + more.blocks
+    blocks = None if held.blocks is None or more.blocks is None else held.blocks + more.blocks
     return LiveHeap(held.bytes + more.bytes, blocks)
 
 
 def less(held: LiveHeap, base: LiveHeap) -> LiveHeap:
-    blocks = None if None in (held.blocks, base.blocks) else held.blocks - base.blocks
+    blocks = None if held.blocks is None or base.blocks is None else held.blocks - base.blocks
     return LiveHeap(held.bytes - base.bytes, blocks)
 
 
 def sum_live(live: dict[int, LiveHeap]) -> LiveHeap:
-    blocks = [held.blocks for held in live.values()]
-    return LiveHeap(sum(held.bytes for held in live.values()), None if None in blocks else sum(blocks))
+    counted = [held.blocks for held in live.values() if held.blocks is not None]
+    return LiveHeap(sum(held.bytes for held in live.values()), sum(counted) if len(counted) == len(live) else None)

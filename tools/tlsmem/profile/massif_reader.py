@@ -44,21 +44,22 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     reader = MassifReader(file, progress)
     found = Profile("massif", str(file), "", reader.trees.stacks, {})
     held = cache(lambda size: LiveHeap(size, None))
-    snapshot = None
+    time: int | None = None  # of the last snapshot
     try:
         for snapshot in reader.snapshots():
+            time = snapshot.time
             if snapshot.live is not None:
                 live = {stack: held(size) for stack, size in snapshot.live.items()}
                 add(found, Moment(snapshot_name(snapshot), snapshot.heap_bytes, live))
     except CutOff as cut:
-        if snapshot is None:
+        if time is None:
             raise
         said = str(cut).removeprefix(f"{file}: ")
         found.torn = f"{said}; the snapshots before are used"
         found.warnings.append(found.torn)
-    if not found.moments:
+    if time is None or not found.moments:
         raise Unreadable(f"{file}: no whole snapshot has call stacks; with massif's --detailed-freq=1 each has them")
-    return finished(found, reader, snapshot.time)
+    return finished(found, reader, time)
 
 
 def snapshot_name(snapshot: Snapshot) -> str:
@@ -151,8 +152,8 @@ class LineReader:
 
     def keep(self) -> list[bytes]:
         """To which every line is added that is read from now on."""
-        kept, lines = [], self.iterator
-        self.iterator = (kept.append(line) or line for line in lines)
+        kept: list[bytes] = []
+        self.iterator = keep_lines(self.iterator, kept)
         return kept
 
     def next(self) -> bytes | None:
@@ -171,6 +172,12 @@ class LineReader:
                 f"line {self.number} of a massif file starts with `{start.decode()}`, and this one does not"
             )
         return line[len(start) :]
+
+
+def keep_lines(lines: Iterator[bytes], kept: list[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        kept.append(line)
+        yield line
 
 
 class CallTrees:

@@ -6,7 +6,7 @@ import os
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO, Literal, Self
+from typing import BinaryIO, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -19,7 +19,7 @@ from tlsmem.schema.read_records import printable_json
 from tlsmem.schema.records import RecordLine
 from tlsmem.schema.run_origins import Sha256
 
-SCHEMA = 1
+SCHEMA: Final = 1
 
 
 class ProfileRecord(Model):

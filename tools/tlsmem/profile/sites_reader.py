@@ -5,19 +5,18 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import unresolved_stacks
-from tlsmem.profile.buckets.sums import BucketSums, SumsByMoment
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.callstack_lists import CallstackLists
 from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, add_live
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, SumsByMoment, add_live
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.roles import Owner
 from tlsmem.stats import session_cost
@@ -101,7 +100,7 @@ class SitesProfile(Profile):
         for name in ("stacks", "moments", "warnings"):
             del self.__dict__[name]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name not in ("stacks", "moments", "warnings"):
             raise AttributeError(name)
         read = read_profile(self.record, self.process)

@@ -18,8 +18,10 @@ def unnamed_function_warnings(profile: Profile) -> list[str]:
     """A sentence when more than TOO_MUCH of the bytes at the peak were asked for by functions without a name; none
     else. Of a profile without a peak, at its end; or where most is live."""
     moment = fullest_moment(profile)
-    held = by_module(profile, moment) if moment else Counter()
-    if not moment or held.total() <= TOO_MUCH * max(moment.bytes, 1):
+    if not moment:
+        return []
+    held = by_module(profile, moment)
+    if held.total() <= TOO_MUCH * max(moment.bytes, 1):
         return []
     modules = [f"{module} ({share / moment.bytes:.0%})" for module, share in held.most_common(NAMED)]
     modules += ["others"] * (len(held) > NAMED)
@@ -28,8 +30,10 @@ def unnamed_function_warnings(profile: Profile) -> list[str]:
 
 
 def fullest_moment(profile: Profile) -> Moment | None:
-    found = [profile.moments[name] for name in (PEAK, END) if name in profile.moments]
-    return (found or sorted(profile.moments.values(), key=lambda moment: -moment.bytes) or [None])[0]
+    for name in (PEAK, END):
+        if name in profile.moments:
+            return profile.moments[name]
+    return max(profile.moments.values(), key=lambda moment: moment.bytes, default=None)
 
 
 def by_module(profile: Profile, moment: Moment) -> Counter[str]:
@@ -66,7 +70,9 @@ def truncated_stack_warnings(profile: Profile) -> list[str]:
     """A sentence when more than TOO_MUCH of the bytes at the peak are of call stacks that end as the deepest does, and
     not where a program or a thread begins; none else."""
     moment = fullest_moment(profile)
-    depths = {stack: depth(profile.stacks, stack) for stack in (moment.live if moment else ())}
+    if not moment:
+        return []
+    depths = {stack: depth(profile.stacks, stack) for stack in moment.live}
     deepest = max(depths.values(), default=0)
     ended = [
         stack for stack in depths if depths[stack] == deepest and outermost(profile.stacks, stack) not in OUTERMOST

@@ -16,7 +16,7 @@ from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
 from tlsmem.profile.capture import profiled_run, profilers, take_profile
 from tlsmem.profile.errors import CaptureFailed
 from tlsmem.profile.frames import skip_allocators
-from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, Moment, Profile, sum_live
+from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, Moment, Profile, Tool, sum_live
 from tlsmem.run.provenance import Provenance
 from tlsmem.schema.harness_output import Meter, Phase
 
@@ -41,9 +41,14 @@ class Subject:
     suite: str
     sessions: int
 
-    def profiled_subject(self, tool: str, meter: Meter = "rss") -> profiled_run.Subject:
-        run = Run(self.stack, self.suite, SYSTEM, "all", self.sessions, meter, 1)
-        return profiled_run.Subject(tool, run, provenance(), LIMIT_S)
+    def profiled_subject(self, tool: Tool) -> profiled_run.ProfileSubject:
+        return profiled_run.ProfileSubject(tool, self.run("rss"), provenance(), LIMIT_S)
+
+    def metered_subject(self, name: str, meter: Meter) -> profiled_run.Subject:
+        return profiled_run.Subject(name, self.run(meter), provenance(), LIMIT_S)
+
+    def run(self, meter: Meter) -> Run:
+        return Run(self.stack, self.suite, SYSTEM, "all", self.sessions, meter, 1)
 
     def __str__(self) -> str:
         return f"{self.stack}, {self.suite}"
@@ -102,14 +107,14 @@ def unfit(library: Path) -> str | None:
 
 
 async def heap_meter(subject: Subject, meter: Path) -> Statement:
-    phases = await metered(subject.profiled_subject("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
+    phases = await metered(subject.metered_subject("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
     totals = {phase.phase: phase.heap.total for phase in phases}
     return Statement("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
 
 
 async def sites(subject: Subject, meter: Path) -> Statement:
     """Of all pairs, as if they were the one whose call stacks are kept."""
-    phases = await metered(subject.profiled_subject(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
+    phases = await metered(subject.metered_subject(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
     return Statement(SITES, {phase.phase: count_pairs(phase) for phase in phases})
 
 

@@ -1,8 +1,8 @@
 """In words, why a session of one stack holds more than one of another: figures of profiles, reasons of buckets.toml."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import groupby
 from typing import NamedTuple
 
 from tlsmem.profile.buckets import rules
@@ -48,7 +48,7 @@ def explain_pairs(profiles: Sequence[Profile]) -> list[str]:
     """Of every two stacks in one suite, by role: when established, after a reply, and where each holds most. What ends
     with a colon leads the sentences after it, the largest difference first. A reason is given once."""
     given: set[str] = set()
-    return [sentence for pair in pairs(profiles) for sentence in explain_pair(*pair, given)]
+    return [sentence for pair in pairs(profiles) for sentence in explain_pair(pair, given)]
 
 
 def explain_profile(profile: Profile) -> list[str]:
@@ -67,12 +67,22 @@ def explain_profile(profile: Profile) -> list[str]:
     return found
 
 
-def pairs(profiles: Sequence[Profile]) -> Iterator[tuple[BucketSums, BucketSums]]:
+class SuitePair(NamedTuple):
+    """Two stacks in the same suite."""
+
+    suite: str
+    one: BucketSums
+    other: BucketSums
+
+
+def pairs(profiles: Sequence[Profile]) -> Iterator[SuitePair]:
     """The first profile of a suite with each of another family."""
-    with_runs = sorted((one for one in profiles if one.run), key=lambda one: one.run.suite)
-    for _, of_suite in groupby(with_runs, key=lambda one: one.run.suite):
-        first, *others = map(BucketSums, of_suite)
-        yield from ((first, other) for other in others if other.family != first.family)
+    by_suite: dict[str, list[BucketSums]] = defaultdict(list)
+    for profile in profiles:
+        if profile.run:
+            by_suite[profile.run.suite].append(BucketSums(profile))
+    for suite, (first, *others) in sorted(by_suite.items()):
+        yield from (SuitePair(suite, first, other) for other in others if other.family != first.family)
 
 
 FindMoment = Callable[[BucketSums, Owner], str | None]
@@ -89,21 +99,25 @@ def largest_moments(*several: BucketSums) -> list[tuple[str, FindMoment]]:
     return found + [("As one session alone at its peak", BucketSums.alone_peak)] * all(one.has_peaks for one in several)
 
 
-def explain_pair(one: BucketSums, other: BucketSums, given: set[str]) -> Iterator[str]:
-    at_peaks = largest_moments(one, other)
+def explain_pair(pair: SuitePair, given: set[str]) -> Iterator[str]:
+    at_peaks = largest_moments(pair.one, pair.other)
     moments: list[tuple[str, FindMoment]] = [
         ("When established", lambda sums, role: "established"),
         ("After 1 KiB each way", lambda sums, role: "reply"),
         *at_peaks,
     ]
-    for role in one.roles():
+    for role in pair.one.roles():
         for when, moment in moments:
-            sides = [StackSide(sums, role, at) for sums in (one, other) if (at := moment(sums, role)) in sums.moments]
+            sides = [
+                StackSide(sums, role, at)
+                for sums in (pair.one, pair.other)
+                if (at := moment(sums, role)) and at in sums.moments
+            ]
             if (when, moment) in at_peaks:
                 sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
             if len(sides) == 2:
                 larger, smaller = sorted(sides, key=lambda side: side.total_per_session, reverse=True)
-                yield from explain_moment(when, larger, smaller, given)
+                yield from explain_moment(f"{when} ({pair.suite})", larger, smaller, given)
 
 
 def explain_moment(when: str, larger: StackSide, smaller: StackSide, given: set[str]) -> Iterator[str]:
@@ -111,7 +125,7 @@ def explain_moment(when: str, larger: StackSide, smaller: StackSide, given: set[
     if not smaller.total_per_session or not more:
         return
     times = f"{float(larger.total_per_session / smaller.total_per_session):.1f} times"
-    holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {larger.name} holds"
+    holds = f"{when}, a {larger.role} session of {larger.name} holds"
     sizes = f"{format_size(larger.total_per_session)} B against {format_size(smaller.total_per_session)} B"
     yield f"{holds} {times} the live heap of one of {smaller.name}: {sizes}:"
     differences = {bucket: larger.bytes(bucket) - smaller.bytes(bucket) for bucket in rules.buckets()}

@@ -3,20 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypedDict
 
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
-from tlsmem.profile.heap_profile import BASE, PEAK, LiveHeap, Profile, is_phase_end, sum_live
+from tlsmem.profile.heap_profile import BASE, PEAK, LiveHeap, Profile, SumsByMoment, is_phase_end, sum_live
 from tlsmem.schema.roles import Owner
-
-
-class SumsByMoment(TypedDict):
-    """What BucketSums finds, as JSON values: [bytes, blocks], by moment in order of time and by owner."""
-
-    live_by_bucket: dict[str, Any]
-    live_total: dict[str, Any]
 
 
 @dataclass
@@ -61,7 +53,7 @@ class BucketSums:
         """By bucket, in the order of the table, those that hold something; of all sessions of the role."""
         if self.known:
             found = self.known["live_by_bucket"][moment].get(owner, {})
-            return {bucket: LiveHeap(*held) for bucket, held in found.items()}
+            return {bucket: LiveHeap._make(held) for bucket, held in found.items()}
         of: dict[str, list[LiveHeap]] = {}
         for stack, held in self.profile.live_of_sessions(moment, owner).items():
             of.setdefault(self.bucket(stack), []).append(held)
@@ -70,7 +62,7 @@ class BucketSums:
     def live_total(self, moment: str, owner: Owner) -> LiveHeap:
         """All that the sessions of the role hold, whatever the rules say."""
         if self.known:
-            return LiveHeap(*self.known["live_total"][moment].get(owner, (0, 0)))
+            return LiveHeap._make(self.known["live_total"][moment].get(owner, (0, 0)))
         return sum_live(self.profile.live_of_sessions(moment, owner))
 
     @property

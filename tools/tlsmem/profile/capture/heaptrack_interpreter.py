@@ -34,6 +34,7 @@ async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
     limit."""
     try:
         async with asyncio.timeout(limit_s), run_interpreter() as process:
+            assert process.stdin and process.stdout  # pipes
             feeding = asyncio.create_task(feed(process.stdin, raw))
             with zstd.open(file, "wb", level=LEVEL) as to:
                 async for lines in read_whole_lines(process.stdout):

@@ -12,7 +12,7 @@ from pathlib import Path
 from tlsmem.build.commands import CommandProgress
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.capture import take_profile
-from tlsmem.profile.capture.profiled_run import Subject
+from tlsmem.profile.capture.profiled_run import ProfileSubject
 from tlsmem.profile.capture.take_profile import Capture
 from tlsmem.profile.errors import CaptureFailed, Unreadable
 from tlsmem.profile.heap_profile import Profile, profiler_name
@@ -65,7 +65,7 @@ class ProfilePlace:
         return self.folder / record.file if record.file else self.record
 
 
-def profile_place(recording: Path, subject: Subject) -> ProfilePlace:
+def profile_place(recording: Path, subject: ProfileSubject) -> ProfilePlace:
     """Raises CaptureFailed when nothing can be kept there."""
     folder, run = recording / "profiles", subject.run
     try:
@@ -77,7 +77,7 @@ def profile_place(recording: Path, subject: Subject) -> ProfilePlace:
     return ProfilePlace(folder, f"{run.stack}.{run.suite}.{run.sessions}.{subject.tool}")
 
 
-def load_kept(place: ProfilePlace, subject: Subject) -> ProfileRecord | None:
+def load_kept(place: ProfilePlace, subject: ProfileSubject) -> ProfileRecord | None:
     """Of this run, by this version of the tool; None when it is not there or not whole."""
     try:
         found = profile_metadata.load(place.record)
@@ -88,7 +88,7 @@ def load_kept(place: ProfilePlace, subject: Subject) -> ProfileRecord | None:
     return found if whole and same and found.run.key == subject.provenance.key(subject.run) else None
 
 
-def capture_profile(place: ProfilePlace, subject: Subject, cpus: list[int]) -> tuple[ProfileRecord, Profile]:
+def capture_profile(place: ProfilePlace, subject: ProfileSubject, cpus: list[int]) -> tuple[ProfileRecord, Profile]:
     """Makes the runs, and keeps what they come to. Raises CaptureFailed with a sentence when that is no profile."""
     remove_scratch()
     with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}.{os.getpid()}.") as name, full_disks(place):
@@ -114,7 +114,7 @@ def remove_scratch() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Capture:
+async def runs(subject: ProfileSubject, folder: Path, cpus: list[int]) -> Capture:
     with Runs(f"profile: {subject.run.stack}, {profiler_name(subject.tool)}") as sign:
         showing = asyncio.create_task(sign.show())
         try:
@@ -132,7 +132,7 @@ def full_disks(place: ProfilePlace) -> Iterator[None]:
         raise CaptureFailed(f"{where}: cannot keep the profile: {error.strerror or error}") from None
 
 
-def recorded(place: ProfilePlace, subject: Subject, found: Capture) -> ProfileRecord:
+def recorded(place: ProfilePlace, subject: ProfileSubject, found: Capture) -> ProfileRecord:
     return ProfileRecord(
         tool=subject.tool,
         tool_version=subject.version,

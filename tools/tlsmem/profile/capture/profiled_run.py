@@ -9,7 +9,7 @@ from tlsmem.config.definitions import Suite
 from tlsmem.config.run import Run, argv
 from tlsmem.profile.capture import profilers
 from tlsmem.profile.errors import CaptureFailed, CaptureTimeout
-from tlsmem.profile.heap_profile import profiler_name
+from tlsmem.profile.heap_profile import Tool, profiler_name
 from tlsmem.run import harness
 from tlsmem.run.process import ProcessResult, start_process
 from tlsmem.run.provenance import Provenance
@@ -33,7 +33,6 @@ class Subject:
     provenance: Provenance
     limit_s: float
     before: tuple[str, ...] = ()  # the profiler's command
-    version: str = ""  # of a tool whose profile is kept
 
     def __str__(self) -> str:
         return f"{profiler_name(self.tool)}: {self.run.stack}, {self.run.suite}, {self.run.sessions:,} sessions"
@@ -47,6 +46,14 @@ class Subject:
         pinned, marks = [f"cpu={cpu}"] * (cpu is not None), ["marks=1"] * (self.run.meter == "rss")
         ending = [f"until={until}"] * bool(until)
         return [*argv(self.run, self.suite), *pinned, *marks, *["aslr=on"] * (not self.before), *ending]
+
+
+@dataclass(frozen=True)
+class ProfileSubject(Subject):
+    """What is run under a tool that writes a profile."""
+
+    tool: Tool
+    version: str = ""  # of a tool whose profile is kept
 
 
 @dataclass(frozen=True)
@@ -64,17 +71,19 @@ async def run_plain(subject: Subject, cpu: Cpu) -> ProfiledRun:
     return await run_and_check(subject, subject.argv(cpu), subject.argv(cpu), {})
 
 
-async def run_to_end(subject: Subject, folder: Path, cpu: Cpu) -> ProfiledRun:
+async def run_to_end(subject: ProfileSubject, folder: Path, cpu: Cpu) -> ProfiledRun:
     """To its end, under the profiler, which writes into `folder`."""
     return await under(subject, folder, subject.argv(cpu))
 
 
-async def run_until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> ProfiledRun:
+async def run_until(subject: ProfileSubject, folder: Path, cpu: Cpu, phases: list[str]) -> ProfiledRun:
     """To the end of the last of `phases`, which are all up to there."""
     return await under(subject, folder, subject.argv(cpu, phases[-1]), phases)
 
 
-async def under(subject: Subject, folder: Path, words: list[str], phases: list[str] | None = None) -> ProfiledRun:
+async def under(
+    subject: ProfileSubject, folder: Path, words: list[str], phases: list[str] | None = None
+) -> ProfiledRun:
     command = profilers.profiler_command(subject.tool, folder, subject.before, words)
     variables = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder)}  # of a person, valgrind reads options
     done = await run_and_check(subject, words, command, variables, phases)

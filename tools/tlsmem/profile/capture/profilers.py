@@ -20,8 +20,10 @@ LIBEXEC = re.compile(r'^LIBEXEC_REL_PATH="(.+)"$', re.MULTILINE)  # in the scrip
 
 # Depth: OpenSSL's deepest stack has 44 frames, which 30, the default, would cut; deeper trees cost nothing. No detailed
 # snapshots but those that are asked for, and the peak.
-MASSIF = ("--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=100")
-MASSIF += ("--max-snapshots=10", "--detailed-freq=1000000")
+MASSIF = (
+    *("--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=100"),
+    *("--max-snapshots=10", "--detailed-freq=1000000"),
+)
 # It tells what is live at the very end. Of a stack it has twelve calls unless asked for more.
 DHAT = ("--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=128")
 

@@ -2,7 +2,7 @@
 
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.profile.capture import massif_merge, profiled_run, profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
 from tlsmem.profile.capture.portable_paths import make_portable
-from tlsmem.profile.capture.profiled_run import Cpu, ProfiledRun, Subject
+from tlsmem.profile.capture.profiled_run import Cpu, ProfiledRun, ProfileSubject
 from tlsmem.profile.errors import CaptureFailed
+from tlsmem.profile.heap_profile import Tool
 from tlsmem.run import cpu_slots
 from tlsmem.run.runner import Runner
 
@@ -26,6 +27,9 @@ MASSIF: dict[int, int] = {
 }
 
 Told = Callable[[int, int], None]  # runs made, of so many
+
+
+CaptureMethod = Callable[[ProfileSubject, Path, list[int], Told], Awaitable["Capture"]]
 
 
 def unheard(_made: int, _runs: int) -> None:
@@ -40,7 +44,7 @@ class Capture:
     extra: dict[str, Path] = field(default_factory=dict)  # files beside it, by the ending of their names
 
 
-async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Capture:
+async def sites(subject: ProfileSubject, _: Path, cpus: list[int], told: Told) -> Capture:
     told(0, 1)
     outcome = await Runner(subject.provenance, subject.limit_s).run(subject.run, cpus[0])
     if outcome.status != "measured":
@@ -48,7 +52,7 @@ async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Captu
     return Capture(ProfiledRun(outcome, ["env", f"LD_PRELOAD={HEAP_METER}", "HEAPMETER_SITES=1", *outcome.argv]))
 
 
-async def heaptrack(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Capture:
+async def heaptrack(subject: ProfileSubject, folder: Path, cpus: Sequence[Cpu], told: Told = unheard) -> Capture:
     """The time limit is of the run and of the interpreter together."""
     if why := profilers.invisible_reason(ROOT / subject.argv(0)[0]):
         raise CaptureFailed(f"{subject.run.stack}: {why}; TOOL=massif sees such a program's")
@@ -64,7 +68,7 @@ async def heaptrack(subject: Subject, folder: Path, cpus: list[Cpu], told: Told 
     return Capture(made, folder / "interpreted", ".zst")
 
 
-async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Capture:
+async def massif(subject: ProfileSubject, folder: Path, cpus: Sequence[Cpu], told: Told = unheard) -> Capture:
     told(0, 1)
     made = await profiled_run.run_to_end(subject, folder, cpus[0])
     count = len(made.phases)
@@ -81,7 +85,7 @@ async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = u
     return Capture(made, folder / "joined", ".zst", {".xtree.zip": xtree})
 
 
-async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Capture:
+async def dhat(subject: ProfileSubject, folder: Path, cpus: list[int], told: Told) -> Capture:
     """DHAT tells nothing before the program ends: a run for each phase, which ends there and frees nothing."""
     phases = (await profiled_run.run_plain(subject, cpus[0])).phases
     made: dict[str, ProfiledRun] = {}
@@ -99,7 +103,7 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
     return Capture(made[phases[-1]], pack(folder / "dhat", files), ".zip")
 
 
-async def dhat_until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> ProfiledRun:
+async def dhat_until(subject: ProfileSubject, folder: Path, cpu: Cpu, phases: list[str]) -> ProfiledRun:
     """folder/dhat is what is live at the end of the last of `phases`, which are all up to there."""
     made = await profiled_run.run_until(subject, folder, cpu, phases)
     if not (folder / "dhat").exists():
@@ -114,4 +118,4 @@ def pack(file: Path, members: dict[str, Path]) -> Path:
     return file
 
 
-CAPTURE_METHODS = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "dhat": dhat}
+CAPTURE_METHODS: dict[Tool, CaptureMethod] = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "dhat": dhat}
