@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import rich.text
 import rich.tree
 
+from tlsmem.config.choices import ROWS
 from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import ROLES, Pattern
-from tlsmem.explore.top_sites import BLOCKS_NOT_COUNTED, CALLERS_COLUMN, NO_CALLSTACK, ROWS, share
+from tlsmem.explore.top_sites import BLOCKS_NOT_COUNTED, CALLERS_COLUMN, NO_CALLSTACK, share
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, entrance_owner
 from tlsmem.profile.heap_profile import LiveHeap, Profile
@@ -33,7 +34,7 @@ class CallerNode:
 
     def add(self, held: LiveHeap) -> None:
         self.bytes += held.bytes
-        self.blocks = None if None in (self.blocks, held.blocks) else self.blocks + held.blocks
+        self.blocks = None if self.blocks is None or held.blocks is None else self.blocks + held.blocks
 
     def caller(self, frame: Frame | None) -> "CallerNode":
         return self.callers.setdefault(frame, CallerNode(frame))

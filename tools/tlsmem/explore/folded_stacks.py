@@ -62,7 +62,7 @@ def speedscope(profile: Profile, shown: str, owner: Owner | None = None, pattern
 
 def speedscope_profile(
     profile: Profile, name: str, owner: Owner | None, pattern: Pattern, frames: dict[Frame, int]
-) -> dict:
+) -> dict[str, object]:
     """One moment; `frames` are numbered as they are met."""
     live = profile_selection.filter_stacks(profile.stacks, profile.live(name, owner), pattern)
     stacks = [stack for stack, held in live.items() if held.bytes > 0]

@@ -10,7 +10,7 @@ import rich.console
 from tlsmem.base import markdown_embedding, phase_names, stdout
 from tlsmem.base.errors import Usage, UserError
 from tlsmem.config import choices
-from tlsmem.config.choices import PROFILE_FILES, ROWS, VIEWS
+from tlsmem.config.choices import PROFILE_FILES, ROWS, VIEWS, By
 from tlsmem.explore import (
     callers_tree,
     folded_stacks,
@@ -40,7 +40,8 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         if profile_selection.has_roles(profile):
             profile.sessions_of_role = profile_selection.sessions_per_role(profile, given.sessions)
     if given.diff:
-        page = difference(*profiles, given)
+        old, new = profiles
+        page = difference(old, new, given)
     else:
         page = show(profiles[0], given)
     if given.into:
@@ -95,7 +96,7 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
     rows = given.top or ROWS
     alone = not any(getattr(given, name) for name in (*VIEWS, *PROFILE_FILES))
     if given.by or (alone and (given.phase or given.role or given.filter)):
-        by = given.by or "bytes"
+        by: By = given.by or "bytes"
         yield top_sites.top_sites_table(profile, moment, given.role, by, rows, given.filter, given.sessions)
     elif alone:
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)

@@ -18,20 +18,23 @@ def read_profile(file: str, suite: str | None = None, stack: str | None = None) 
     asked for; what its reader warns of goes to stderr."""
     with bar(file) as progress:
         found = open_profile.open_profile(file, progress, suite, stack)
-    insist(found, suite=suite, stack=stack)
+    insist(found, suite, stack)
     for warning in found.warnings:
         print(printable_text(f"memtest: {found.file}: {warning}"), file=sys.stderr)
     return found
 
 
-def insist(profile: Profile, **asked: str | None) -> None:
-    for what, name in asked.items():
-        if name is not None and profile.run is None:
+def insist(profile: Profile, suite: str | None, stack: str | None) -> None:
+    run = profile.run
+    for what, name, recorded in (("suite", suite, run and run.suite), ("stack", stack, run and run.stack)):
+        if name is None:
+            continue
+        if run is None:
             raise ValueError(
                 f"{profile.file}: no record beside this profile says of which {what} it is; leave --{what} out"
             )
-        if name is not None and getattr(profile.run, what) != name:
-            of = f"{profile.run.stack}, {profile.run.suite}"
+        if recorded != name:
+            of = f"{run.stack}, {run.suite}"
             raise ValueError(f"{profile.file}: this profile is of {of}; leave --{what} {name} out")
 
 

@@ -3,14 +3,15 @@
 import posixpath
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.base.printable import printable_text
+from tlsmem.config.choices import ROWS
 from tlsmem.explore import profile_selection, top_sites
-from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
-from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live
+from tlsmem.explore.top_sites import HOW_MANY, format_held, per_session_cell, share, top_sites_table
+from tlsmem.profile.heap_profile import BASE, END, PEAK, AllocationTotals, LiveHeap, Moment, Profile, sum_live
 from tlsmem.schema.roles import Owner
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
@@ -67,7 +68,7 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     for moment in extremes(profile):
         yield [text_cell(LABELS.get(moment.name) or most(moment.name)), held_cell(moment)]
     if profile.allocated is not None:
-        yield from churn(profile)
+        yield from churn(profile.allocated.values())
     if profile.runtime_s is not None:
         yield [text_cell("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
     yield fact("moments", ", ".join(profile.moments))
@@ -101,13 +102,12 @@ def held_cell(moment: Moment) -> Cell:
     return Cell(format_held(LiveHeap(moment.bytes, sum_live(moment.live).blocks)), moment.bytes)
 
 
-def churn(profile: Profile) -> Iterator[list[Cell]]:
-    found = list(profile.allocated.values())
+def churn(found: Collection[AllocationTotals]) -> Iterator[list[Cell]]:
     blocks, size = sum(one.blocks for one in found), sum(one.bytes for one in found)
     yield [text_cell("allocations"), Cell(f"{blocks:,}, of {size:,} B in all", blocks)]
-    if blocks and all(one.temporary is not None for one in found):
-        temporary = sum(one.temporary for one in found)
-        yield [text_cell("of them temporary"), share(temporary, blocks)]
+    temporary = [one.temporary for one in found if one.temporary is not None]
+    if blocks and len(temporary) == len(found):
+        yield [text_cell("of them temporary"), share(sum(temporary), blocks)]
 
 
 def by_phase(profile: Profile, sessions: int | None = None) -> Table:

@@ -1,7 +1,7 @@
 """Who allocated, by call site: what is live at a moment, or what was allocated over the run."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tlsmem.config.choices import LIVE, OF_RUN, ROWS, By, Live, OfRun
@@ -9,7 +9,7 @@ from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import BASE, END, AllocationTotals, LiveHeap, Profile, sum_live
+from tlsmem.profile.heap_profile import BASE, END, CallstackTree, LiveHeap, Profile, sum_live
 from tlsmem.schema.roles import Owner
 from tlsmem.tables.table import (
     Cell,
@@ -37,16 +37,10 @@ class Site(NamedTuple):
     frames: tuple[Frame, ...]
 
 
-def sum_by_site(
-    profile: Profile,
-    by_stack: Mapping[int, LiveHeap | AllocationTotals],
-    figures: Callable[[LiveHeap | AllocationTotals], Amounts],
-) -> dict[Site, Amounts]:
+def sum_by_site(stacks: CallstackTree, by_stack: Iterable[tuple[int, Amounts]]) -> dict[Site, Amounts]:
     found: dict[Site, list[Amounts]] = defaultdict(list)
-    for stack, one in by_stack.items():
-        found[Site(profile.stacks.owner(stack), profile_selection.site_callers(profile.stacks, stack, FRAMES))].append(
-            figures(one)
-        )
+    for stack, amounts in by_stack:
+        found[Site(stacks.owner(stack), profile_selection.site_callers(stacks, stack, FRAMES))].append(amounts)
     return {site: add_amounts(parts) for site, parts in found.items()}
 
 
@@ -105,9 +99,9 @@ def top_sites_table(
     """The largest sites, and one row with all others: its rows add up to what the caption says.
 
     Raises ValueError with a sentence for what the tool does not tell, or a pattern that finds nothing."""
-    if by in OF_RUN:
-        return run_sites_table(profile, owner, by, rows, pattern)
-    return live(profile, moment, owner, by, rows, pattern, sessions)
+    if by == "bytes" or by == "blocks":
+        return live(profile, moment, owner, by, rows, pattern, sessions)
+    return run_sites_table(profile, owner, by, rows, pattern)
 
 
 def live(
@@ -120,7 +114,10 @@ def live(
         )
     per = profile_selection.sessions_per_role(profile, sessions)
     of_sessions = profile_selection.held_by_sessions(profile, moment, owner, pattern)
-    now, above = (sum_by_site(profile, one, lambda one: (one.bytes, one.blocks or 0)) for one in (held, of_sessions))
+    now, above = (
+        sum_by_site(profile.stacks, ((stack, (one.bytes, one.blocks or 0)) for stack, one in by_stack.items()))
+        for by_stack in (held, of_sessions)
+    )
     now = dict.fromkeys(above, (0, 0)) | now  # what went since `contexts` too, that the last column adds up
     figures = LiveColumns(profile, moment, per, sum_live(held))
     made = [
@@ -158,18 +155,19 @@ class LiveColumns:
         """Bytes and blocks of one session, where not all figures are."""
         if self.profile.of_one_pair:
             return []
-        why = self.none_each({name.owner for name in names})
-        return [missing_cell(why) if why else per_session_cell(sizes, self.per, self.counts)]
+        if why := self.none_each({name.owner for name in names}):
+            return [missing_cell(why)]
+        return [missing_cell(HOW_MANY) if self.per is None else per_session_cell(sizes, self.per, self.counts)]
 
     def none_each(self, owners: set[Owner]) -> str | None:
-        """Why there is no figure of one session. Others together have one where they are of one role."""
+        """Why none of these owners has a figure of one session. Others together have one where they are of one role."""
         if none := profile_selection.why_no_sessions(self.profile, self.moment):
             return none
         if self.roles and not owners & {*profile_selection.ROLES}:
             return NOBODY
         if self.roles and len(owners) > 1:
             return "not of one role"
-        return HOW_MANY if self.per is None else None
+        return None
 
 
 def per_session_cell(sizes: Amounts, per: int, counts: bool) -> Cell:
@@ -201,7 +199,9 @@ def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int,
         raise ValueError(
             f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell which allocations were temporary"
         )
-    sites = sum_by_site(profile, found, lambda one: (one.blocks, one.bytes, one.temporary or 0))
+    sites = sum_by_site(
+        profile.stacks, ((stack, (one.blocks, one.bytes, one.temporary or 0)) for stack, one in found.items())
+    )
     every = add_amounts(sites.values(), 3)
     at = OF_RUN.index(by)
     unknown = missing_cell(f"{profile_selection.describe_tool(profile)} does not tell which allocations were temporary")

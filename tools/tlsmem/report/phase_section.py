@@ -22,7 +22,7 @@ from tlsmem.config import recording_command, releases
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.explore.flamegraph import call_tree, page_scripts
-from tlsmem.explore.flamegraph.call_tree import CallTree
+from tlsmem.explore.flamegraph.call_tree import CallTree, FunctionKey
 from tlsmem.explore.flamegraph.page_data import Numbering, held_changes
 from tlsmem.explore.flamegraph.page_scripts import Scripts
 from tlsmem.explore.short_function_names import short
@@ -265,7 +265,7 @@ def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree
     return made
 
 
-def columns(one: PairTree, frames: Numbering, rules: Numbering) -> dict:
+def columns(one: PairTree, frames: Numbering[FunctionKey], rules: Numbering[Rule]) -> dict:
     tree = one.tree
     chosen = [one.rules.get(node) for node in range(len(tree.keys))]
     return {
@@ -279,7 +279,7 @@ def columns(one: PairTree, frames: Numbering, rules: Numbering) -> dict:
 
 def merge_trees(trees: Sequence[PairTree]) -> dict:
     """`tree` says which of `trees` each is: equal ones stand there once."""
-    names, frames, rules, texts = Numbering(), Numbering(), Numbering(), Numbering()
+    names, frames, rules, texts = Numbering[str](), Numbering[FunctionKey](), Numbering[Rule](), Numbering[str]()
     order = [texts[json.dumps(columns(one, frames, rules), separators=(",", ":"))] for one in trees]
     parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
     said = [[rule.bucket, rule.why] for rule in rules]

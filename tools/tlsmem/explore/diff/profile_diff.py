@@ -188,11 +188,11 @@ def compare(old: Profile, new: Profile, moment: str | None = None, force: bool =
         raise ValueError(f"not compared: {'; '.join(differences)}; --force compares them all the same")
     moments = [nearest_moment(profile, chosen) for profile in (old, new)]
     per_session = all(map(has_session_figures, (old, new))) and BASE not in moments
-    sides = [
+    old_side, new_side = (
         DiffSide(label, profile, name, profile.sessions_of_role if per_session else None)
         for label, profile, name in zip(choose_labels(old, new), (old, new), moments, strict=True)
-    ]
-    return Diff(*sides, tuple(join_sides(*sides)), differences)
+    )
+    return Diff(old_side, new_side, tuple(join_sides(old_side, new_side)), differences)
 
 
 def choose_labels(old: Profile, new: Profile) -> tuple[str, str]:

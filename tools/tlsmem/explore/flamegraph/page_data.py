@@ -5,21 +5,23 @@ It never takes more than it may: the smallest functions are then put together, a
 import json
 from collections import Counter
 from collections.abc import Sequence
+from typing import TypeVar
 
-from tlsmem.explore.flamegraph.call_tree import SMALLER_SITES, CallTree
+from tlsmem.explore.flamegraph.call_tree import SMALLER_SITES, CallTree, FunctionKey
 from tlsmem.explore.short_function_names import short
 from tlsmem.profile.heap_profile import LiveHeap
 
 NOTHING = LiveHeap(0, 0)
+Key = TypeVar("Key")
 STEP = 0.95  # of the nodes that would fit if all were of one size
 
 
-class Numbering(dict):
+class Numbering(dict[Key, int]):
     """What was asked for, numbered in order."""
 
-    def __missing__(self, key: object) -> int:
-        self[key] = len(self)
-        return self[key]
+    def __missing__(self, key: Key) -> int:
+        self[key] = found = len(self)
+        return found
 
 
 def fit_tree_json(tree: CallTree, room: int) -> str:
@@ -63,7 +65,7 @@ def prune_tree(tree: CallTree, kept: set[int]) -> tuple[CallTree, Counter[int]]:
     """The tree with these nodes, and the bytes by moment of all others, which stand with who called them.
 
     Who calls holds no less than what it calls and comes before it, so callers of the largest are among the largest."""
-    small, rest, numbers = CallTree(tree.known), Counter(), {}
+    small, rest, numbers = CallTree(tree.known), Counter[int](), dict[int, int]()
     for node, key in enumerate(tree.keys):  # callers first
         caller = numbers.get(tree.callers[node], 0)
         if small.keys[caller][0] == SMALLER_SITES:
@@ -79,10 +81,10 @@ def prune_tree(tree: CallTree, kept: set[int]) -> tuple[CallTree, Counter[int]]:
     return small, rest
 
 
-def tree_as_dict(tree: CallTree) -> dict:
+def tree_as_dict(tree: CallTree) -> dict[str, object]:
     """`frames`: function, file, module and short name, as numbers of names. `kinds`: what has a colour of its own.
     `nodes`: of each its caller, frame, kind, lines, and held: moment, bytes, blocks, again where they change."""
-    names, frames, kinds = Numbering(), Numbering(), tree.kinds()
+    names, frames, kinds = Numbering[str](), Numbering[FunctionKey](), tree.kinds()
     colour = {kind: at for at, kind in enumerate(kinds)} | {"": -1}
     nodes = [
         [

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jinja2
 from markupsafe import Markup
@@ -38,7 +38,6 @@ def page(
         )
     tree = call_tree.tree_from_profile(profile, found)
     about = heading(profile) | {
-        "moments": [*profile.moments],
         "opens": {"phase": opens, "role": COLUMN[owner] if owner else "all"},
         "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
         "of_sessions": [profile_selection.why_no_sessions(profile, name) is None for name in profile.moments],
@@ -50,7 +49,7 @@ def page(
         "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
         "warnings": profile.warnings,
     }
-    return render_page(about, tree)
+    return render_page(about, [*profile.moments], tree)
 
 
 def find_ends(moments: Sequence[str]) -> list[int | None]:
@@ -78,7 +77,6 @@ def diff_page(diff: Diff) -> str:
     about = {
         "title": diff_title(diff),
         "subtitle": ", ".join(filter(None, [diff_suite(diff), *moment_and_role(diff)])),
-        "moments": [*DIFF_MOMENTS],
         "opens": {"phase": "change", "role": "all"},
         "base": None,
         "sessions": shared,
@@ -87,7 +85,7 @@ def diff_page(diff: Diff) -> str:
         "at_peak": [PEAK in (diff.old.moment, diff.new.moment)] * len(DIFF_MOMENTS),
         "warnings": [*sentences.describe_sides(diff), *warnings(diff.old), *warnings(diff.new)],
     }
-    return render_page(about, call_tree.tree_from_diff(diff))
+    return render_page(about, DIFF_MOMENTS, call_tree.tree_from_diff(diff))
 
 
 def warnings(side: DiffSide) -> list[str]:
@@ -115,12 +113,14 @@ def describe_moment(moment: str) -> str:
     return profile_selection.describe_moment(moment).replace("`", "")
 
 
-def render_page(about: dict, tree: call_tree.CallTree) -> str:
+def render_page(about: Mapping[str, object], moments: Sequence[str], tree: call_tree.CallTree) -> str:
     """The smallest functions are put together until the page is no larger than it may be."""
-    about |= {
+    about = {
+        **about,
+        "moments": moments,
         "columns": COLUMN | {WARM_UP: COLUMN["client context"]},
         "session_roles": profile_selection.ROLES,
-        "readable": READABLE_NAMES | readable_peaks(about["moments"]),
+        "readable": READABLE_NAMES | readable_peaks(moments),
         "looks": {bucket: looks(bucket) for bucket in tree.known},
     }
     drawn = page_scripts.scripts()
