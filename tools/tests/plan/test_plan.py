@@ -25,7 +25,7 @@ from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration
-from tlsmem.plan.connection_model import MEASURED, ConnectionModel
+from tlsmem.plan.connection_model import MEASURED, ConnectionModel, MachineIdentity
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import HaproxyConstants
 from tlsmem.stats import recorded_stacks
@@ -33,7 +33,7 @@ from tlsmem.stats.session_cost import KIB, MIB
 from tlsmem.store import recordings
 
 FRAGMENT = {"stack": STACK, "suite": SUITE, "allocator": "system", "how": MEASURED, "fixed": 0, "widest": 1}
-MODEL = FRAGMENT | {"configuration": Configuration()}
+MODEL = FRAGMENT | {"configuration": Configuration(), "machine": MachineIdentity("a CPU", 2, None)}
 
 
 def recording(tmp_path: Path, *runs) -> list[Path]:

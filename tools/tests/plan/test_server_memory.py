@@ -16,7 +16,7 @@ from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case, describe_limits
 from tlsmem.plan.check_answer import check_live
 from tlsmem.plan.configuration import Configuration
-from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, MachineIdentity
 from tlsmem.plan.server_memory import measure_server
 
 # The largest errors of a plan that is given a live run's connections and handshakes at a time, by server and state.
@@ -101,7 +101,9 @@ def test_every_figure_of_an_estimate_is_marked():
 
 
 def test_another_build_is_marked_where_it_is_an_estimate():
-    model = ConnectionModel("a@1", "tls13-rsa-aes256", "jemalloc", "server", MEASURED, 0, 1_000, 0, 1, Configuration())
+    machine = MachineIdentity("a CPU", 2, None)
+    build = ("a@1", "tls13-rsa-aes256", "jemalloc", "server")
+    model = ConnectionModel(*build, MEASURED, 0, 1_000, 0, 1, Configuration(), machine)
     other = replace(model, stack="a+b@1", how=BY_RATIO)
     cases = [
         Case(model, Price(0, 1_000, 0, 0, 0), None, other_build=one) for one in (other, replace(other, how=MEASURED))

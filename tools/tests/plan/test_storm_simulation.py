@@ -8,12 +8,13 @@ from hypothesis import given, settings, strategies
 
 from tlsmem.plan.capacity import Price, apply_littles_law
 from tlsmem.plan.configuration import Configuration
-from tlsmem.plan.connection_model import ConnectionModel
+from tlsmem.plan.connection_model import ConnectionModel, MachineIdentity
 from tlsmem.plan.storm_simulation import Service, StormMemory, arrivals, simulate
 
 NOW = numpy.array
+MACHINE = MachineIdentity("a CPU", 2, None)
 MODEL = ConnectionModel(
-    "null@c", "tls13-rsa-aes256", "system", "server", "measured", 100, 10, 50, 1000, Configuration()
+    "null@c", "tls13-rsa-aes256", "system", "server", "measured", 100, 10, 50, 1000, Configuration(), MACHINE
 )
 PRICE = Price(fixed=100, tls=10, handshake=50, record=0, kernel=1)
 

@@ -39,7 +39,7 @@ def format_size(size: float) -> str:
 
 def round_down(count: int) -> int:
     """Return the count to three significant digits, never more than it is."""
-    scale = 10 ** max(0, len(str(count)) - DIGITS)
+    scale: int = 10 ** max(0, len(str(count)) - DIGITS)
     return count // scale * scale
 
 

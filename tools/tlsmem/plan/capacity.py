@@ -69,12 +69,12 @@ class Demand:
 
 class Term(NamedTuple):
     what: str
-    count: Fraction
+    number: Fraction  # of them
     each: int  # bytes
 
     @property
     def size(self) -> int:
-        return math.ceil(self.count * self.each)
+        return math.ceil(self.number * self.each)
 
 
 def price_model(

@@ -10,7 +10,7 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.config.servers import servers
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.configuration import Configuration, describe_recording
-from tlsmem.plan.connection_model import SYSTEM, find_series, find_settings, machine_identity, select_runs
+from tlsmem.plan.connection_model import SYSTEM, MachineIdentity, find_series, find_settings, select_runs
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.server_memory import WINDOW, find_live_runs, measured_rss, predict_rss
 from tlsmem.stats import memory_model, session_cost
@@ -65,7 +65,7 @@ def check_pairs(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check
         runs, *_ = memory_model.split_fit_and_check(select_campaign(pair_runs(newest), "law"))
         points = [(run.sessions, memory_model.pairs_at_once(run), memory_model.handshake_peak_rss(run)) for run in runs]
         if fitted := memory_model.fit_memory_model(points):
-            keys, machine = {run.key for run in runs}, machine_identity(runs[0])
+            keys, machine = {run.key for run in runs}, MachineIdentity.from_record(runs[0])
             for path, selection in found:
                 others = [run for run in pair_runs(selection) if run.key not in keys]
                 yield from compare_runs(fitted, machine, stack, path, others)
@@ -73,10 +73,10 @@ def check_pairs(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check
 
 
 def compare_runs(
-    fitted: memory_model.MemoryModel, machine: tuple, stack: str, path: Path, runs: Sequence[Record]
+    fitted: memory_model.MemoryModel, machine: MachineIdentity, stack: str, path: Path, runs: Sequence[Record]
 ) -> Iterator[Check]:
     """Yield a check for each number of sessions and of concurrent handshakes; `machine`: the model's."""
-    elsewhere = bool(runs) and machine_identity(runs[0]) != machine
+    elsewhere = bool(runs) and MachineIdentity.from_record(runs[0]) != machine
     for sessions, window in sorted({(run.sessions, memory_model.pairs_at_once(run)) for run in runs}):
         peaks = [
             memory_model.handshake_peak_rss(run)

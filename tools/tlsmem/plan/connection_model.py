@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tlsmem.config.suite_variants import LOW_MEMORY
 from tlsmem.plan.configuration import Configuration
 from tlsmem.schema.roles import ROLES
+from tlsmem.schema.run_origins import MachinePath
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IDLE, IN_USE
 from tlsmem.stats.missing import keep_present, map_present
@@ -38,6 +39,18 @@ class ModelRequest(NamedTuple):
     configuration: Configuration
 
 
+class MachineIdentity(NamedTuple):
+    """What figures of one machine have in common; its kernel may be another build."""
+
+    cpu: str
+    cpus: int
+    path: MachinePath | None
+
+    @staticmethod
+    def from_record(run: Record) -> "MachineIdentity":
+        return MachineIdentity(run.machine.cpu, run.machine.cpus, run.machine.path)
+
+
 @dataclass(frozen=True)
 class ConnectionModel:
     """Bytes of a connection in its process; a connection of role `both` has a client and a server session."""
@@ -52,11 +65,11 @@ class ConnectionModel:
     handshake: float | None  # H; None: not recorded
     widest: int  # connections up to which every term was measured
     configuration: Configuration
+    machine: MachineIdentity
     has_record_buffer: bool = False  # a session in use has room for a full record; False: nothing recorded shows it
     handshake_retention: float = 1.0  # share of H that stays when handshakes are complete
     closed_retention: float = 1.0  # share of E + H that stays when sessions are freed
     origin: Path | None = None
-    machine: tuple = ()
     left_out: tuple[str, ...] = ()  # sentences: runs of the recording that cannot be compared with these
     live: float | None = None  # live heap of a connection in this state; None: not recorded
     in_use: float | None = None  # RSS in use of a connection; None: not recorded
@@ -134,15 +147,21 @@ def fit_configuration(runs: Sequence[Record], wanted: ModelRequest) -> Connectio
         return None
     in_use, closed = slope_at(narrow, IN_USE), fit_slope(narrow, RSS_CLOSED)
     known = ConnectionModel(
-        stack, suite, allocator, role, MEASURED, waiting.fixed, waiting.each, None, waiting.widest, configuration
-    )
-    known = replace(
-        known,
+        stack,
+        suite,
+        allocator,
+        role,
+        MEASURED,
+        waiting.fixed,
+        waiting.each,
+        None,
+        waiting.widest,
+        configuration,
+        MachineIdentity.from_record(selection.records[-1]),
         narrowest=waiting.narrowest,
         live=live_heap_at(narrow, role, configuration.phase),
         in_use=in_use.each if in_use else None,
         has_record_buffer=releases_record_buffer(narrow, role),
-        machine=machine_identity(selection.records[-1]),
         left_out=selection.left_out,
         closed_retention=share(closed.each, waiting.each) if closed else 1.0,
     )
@@ -170,11 +189,6 @@ def add_handshakes(known: ConnectionModel, selection: Selection) -> ConnectionMo
 def share(part: float, whole: float) -> float:
     """Return a share between 0 and 1; 1 of nothing."""
     return min(1.0, max(0.0, part / whole)) if whole > 0 else 1.0
-
-
-def machine_identity(run: Record) -> tuple:
-    """Return what figures of one machine have in common; its kernel may be another build."""
-    return run.machine.cpu, run.machine.cpus, run.machine.path
 
 
 def live_heap_at(series: Series, role: str, phase: str) -> float | None:

@@ -41,7 +41,7 @@ def largest_peak(models: Sequence[ConnectionModel]) -> ConnectionModel:
 
 def round_to_two_digits(number: int) -> int:
     """As HAProxy rounds: down, to two digits."""
-    scale = 10 ** max(0, len(str(number)) - 2)
+    scale: int = 10 ** max(0, len(str(number)) - 2)
     return number // scale * scale
 
 

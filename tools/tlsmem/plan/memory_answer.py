@@ -88,7 +88,7 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     if term.what == capacity.HANDSHAKE and case.model.handshake is None:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
     mark = case.mark if term.what in ESTIMATED else ""
-    each = f"{float(term.count):,.0f} x {mark}{term.each:,} B"
+    each = f"{float(term.number):,.0f} x {mark}{term.each:,} B"
     is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
     name = term.what if term.what == capacity.BACKEND_KERNEL else term.what.partition(",")[0]
@@ -141,7 +141,7 @@ def memory_rows(case: Case, demand: Demand, connections: int) -> list[list[Cell]
     terms = [*capacity.process_terms(price, demand, connections), *kernel]
     rows = []
     for term in terms:
-        count = Cell(f"{float(term.count):,.0f}", float(term.count))
+        count = Cell(f"{float(term.number):,.0f}", float(term.number))
         each = handshake_cell(case) if term.what == capacity.HANDSHAKE else integer_cell(term.each)
         each = with_note(each, case.record_note if term.what == capacity.IN_FLIGHT else None)
         rows.append([case.name, text_cell(term.what), count, each, memory_cell(term.size)])

@@ -22,9 +22,10 @@ from tlsmem.plan.case import (
     describe_tables,
     extrapolation_note,
 )
-from tlsmem.plan.connection_model import machine_identity
+from tlsmem.plan.connection_model import MachineIdentity
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_simulation import Course, Service, StormMemory, arrivals, simulate
+from tlsmem.schema.roles import ROLES, Role
 from tlsmem.stats import timed_selection
 from tlsmem.stats.timed_rates import handshakes_with_construction
 from tlsmem.stats.timed_selection import TimedSeries
@@ -44,7 +45,7 @@ class HandshakeRate:
     cores: int
     threads: int  # that ran at once when it was measured; 0: it was given
     origin: Path | None = None
-    machine: tuple = ()
+    machine: MachineIdentity | None = None  # None: the rate was given
 
     @property
     def total(self) -> float:
@@ -94,7 +95,7 @@ class StormResult:
     @property
     def is_mixed(self) -> bool:
         """Whether rate and memory are of two machines."""
-        return bool(self.rate.machine) and self.rate.machine != self.case.model.machine
+        return self.rate.machine not in (None, self.case.model.machine)
 
     @property
     def end_s(self) -> float:
@@ -121,7 +122,7 @@ def choose_rate(given: argparse.Namespace, case: Case) -> HandshakeRate:
     if given.handshake_rate is None:
         among = recordings.find_recordings(given.recording)
         return find_rate(model.stack, model.suite, model.role, given.cores, among)
-    return HandshakeRate(given.handshake_rate, given.cores or model.machine[1], 0)
+    return HandshakeRate(given.handshake_rate, given.cores or model.machine.cpus, 0)
 
 
 def run_storm(
@@ -301,23 +302,21 @@ def plain(series: TimedSeries) -> bool:
 
 def measured_rate(found: Sequence[TimedSeries], role: str, cores: int | None, path: Path) -> HandshakeRate:
     """With as many threads as there are cores, or the most that were measured below that; else the fewest."""
-    machine = found[0].runs()[0].machine
+    machine = MachineIdentity.from_record(found[0].runs()[0])
     cores = cores or machine.cpus
     within = [one for one in found if one.work.threads <= cores]
     series = max(within or [min(found, key=threads)], key=threads)
-    seconds = [
-        1 / each
-        for one in (("client", "server") if role == "both" else (role,))
-        if (each := rate_per_core(series, one))
-    ]
+    rates = (rate_per_core(series, one) for one in ROLES if role in (one, "both"))
+    seconds = [1 / rate for rate in rates if rate]
     if not seconds:
         raise ValueError(
             f"{recordings.display_name(path)}: the handshake runs of {series.stack} have no times of the {role}; "
             "give a rate with --handshake-rate"
         )
-    return HandshakeRate(1 / sum(seconds), cores, series.work.threads, path, machine_identity(found[0].runs()[0]))
+    machine = MachineIdentity.from_record(found[0].runs()[0])
+    return HandshakeRate(1 / sum(seconds), cores, series.work.threads, path, machine)
 
 
-def rate_per_core(series: TimedSeries, role: str) -> float | None:
+def rate_per_core(series: TimedSeries, role: Role) -> float | None:
     found = sample_from_runs(series.runs(), handshakes_with_construction(role))
     return found.median if found else None

@@ -16,8 +16,9 @@ from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.case import describe_origin
 from tlsmem.plan.storm_answer import StormResult, describe_rates, format_seconds
+from tlsmem.plan.storm_simulation import Counts, Values
 from tlsmem.plots import picture
-from tlsmem.plots.frame import INK, add_frame, points
+from tlsmem.plots.frame import INK, Style, add_frame, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.picture import PAGE_INCHES, STYLE
 
@@ -30,7 +31,7 @@ class Kind(NamedTuple):
     hatch: str = ""
 
     @property
-    def fill(self) -> dict:
+    def fill(self) -> Style:
         """How matplotlib fills it."""
         return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
 
@@ -55,7 +56,7 @@ def describe_settings(storms: Sequence[StormResult], given: argparse.Namespace) 
     return " ".join([settings, describe_origin([storm.case for storm in storms]), *describe_rates(storms)])
 
 
-def grid(storms: Sequence[StormResult]) -> numpy.ndarray:
+def grid(storms: Sequence[StormResult]) -> Values:
     end = max(one.end_s for one in storms) * (1 + AFTER)
     return numpy.linspace(0, end or 1.0, POINTS)
 
@@ -68,8 +69,9 @@ def save(storms: Sequence[StormResult], title: str, below: str, output: Path) ->
 
 def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
     size = (max(PAGE_INCHES, INCHES * len(storms)), 6.2)
-    layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
-    made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
+    made, panels = pyplot.subplots(
+        2, len(storms), figsize=size, sharex=True, sharey="row", squeeze=False, layout="constrained"
+    )
     times = grid(storms)
     for above, beneath, storm in zip(*panels, storms, strict=True):
         clients(above, storm, times)
@@ -82,7 +84,7 @@ def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
     return made
 
 
-def stack(axes: Axes, times: numpy.ndarray, layers: Sequence[tuple[numpy.ndarray, Kind]]) -> None:
+def stack(axes: Axes, times: Values, layers: Sequence[tuple[Values | Counts, Kind]]) -> None:
     """From the bottom up, each with a line above it, so that they are told apart in grey."""
     base = numpy.zeros(len(times))
     for sizes, kind in layers:
@@ -94,7 +96,7 @@ def stack(axes: Axes, times: numpy.ndarray, layers: Sequence[tuple[numpy.ndarray
     axes.set_ylim(bottom=0)
 
 
-def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
+def clients(axes: Axes, storm: StormResult, times: Values) -> None:
     course = storm.course
     established = numpy.searchsorted(course.established, times, side="right")
     stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
@@ -105,28 +107,29 @@ def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     most = storm.memory.most_shaking
     at = float(course.times[int(numpy.argmax(course.shaking(course.times)))])
     level = float(numpy.searchsorted(course.established, at, side="right") + most / 2)
-    side = {"ha": "left", "xytext": (8, 0)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-8, 0)}
-    words = {"fontsize": points(0.85), "va": "center", "textcoords": "offset points", "path_effects": HALO, "zorder": 5}
-    axes.annotate(f"{most:,} at once", (at, level), arrowprops={"arrowstyle": "-", "color": INK}, **words, **side)
+    side: Style = {"ha": "left", "xytext": (8, 0)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-8, 0)}
+    style: Style = {"fontsize": points(0.85), "va": "center", "path_effects": HALO, "zorder": 5} | side
+    arrow = {"arrowstyle": "-", "color": INK}
+    axes.annotate(f"{most:,} at once", (at, level), arrowprops=arrow, textcoords="offset points", **style)
 
 
-def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
+def memory(axes: Axes, storm: StormResult, times: Values) -> None:
     gib, price, course, of = 2**30, storm.memory.price, storm.course, storm.memory
     sessions = price.fixed + of.resting + price.connection * (of.before + course.sessions(times))
     shaking = price.handshake * course.shaking(times)
     held = price.handshake * of.handshakes_with_memory(times) - shaking
     kernel = price.kernel * (of.before + course.connections(times))
-    layers = [(sessions, DONE), (shaking, SHAKING), (held, HELD), (kernel, KERNEL)]
-    stack(axes, times, [(sizes / gib, kind) for sizes, kind in layers])
+    layers = [(sessions / gib, DONE), (shaking / gib, SHAKING), (held / gib, HELD), (kernel / gib, KERNEL)]
+    stack(axes, times, layers)
     at, peak = of.peak
     axes.plot([at], [peak / gib], "o", color="white", markeredgecolor=INK, markersize=6, zorder=6)
-    side: dict = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-2, 8)}
-    words: dict = {"fontsize": points(0.95), "weight": "bold", "path_effects": HALO, "zorder": 6} | side
+    side: Style = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-2, 8)}
+    words: Style = {"fontsize": points(0.95), "weight": "bold", "path_effects": HALO, "zorder": 6} | side
     text = f"peak {format_size(peak)} after {format_seconds(at)}"
     axes.annotate(text, (at, peak / gib), textcoords="offset points", **words)
     if held[-1] > KEPT * peak:
         level = (sessions[-1] + held[-1] / 2) / gib
-        said = {"fontsize": points(0.85), "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
+        said: Style = {"fontsize": points(0.85), "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
         axes.annotate(
             f"{format_size(held[-1])} retained", (times[-1], level), (-6, 0), textcoords="offset points", **said
         )

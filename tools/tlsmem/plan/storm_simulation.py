@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy
+from numpy.typing import NDArray
 
 from tlsmem.plan.capacity import Price
 from tlsmem.plan.connection_model import ConnectionModel
 
+Values = NDArray[numpy.float64]
+Counts = NDArray[numpy.intp]
 MOST = 2_000_000  # attempts that a simulation makes: some twenty seconds a million
 ARRIVE, RETURN, LEAVE, LOSE_PATIENCE = range(4)
 
@@ -53,37 +56,37 @@ class Course:
         return len(self.arrived)
 
     @cached_property
-    def times(self) -> numpy.ndarray:
+    def times(self) -> Values:
         """Of all that happened."""
         return numpy.unique(numpy.concatenate([self.arrived, self.begun, self.left]))
 
-    def shaking(self, at: numpy.ndarray) -> numpy.ndarray:
+    def shaking(self, at: Values) -> Counts:
         return by(self.begun, at) - by(self.left, at)
 
-    def queued(self, at: numpy.ndarray) -> numpy.ndarray:
+    def queued(self, at: Values) -> Counts:
         """Connected, and their ClientHello not taken yet."""
         return by(self.arrived, at) - by(self.begun, at)
 
-    def sessions(self, at: numpy.ndarray) -> numpy.ndarray:
+    def sessions(self, at: Values) -> Counts:
         """Those that the server has made and not freed: on the way, and established."""
         return by(self.entered, at) - by(self.left, at) + by(self.established, at)
 
-    def connections(self, at: numpy.ndarray) -> numpy.ndarray:
+    def connections(self, at: Values) -> Counts:
         """The same, and those that wait outside."""
         return by(self.arrived, at) - by(self.left, at) + by(self.established, at)
 
 
-def by(times: Sequence[float], at: numpy.ndarray) -> numpy.ndarray:
+def by(times: Sequence[float], at: Values) -> Counts:
     """How many there were up to then."""
     return numpy.searchsorted(numpy.asarray(times), at, side="right")
 
 
-def arrivals(clients: int, within: float, kind: str, seed: int) -> numpy.ndarray:
+def arrivals(clients: int, within: float, kind: str, seed: int) -> Values:
     """When they come, increasing. even: spaced alike; uniform: anywhere; poisson: as many a second on average, so
     that the last may come later; at-once: all at 0."""
     numbers = numpy.random.default_rng(seed)
     if kind == "even":
-        return numpy.arange(clients) * (within / clients)
+        return numpy.arange(clients, dtype=float) * (within / clients)
     if kind == "at-once":
         return numpy.zeros(clients)
     if kind == "poisson":
@@ -94,7 +97,7 @@ def arrivals(clients: int, within: float, kind: str, seed: int) -> numpy.ndarray
 class Simulation:
     """One storm; `run` gives its course."""
 
-    def __init__(self, times: Sequence[float] | numpy.ndarray, service: Service):
+    def __init__(self, times: Sequence[float] | Values, service: Service):
         self.service, self.course = service, Course()
         self.free = [0.0] * service.cores  # when each core is next
         self.outside: deque[int] = deque()
@@ -176,10 +179,11 @@ class Simulation:
 
     def back_after(self, tried: int) -> float:
         spread = self.random.uniform(1 - self.service.spread, 1 + self.service.spread)
-        return self.service.retry * 2 ** (tried - 1) * spread
+        times_as_long: int = 2 ** (tried - 1)
+        return self.service.retry * times_as_long * spread
 
 
-def simulate(times: Sequence[float] | numpy.ndarray, service: Service) -> Course:
+def simulate(times: Sequence[float] | Values, service: Service) -> Course:
     """Raises ValueError with a sentence when it comes to too many attempts."""
     if len(times) > MOST:
         raise ValueError(f"{len(times):,} clients are too many: at most {MOST:,} are simulated; give fewer --clients")
@@ -197,19 +201,19 @@ class StormMemory:
     shaking: int = 0  # of these, in the handshake at any time, beside the storm
     resting: int = 0  # bytes for what these connections do beside, such as records in flight
 
-    def bytes_at(self, times: numpy.ndarray) -> numpy.ndarray:
+    def bytes_at(self, times: Values) -> Values:
         """Bytes of process and kernel at these times, increasing."""
         price, course = self.price, self.course
         process = price.fixed + self.resting + price.connection * (self.before + course.sessions(times))
         kernel = price.kernel * (self.before + course.connections(times))
         return process + kernel + price.handshake * self.handshakes_with_memory(times)
 
-    def handshakes_with_memory(self, times: numpy.ndarray) -> numpy.ndarray:
+    def handshakes_with_memory(self, times: Values) -> Values:
         """Handshakes whose memory is there: those under way, and what the allocator keeps of the most so far."""
         now, most = self.course.shaking(times), self.most_so_far(times)
         return self.shaking + now + self.model.handshake_retention * (most - now)
 
-    def most_so_far(self, times: numpy.ndarray) -> numpy.ndarray:
+    def most_so_far(self, times: Values) -> Counts:
         every = self.course.times
         most = numpy.maximum.accumulate(self.course.shaking(every))
         found = numpy.searchsorted(every, times, side="right")

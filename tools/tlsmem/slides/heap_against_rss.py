@@ -34,8 +34,8 @@ def draw(among: Sequence[Path]) -> Figure:
         for cost in reversed(MARKERS):
             axes.plot([group.sizes[cost]], [at], MARKERS[cost], color=cost.colour, markersize=13, zorder=2)
         share = share_above(group)
-        text: dict = {"ha": "right", "va": "center", "weight": "bold" if share > CLOSE else "normal"}
-        axes.text(1.22 * longest, at, f"{share:+.0%}", **text)
+        weight = "bold" if share > CLOSE else "normal"
+        axes.text(1.22 * longest, at, f"{share:+.0%}", ha="right", va="center", weight=weight)
     axes.text(1.22 * longest, -0.75, "RSS above heap", ha="right", va="bottom", fontsize=points(0.9))
     list_rows(axes, [group.title(SUITE).replace("\n", ", ") for group in groups])
     axes.xaxis.set_visible(True)

@@ -15,7 +15,8 @@ from tlsmem.config.releases import group_by_library, is_stable
 from tlsmem.plan import storm_answer
 from tlsmem.plan.request import ImpossibleRequest, requested_case
 from tlsmem.plan.storm_answer import StormResult
-from tlsmem.plots.frame import INK, add_frame, points
+from tlsmem.plan.storm_simulation import Values
+from tlsmem.plots.frame import INK, Style, add_frame, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import marker_styles
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
@@ -67,7 +68,7 @@ def describe_storm(storm: StormResult) -> str:
     return f"{storm.memory.peak[1] / GIB:.1f} GiB and {storm.end_s:.0f} s with {stack_title(storm.case.model.stack)}"
 
 
-def draw_storm(axes: Axes, storm: StormResult, stacks: Sequence[str], times: numpy.ndarray, below: bool) -> None:
+def draw_storm(axes: Axes, storm: StormResult, stacks: Sequence[str], times: Values, below: bool) -> None:
     """Draw memory over time, and mark when all clients are back; the text is above or below the line."""
     stack = storm.case.model.stack
     style = marker_styles(stacks)[stack]
@@ -76,7 +77,7 @@ def draw_storm(axes: Axes, storm: StormResult, stacks: Sequence[str], times: num
     level = float(storm.memory.bytes_at(numpy.array([end]))[0]) / GIB
     axes.plot([end], [level], style.marker, color=style.colour, markersize=11, zorder=4)
     text = f"{stack_title(stack)}: {storm.memory.peak[1] / GIB:.1f} GiB, all back after {end:.0f} s"
-    words: dict = {"va": "top" if below else "bottom", "color": INK, "weight": "bold", "path_effects": HALO}
+    words: Style = {"va": "top" if below else "bottom", "color": INK, "weight": "bold", "path_effects": HALO}
     axes.annotate(
         text, (WITHIN_S, level), (points(0.6), points(-1 if below else 0.7)), textcoords="offset points", **words
     )

@@ -11,7 +11,7 @@ from tlsmem.config.recording_command import AS_DEPLOYED, recording_command
 from tlsmem.config.releases import group_by_library, version
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, Style, add_frame, describe_records, points
 from tlsmem.plots.stack_colours import library_colour, lighten
 from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
@@ -60,7 +60,7 @@ def find_releases(among: Sequence[Path]) -> list[Release]:
 def draw_line(axes: Axes, sizes: Sequence[float], style: str, colour: str, name: str) -> None:
     """Draw a line, with its name and its last figure at the end."""
     axes.plot(range(len(sizes)), sizes, style, color=colour, markersize=9, zorder=3)
-    words: dict = {"textcoords": "offset points", "va": "center", "color": INK, "weight": "bold"}
+    words: Style = {"textcoords": "offset points", "va": "center", "color": INK, "weight": "bold"}
     axes.annotate(f"{name}\n{sizes[-1]:,.0f} B", (len(sizes) - 1, sizes[-1]), (14, 0), annotation_clip=False, **words)
 
 

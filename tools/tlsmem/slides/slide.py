@@ -1,6 +1,7 @@
 """How a slide looks: 16:9, in letters that the last row reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import matplotlib
@@ -25,8 +26,10 @@ SUITE = "tls13-rsa-aes256"
 
 def create_slide(*widths: float) -> tuple[Figure, list[Axes]]:
     """Return a slide with panels of these widths beside each other; without any, with one."""
-    shape: dict = {"layout": "constrained", "squeeze": False, "width_ratios": widths or (1,)}
-    made, grid = pyplot.subplots(1, len(widths) or 1, figsize=INCHES, **shape)
+    ratios = widths or (1.0,)
+    made, grid = pyplot.subplots(
+        1, len(ratios), figsize=INCHES, squeeze=False, width_ratios=ratios, layout="constrained"
+    )
     return made, list(grid.flat)
 
 
@@ -45,6 +48,6 @@ def save_slide(made: Figure, output: Path) -> list[Path]:
     return save(made, output, PIXELS)
 
 
-def style():
+def style() -> AbstractContextManager[None]:
     """Return the context in which slides are drawn and saved."""
     return matplotlib.rc_context(STYLE)
