@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from tests.support import forked_command, synthetic, synthetic_timed
 from tests.support.pictured import overlaps, shown
 from tlsmem.base.paths import ROOT
+from tlsmem.plots.line_labels import place_labels
 from tlsmem.plots.memory_panels import marker_styles
-from tlsmem.plots.picture import STYLE
-from tlsmem.plots.timed import curves, pictures
-from tlsmem.plots.timed.curves import place_labels
+from tlsmem.plots.picture import PAGE_STYLE
+from tlsmem.plots.timed import pictures
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats.timed_selection import TimedSelection, select
 
@@ -45,7 +45,7 @@ def drawn(made: Figure) -> Figure:
 
 @pytest.fixture(autouse=True)
 def style():
-    with rc_context(STYLE | curves.STYLE):
+    with rc_context(PAGE_STYLE):
         yield
     pyplot.close("all")
 

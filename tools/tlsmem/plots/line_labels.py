@@ -1,5 +1,6 @@
 """What is said where the lines of a panel end, so that no text lies over another."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from matplotlib import patheffects
@@ -54,3 +55,30 @@ def label(axes: Axes, ends: list[LineEnd]) -> None:
         ticks = [tick for tick in axes.get_xticks() if tick <= widest]
         axes.set_xticks(ticks[:: 2 if len(ticks) > TICKS else 1])
         axes.set_xlim(0, 1.52 * widest)
+
+
+def place_labels(wanted: Sequence[float], sizes: Sequence[float], top: float) -> list[float]:
+    """Centres as near to those that are wanted as may be, in their order, none within another's size; from 0 to `top`,
+    where there is room."""
+    blocks: list[tuple[list[int], float]] = []  # of what touches, from below: with the bottom
+    for at in sorted(range(len(wanted)), key=lambda at: (round(wanted[at], 1), -at)):
+        block = [at], settled([at], wanted, sizes, top)
+        while blocks and blocks[-1][1] + sum(sizes[one] for one in blocks[-1][0]) > block[1]:
+            together = [*blocks.pop()[0], *block[0]]
+            block = together, settled(together, wanted, sizes, top)
+        blocks.append(block)
+    centres = list(wanted)
+    for members, free in blocks:
+        for at in members:
+            centres[at] = free + sizes[at] / 2
+            free += sizes[at]
+    return centres
+
+
+def settled(members: Sequence[int], wanted: Sequence[float], sizes: Sequence[float], top: float) -> float:
+    """The bottom of a block, where its members are least off."""
+    total, offs = 0.0, []
+    for at in members:
+        offs.append(wanted[at] - sizes[at] / 2 - total)
+        total += sizes[at]
+    return max(0.0, min(sum(offs) / len(offs), top - total))

@@ -33,6 +33,7 @@ STYLE: dict = {
     "hatch.linewidth": 0.7,
     "svg.hashsalt": "memtest",  # else element names, and so the file, differ each time
 }
+PAGE_STYLE = STYLE | {"figure.dpi": 150}  # as saved: texts are as wide as the layout took them for
 
 
 def files(output: Path) -> list[Path]:

@@ -13,12 +13,10 @@ from matplotlib.text import Text
 
 from tlsmem.base import memo
 from tlsmem.plots.line_labels import Halo
-from tlsmem.plots.picture import STYLE
-from tlsmem.plots.timed import curves
+from tlsmem.plots.picture import PAGE_STYLE
 from tlsmem.report.packed_json import deflate_text
 from tlsmem.report.sections import Picture, digest_sources, identifier
 
-PAGE_RC_PARAMS = STYLE | curves.STYLE
 EMBEDDED = {
     "svg.fonttype": "none",  # texts as text: outlines would double the size of a picture
     "svg.hashsalt": "page",  # names of clipping paths do not change from one drawing to the next
@@ -98,7 +96,7 @@ def recall_svg(picture: Picture, source: str) -> str:
 
 
 def draw_picture(picture: Picture) -> Figure:
-    with matplotlib.rc_context(PAGE_RC_PARAMS):
+    with matplotlib.rc_context(PAGE_STYLE):
         return picture.draw()
 
 
@@ -106,7 +104,7 @@ def svg(picture: Picture) -> str:
     """Without what a browser does not need, and with positions to a tenth of a point."""
     made, text = draw_picture(picture), io.StringIO()
     rims = dict(take_halos(made))
-    with matplotlib.rc_context(PAGE_RC_PARAMS | EMBEDDED):
+    with matplotlib.rc_context(PAGE_STYLE | EMBEDDED):
         made.savefig(text, format="svg", metadata={"Date": None})
     pyplot.close(made)
     return slimmer(re.sub(r'<g id="(halo-\d+)">', lambda found: rims[found[1]], text.getvalue()))

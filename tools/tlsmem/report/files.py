@@ -7,8 +7,8 @@ import matplotlib
 
 from tlsmem.config import choices
 from tlsmem.explore import profile_output
-from tlsmem.plots.picture import save
-from tlsmem.report.embedded_pictures import PAGE_RC_PARAMS, draw_picture
+from tlsmem.plots.picture import PAGE_STYLE, save
+from tlsmem.report.embedded_pictures import draw_picture
 from tlsmem.report.sections import Picture, Section, identifier
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
@@ -35,7 +35,7 @@ def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:
 def write_picture(picture: Picture, directory: Path) -> list[Path]:
     """Return the files. Raises ValueError with a sentence where it cannot be drawn."""
     made = draw_picture(picture)
-    with matplotlib.rc_context(PAGE_RC_PARAMS):
+    with matplotlib.rc_context(PAGE_STYLE):
         return save(made, directory / identifier(picture.name))
 
 

@@ -10,10 +10,10 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
 from tlsmem.plots.frame import INK
+from tlsmem.plots.line_labels import place_labels
 from tlsmem.plots.memory_panels import marker_styles
 
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (6, 1)), (0, (3, 1, 1, 1)), (0, (8, 2, 2, 2)), (0, (2, 2)))
-STYLE = {"figure.dpi": 150}  # as saved: texts are as wide as the layout took them for
 WIDEST = 16  # characters of a name's line
 
 
@@ -131,30 +131,3 @@ def spread_labels(axes: Axes, curves: Sequence[Curve], names: Sequence[Annotatio
 
 def curve_end(one: Curve) -> tuple[float, float]:
     return one.across[-1], one.heights[-1]
-
-
-def place_labels(wanted: Sequence[float], sizes: Sequence[float], top: float) -> list[float]:
-    """Centres as near to those that are wanted as may be, in their order, none within another's size; from 0 to `top`,
-    where there is room."""
-    blocks: list[tuple[list[int], float]] = []  # of what touches, from below: with the bottom
-    for at in sorted(range(len(wanted)), key=lambda at: (round(wanted[at], 1), -at)):
-        block = [at], settled([at], wanted, sizes, top)
-        while blocks and blocks[-1][1] + sum(sizes[one] for one in blocks[-1][0]) > block[1]:
-            together = [*blocks.pop()[0], *block[0]]
-            block = together, settled(together, wanted, sizes, top)
-        blocks.append(block)
-    centres = list(wanted)
-    for members, free in blocks:
-        for at in members:
-            centres[at] = free + sizes[at] / 2
-            free += sizes[at]
-    return centres
-
-
-def settled(members: Sequence[int], wanted: Sequence[float], sizes: Sequence[float], top: float) -> float:
-    """The bottom of a block, where its members are least off."""
-    total, offs = 0.0, []
-    for at in members:
-        offs.append(wanted[at] - sizes[at] / 2 - total)
-        total += sizes[at]
-    return max(0.0, min(sum(offs) / len(offs), top - total))

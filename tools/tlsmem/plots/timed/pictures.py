@@ -18,7 +18,7 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import INK, add_frame, describe_records
 from tlsmem.plots.left_out import describe_left_out, find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
-from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
+from tlsmem.plots.picture import PAGE_INCHES, PAGE_STYLE, save
 from tlsmem.plots.timed import curves
 from tlsmem.plots.timed.curves import Curve, WhiskerEnds, curve_styles
 from tlsmem.plots.timed.ratio_dots import Ratios, draw_ratios, find_ratios, limits
@@ -165,7 +165,7 @@ def draw_selected(timed: TimedSelection, directory: Path) -> list[Path]:
     if not any(one.status == "measured" and one.meter == "time" for one in timed.records):
         raise ValueError(NOTHING)
     directory.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE | curves.STYLE):
+    with matplotlib.rc_context(PAGE_STYLE):
         return [file for name, draw in timed_figures(timed) for file in save(draw(), directory / name)]
 
 

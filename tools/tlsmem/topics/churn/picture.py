@@ -11,9 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import GREY, INK, add_frame, describe_records, points
-from tlsmem.plots.line_labels import HALO
+from tlsmem.plots.line_labels import HALO, place_labels
 from tlsmem.plots.memory_panels import MarkerStyle
-from tlsmem.plots.timed.curves import place_labels
 from tlsmem.slides.slide import create_slide, describe_absent
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing
 from tlsmem.stats.session_cost import MIB
