@@ -14,10 +14,11 @@ from tlsmem.cli.dispatch import run_words
 from tlsmem.config import releases
 from tlsmem.cost.cost_table import cost_table
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.report import answer_section, memory_pictures, timed_section
+from tlsmem.report import answer_section, memory_pictures
 from tlsmem.report.packed_json import unpack_json
 from tlsmem.report.sections import Section, mark_code
 from tlsmem.stats.costs import VOCABULARY
+from tlsmem.topics.timing import section as timed_section
 
 OTHER = "tls13-ecdsa-aes256"
 

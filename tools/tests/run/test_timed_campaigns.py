@@ -15,7 +15,7 @@ from tlsmem.run import machine_noise, progress
 from tlsmem.run.validate import Outcome
 from tlsmem.schema import records
 from tlsmem.schema.timed_record import Instructions
-from tlsmem.tables.timed import warnings
+from tlsmem.topics.timing import warnings
 
 
 def timed(project, campaign: str, *words: str, stacks):

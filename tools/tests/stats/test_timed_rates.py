@@ -10,8 +10,8 @@ from tlsmem.schema.records import RecordLine
 from tlsmem.stats import bootstrap, timed_rates, timed_selection
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_summary import Gap, Ratio, RunSpan, Sample
+from tlsmem.tables import timed_cells as cells
 from tlsmem.tables.table import Cell, missing_cell
-from tlsmem.tables.timed import cells
 
 OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 

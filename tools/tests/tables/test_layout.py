@@ -14,7 +14,7 @@ from tlsmem.schema.recording_files import is_recording
 from tlsmem.store import read_runs
 from tlsmem.tables import catalogue, layout, recording_contents, render, scenario_catalogue
 from tlsmem.tables.table import Cell, Column, Heading, Table, optional, text_cell
-from tlsmem.tables.timed import catalogue as timed_catalogue
+from tlsmem.topics.timing import catalogue as timed_catalogue
 
 COLUMNS = [
     Heading("what", "what is it", left=True),

@@ -161,11 +161,10 @@ def show_memory_campaign(records: list[Record], plan: Plan, title: str) -> Campa
 
 def show_timed_campaign(records: list[Record], plan: Plan, title: str) -> CampaignOutput:
     """A noisy machine is no finding, but a warning."""
-    from tlsmem.plots.timed import pictures
     from tlsmem.stats.timed_selection import select
     from tlsmem.tables import render
-    from tlsmem.tables.timed import catalogue
-    from tlsmem.tables.timed.warnings import describe_noise
+    from tlsmem.topics.timing import catalogue, pictures
+    from tlsmem.topics.timing.warnings import describe_noise
 
     timed = select(records, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
     render.print_all(catalogue.build(timed))

@@ -149,7 +149,7 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
         "timing",
         "pictures of timed runs: transfer and handshakes",
         each("recording", "only campaign", "only stack", "only suite") | {"output directory": "pictures"},
-        "tlsmem.plots.timed.pictures:draw_from_arguments",
+        "tlsmem.topics.timing.pictures:draw_from_arguments",
         """Draw timed runs: bulk transfer and handshakes as ratios to the first stack, and rates by write size.
 
 transfer, handshake and sizes-SUITE are drawn if the recording has their runs, each as .png and .svg. A ratio needs two

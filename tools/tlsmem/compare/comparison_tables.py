@@ -22,7 +22,7 @@ from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats.change import SAME, UNKNOWN, Change
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
-from tlsmem.tables.timed.cells import describe_gap
+from tlsmem.tables.timed_cells import describe_gap
 
 SITES = 10  # rows of a role's
 TITLES = {

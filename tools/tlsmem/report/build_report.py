@@ -25,7 +25,6 @@ from tlsmem.report import (
     phase_section,
     recordings,
     residuals_section,
-    timed_section,
     waterfall_section,
 )
 from tlsmem.report.recordings import Recording
@@ -45,7 +44,7 @@ MAKERS = (
     residuals_section,
     waterfall_section,
 )
-LAST_MAKERS = (timed_section, inventory_section)  # after the sections of topics
+LAST_MAKERS = (inventory_section,)  # after the sections of topics
 OUTPUTS = {HTML: Path("report.html"), DIRECTORY: Path("report"), FILES: Path("report")} | dict.fromkeys(
     FILE_FORMATS, Path(profile_output.STDOUT)
 )

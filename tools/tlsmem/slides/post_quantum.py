@@ -13,8 +13,8 @@ from tlsmem.config.releases import group_by_library, is_stable, newest_of_each_b
 from tlsmem.plots.frame import add_frame, list_rows, points, write_beside
 from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle
+from tlsmem.plots.ratio_dots import draw_dot
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.plots.timed.ratio_dots import draw_dot
 from tlsmem.slides.slide import SUITE, create_slide, describe_absent
 from tlsmem.stats import timed_selection
 from tlsmem.stats.configured_stack import AT_REST

@@ -12,7 +12,7 @@ from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables import catalogue, scenario_catalogue
 from tlsmem.tables.table import Table
-from tlsmem.tables.timed import catalogue as of_time
+from tlsmem.topics.timing import catalogue as of_time
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
 Runs = TypeVar("Runs", Selection, TimedSelection)

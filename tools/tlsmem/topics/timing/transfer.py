@@ -8,11 +8,11 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.table import Column, Table, percent
-from tlsmem.tables.timed import harness_overhead
-from tlsmem.tables.timed.captions import describe_conditions, describe_medians, join_sentences
-from tlsmem.tables.timed.cells import interval_cell, median_cell, median_percent_cell
-from tlsmem.tables.timed.published import Published, nearest_published, published_cell
-from tlsmem.tables.timed.rows import STACK, SeriesRow, work_columns
+from tlsmem.tables.timed_cells import interval_cell, median_cell, median_percent_cell
+from tlsmem.topics.timing import harness_overhead
+from tlsmem.topics.timing.captions import describe_conditions, describe_medians, join_sentences
+from tlsmem.topics.timing.published import Published, nearest_published, published_cell
+from tlsmem.topics.timing.rows import STACK, SeriesRow, work_columns
 
 CAPTION = (
     "Application data per second of the server's writes, or of the client's reads, for one thread as if it did nothing "

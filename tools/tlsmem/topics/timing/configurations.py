@@ -11,11 +11,11 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import Ratio, Sample
 from tlsmem.tables.table import Column, Table
-from tlsmem.tables.timed.captions import describe_runs, repeats_text
-from tlsmem.tables.timed.cells import median_cell, ratio_cell
-from tlsmem.tables.timed.published import split_stack_name
-from tlsmem.tables.timed.ratios import ratio_or_missing, select_fewest_threads
-from tlsmem.tables.timed.rows import PART_NAME, RATE_UNIT, STACK, work_columns
+from tlsmem.tables.timed_cells import median_cell, ratio_cell
+from tlsmem.topics.timing.captions import describe_runs, repeats_text
+from tlsmem.topics.timing.published import split_stack_name
+from tlsmem.topics.timing.ratios import ratio_or_missing, select_fewest_threads
+from tlsmem.topics.timing.rows import PART_NAME, RATE_UNIT, STACK, work_columns
 
 CAPTION = (
     "Builds and settings of one library that differ in one thing only. Factor: the ratio of the second's rate to the "

@@ -11,9 +11,9 @@ from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, percent
-from tlsmem.tables.timed.captions import describe_common_work, join_sentences
-from tlsmem.tables.timed.harness_overhead import WIRE_OF_PART
-from tlsmem.tables.timed.rows import PART_NAME, STACK, PartRow, part_rows, work_columns
+from tlsmem.topics.timing.captions import describe_common_work, join_sentences
+from tlsmem.topics.timing.harness_overhead import WIRE_OF_PART
+from tlsmem.topics.timing.rows import PART_NAME, STACK, PartRow, part_rows, work_columns
 
 
 def instructions_per_unit(record: Record, part: str) -> float | None:

@@ -7,8 +7,8 @@ import pytest
 from tests.support import synthetic_timed
 from tlsmem.stats.timed_selection import TimedSeries, Work
 from tlsmem.tables.table import value_cell
-from tlsmem.tables.timed import published
-from tlsmem.tables.timed.published import FULL_AMONG_RESUMED
+from tlsmem.topics.timing import published
+from tlsmem.topics.timing.published import FULL_AMONG_RESUMED
 
 EPYC, ARM = "AMD EPYC", "aarch64"
 XEON = "published 2024-10-18, on another machine (Xeon E-2386G)"

@@ -10,8 +10,8 @@ from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_rates import Latencies
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables.table import Cell, Column, Table, integer_cell
-from tlsmem.tables.timed.captions import describe_conditions, join_sentences
-from tlsmem.tables.timed.rows import PART, STACK, PartRow, part_rows, work_columns
+from tlsmem.topics.timing.captions import describe_conditions, join_sentences
+from tlsmem.topics.timing.rows import PART, STACK, PartRow, part_rows, work_columns
 
 CAPTION = (
     "Single intervals of all threads and repeats: one role in one handshake without construction, or one round of a "

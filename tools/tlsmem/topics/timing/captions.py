@@ -1,8 +1,8 @@
 """What captions of timed tables say: what is equal for all rows, how long the runs were, and what noise there was."""
 
 from tlsmem.stats.timed_selection import TimedSelection
-from tlsmem.tables.timed import warnings
-from tlsmem.tables.timed.rows import VARYING, size_text, varying_columns
+from tlsmem.topics.timing import warnings
+from tlsmem.topics.timing.rows import VARYING, size_text, varying_columns
 
 MEDIANS = "Medians of {}; ±: the wider half of the median's 95 % interval, by bootstrap."
 

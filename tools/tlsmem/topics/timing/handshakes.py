@@ -8,10 +8,10 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.table import Cell, Column, Table
-from tlsmem.tables.timed.captions import describe_conditions, describe_medians, join_sentences
-from tlsmem.tables.timed.cells import interval_cell, median_cell, median_percent_cell
-from tlsmem.tables.timed.published import nearest_published, published_cell
-from tlsmem.tables.timed.rows import STACK, PartRow, part_rows, work_columns
+from tlsmem.tables.timed_cells import interval_cell, median_cell, median_percent_cell
+from tlsmem.topics.timing.captions import describe_conditions, describe_medians, join_sentences
+from tlsmem.topics.timing.published import nearest_published, published_cell
+from tlsmem.topics.timing.rows import STACK, PartRow, part_rows, work_columns
 
 CAPTION = (
     "Handshakes per second of all steps of one role, reading tickets included, for one thread as if it did nothing "

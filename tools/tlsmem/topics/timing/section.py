@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from tlsmem.plots.timed import pictures
 from tlsmem.report import differing_settings
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
@@ -14,7 +13,7 @@ from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.timed_selection import TimedSelection, Work
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.table import Table
-from tlsmem.tables.timed import catalogue, ratios
+from tlsmem.topics.timing import catalogue, pictures, ratios
 
 TABLES = ("factor", "transfer", "handshakes", "sessions", "configurations", "threads", "latency", "instructions")
 TITLES = {

@@ -11,9 +11,9 @@ from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Column, Table
-from tlsmem.tables.timed.captions import describe_conditions, join_sentences
-from tlsmem.tables.timed.cells import median_cell, median_percent_cell
-from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, work_columns
+from tlsmem.tables.timed_cells import median_cell, median_percent_cell
+from tlsmem.topics.timing.captions import describe_conditions, join_sentences
+from tlsmem.topics.timing.rows import SCENARIO, STACK, SeriesRow, work_columns
 
 CLOCK_READINGS = 4  # of a role in a handshake, at most: one for each step
 WIRES: tuple[PartName, ...] = ("wire_write", "wire_read")

@@ -11,7 +11,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSeries
 from tlsmem.tables.table import Cell
-from tlsmem.tables.timed.cells import format_number
+from tlsmem.tables.timed_cells import format_number
 
 OF_2023 = ROOT / "data/published/throughput-2023-12-18.csv"
 REPORTS = ROOT / "data/published/throughput-reports.csv"

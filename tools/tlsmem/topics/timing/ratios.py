@@ -10,10 +10,10 @@ from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import Ratio, Sample
 from tlsmem.tables.table import Cell, Column, Table
-from tlsmem.tables.timed.captions import describe_conditions, join_sentences, repeats_text
-from tlsmem.tables.timed.cells import median_cell, ratio_cell
-from tlsmem.tables.timed.published import Published, nearest_published
-from tlsmem.tables.timed.rows import PART_NAME, RATE_UNIT, work_columns
+from tlsmem.tables.timed_cells import median_cell, ratio_cell
+from tlsmem.topics.timing.captions import describe_conditions, join_sentences, repeats_text
+from tlsmem.topics.timing.published import Published, nearest_published
+from tlsmem.topics.timing.rows import PART_NAME, RATE_UNIT, work_columns
 
 MAX_STACKS = 6  # stacks that may stand side by side
 CAPTION = (

@@ -9,15 +9,15 @@ from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables import settings
 from tlsmem.tables.table import Table
-from tlsmem.tables.timed import ratios
-from tlsmem.tables.timed.configurations import configurations
-from tlsmem.tables.timed.handshakes import handshakes, sessions
-from tlsmem.tables.timed.harness_overhead import harness_overhead_table
-from tlsmem.tables.timed.instructions import instructions
-from tlsmem.tables.timed.latency import latency
-from tlsmem.tables.timed.noise import noise
-from tlsmem.tables.timed.threads import threads
-from tlsmem.tables.timed.transfer import transfer
+from tlsmem.topics.timing import ratios
+from tlsmem.topics.timing.configurations import configurations
+from tlsmem.topics.timing.handshakes import handshakes, sessions
+from tlsmem.topics.timing.harness_overhead import harness_overhead_table
+from tlsmem.topics.timing.instructions import instructions
+from tlsmem.topics.timing.latency import latency
+from tlsmem.topics.timing.noise import noise
+from tlsmem.topics.timing.threads import threads
+from tlsmem.topics.timing.transfer import transfer
 
 
 def conditions(timed: TimedSelection) -> Table:

@@ -9,10 +9,10 @@ from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table
-from tlsmem.tables.timed import warnings
-from tlsmem.tables.timed.captions import describe_conditions, join_sentences
-from tlsmem.tables.timed.cells import number_cell, percent_cell
-from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, count_cell, work_columns
+from tlsmem.tables.timed_cells import number_cell, percent_cell
+from tlsmem.topics.timing import warnings
+from tlsmem.topics.timing.captions import describe_conditions, join_sentences
+from tlsmem.topics.timing.rows import SCENARIO, STACK, SeriesRow, count_cell, work_columns
 
 CAPTION = (
     "Spread: the fastest repeat less the slowest, relative to the median. Other columns show the largest value of any "

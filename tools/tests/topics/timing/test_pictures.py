@@ -14,9 +14,9 @@ from tlsmem.base.paths import ROOT
 from tlsmem.plots.line_labels import place_labels
 from tlsmem.plots.memory_panels import marker_styles
 from tlsmem.plots.picture import PAGE_STYLE
-from tlsmem.plots.timed import pictures
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats.timed_selection import TimedSelection, select
+from tlsmem.topics.timing import pictures
 
 PLOT = ROOT / "tools/tls-memtest", "show", "timing"
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"

@@ -7,7 +7,7 @@ from tlsmem.config.table_names import TIMED_NEEDS
 from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.stats import timed_selection
 from tlsmem.tables.table import MISSING, Table
-from tlsmem.tables.timed import catalogue
+from tlsmem.topics.timing import catalogue
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SUITE, TLS12 = "tls13-rsa-aes256", "tls12-rsa-aes256"

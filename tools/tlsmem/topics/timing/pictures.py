@@ -19,9 +19,7 @@ from tlsmem.plots.frame import INK, add_frame, describe_records
 from tlsmem.plots.left_out import describe_left_out, find_refusals
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import PAGE_INCHES, PAGE_STYLE, save
-from tlsmem.plots.timed import curves
-from tlsmem.plots.timed.curves import Curve, WhiskerEnds, curve_styles
-from tlsmem.plots.timed.ratio_dots import Ratios, draw_ratios, find_ratios, limits
+from tlsmem.plots.ratio_dots import Ratios, draw_ratios, find_ratios, limits
 from tlsmem.stats import timed_rates
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.selection import choose_values, select_campaign
@@ -31,8 +29,10 @@ from tlsmem.stats.timed_selection import TimedSelection, Work, is_timed, select
 from tlsmem.stats.timed_summary import sample_from_runs
 from tlsmem.store.record import Record
 from tlsmem.store.recordings import load_recording
-from tlsmem.tables.timed.captions import repeats_text
-from tlsmem.tables.timed.rows import size_text
+from tlsmem.topics.timing import curves
+from tlsmem.topics.timing.captions import repeats_text
+from tlsmem.topics.timing.curves import Curve, WhiskerEnds, curve_styles
+from tlsmem.topics.timing.rows import size_text
 
 KINDS = {"": "full", "-id": "resumed by session id", "-ticket": "resumed by ticket"}  # by the end of a suite's name
 AROUND = 2.0  # inches: above and below the panels

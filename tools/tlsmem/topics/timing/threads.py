@@ -9,9 +9,9 @@ from tlsmem.stats.missing import Missing, map_present, replace_missing
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import FEW_REPEATS, Ratio
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, percent
-from tlsmem.tables.timed.captions import describe_medians, describe_runs, join_sentences
-from tlsmem.tables.timed.cells import describe_gap, interval_cell, median_cell
-from tlsmem.tables.timed.rows import PART, RATE_UNITS, STACK, PartRow, work_columns
+from tlsmem.tables.timed_cells import describe_gap, interval_cell, median_cell
+from tlsmem.topics.timing.captions import describe_medians, describe_runs, join_sentences
+from tlsmem.topics.timing.rows import PART, RATE_UNITS, STACK, PartRow, work_columns
 
 NOT_ALONE = Missing("not measured with one thread")
 WAITING = "more threads than the {} CPUs: threads wait for one another"

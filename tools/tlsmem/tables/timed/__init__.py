@@ -1,1 +1,0 @@
-"""Tables of timed runs: throughput, handshakes, latency, threads."""
