@@ -14,7 +14,6 @@ from tlsmem.schema.recording_files import is_recording
 from tlsmem.store import read_runs
 from tlsmem.tables import catalogue, layout, recording_contents, render, scenario_catalogue
 from tlsmem.tables.table import Cell, Column, Heading, Table, optional, text_cell
-from tlsmem.topics.timing import catalogue as timed_catalogue
 
 COLUMNS = [
     Heading("what", "what is it", left=True),
@@ -154,7 +153,7 @@ def recorded_tables(folder) -> Iterator[Table]:
     if contents.memory:
         yield from (make(contents.memory) for make in catalogue.list_makers().values())
     if contents.timed:
-        yield from timed_catalogue.build(contents.timed)
+        yield from scenario_catalogue.build_timed(contents.timed)
 
 
 def check_recording(folder) -> None:

@@ -13,6 +13,7 @@ from tlsmem.config import definitions, table_names
 from tlsmem.config.topic import FOLDER, Topic, topic_tables, topics
 from tlsmem.gate.scenario_meter import ScenarioMeter
 from tlsmem.slides import draw_slides
+from tlsmem.stats import timed_selection
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
 
@@ -37,7 +38,8 @@ def test_a_declaration_needs_the_standard_library_alone(topic: Topic):
 def test_makers_campaigns_and_the_page_are_there(topic: Topic):
     slides = [slide.maker for slide in topic.slides]
     leads = [topic.leads] if topic.leads else []
-    for maker in (topic.section, *slides, *leads, *(table.maker for table in topic.tables)):
+    shown = [table.shown_if for table in topic.tables if table.shown_if]
+    for maker in (topic.section, *slides, *leads, *shown, *(table.maker for table in topic.tables)):
         assert inspect.isfunction(topic.find(maker)), maker
     meters = topic.find(topic.meters) if topic.meters else {}
     assert all(isinstance(meter, ScenarioMeter) for meter in meters.values())
@@ -48,11 +50,13 @@ def test_makers_campaigns_and_the_page_are_there(topic: Topic):
 @EVERY
 def test_a_table_and_a_picture_have_the_declared_names(topic: Topic):
     arguments = {"runs": [[]], "memory": [select([synthetic.record("null@c", "null", 100)])], "both": [None, []]}
+    arguments["timed"] = [timed_selection.select([])]
     assert [topic.find(one.maker)(*arguments[one.takes]).name for one in topic.tables] == [
         one.name for one in topic.tables
     ]
     section = (FOLDER / topic.name / "section.py").read_text()
-    assert {*re.findall(r'\bPicture\(\s*"([\w-]+)"', section)} == set(topic.pictures)
+    assert {*re.findall(r'\bPicture\(\s*"([\w-]+)"', section)} <= set(topic.pictures)
+    assert all(f'"{name}"' in section for name in topic.pictures)
 
 
 def test_names_of_tables_and_numbers_of_slides_are_used_once():

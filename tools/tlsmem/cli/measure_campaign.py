@@ -162,12 +162,12 @@ def show_memory_campaign(records: list[Record], plan: Plan, title: str) -> Campa
 def show_timed_campaign(records: list[Record], plan: Plan, title: str) -> CampaignOutput:
     """A noisy machine is no finding, but a warning."""
     from tlsmem.stats.timed_selection import select
-    from tlsmem.tables import render
-    from tlsmem.topics.timing import catalogue, pictures
+    from tlsmem.tables import render, scenario_catalogue
+    from tlsmem.topics.timing import pictures
     from tlsmem.topics.timing.warnings import describe_noise
 
     timed = select(records, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
-    render.print_all(catalogue.build(timed))
+    render.print_all(scenario_catalogue.build_timed(timed))
     for warning in describe_noise(records):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
     return CampaignOutput(pictures.draw_selected(timed, plan.recording / title), [], [])

@@ -9,7 +9,7 @@ TOGETHER = "clients and servers in one process (make mem without ROLES=split, KE
 ONE_STACK = "pairs with the same stack at both ends (make mem without CLIENT and SERVER)"
 SITES = "sites runs, which use the controlled environment and glibc malloc (make mem)"
 NEEDS = {  # what no run has of which the table is asked, and how it is recorded
-    "settings": "runs",
+    "settings": "runs of memory (make mem) or of time (make throughput, make handshake)",
     "stacks": f"runs in the controlled environment (ENV=lab or both) of {ONE_STACK}",
     "in-use": "runs with full records (tools/tls-memtest measure deployed-config, or make mem DATA=full)",
     "peaks": f"RSS runs of {TOGETHER}",
@@ -32,24 +32,9 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "law": TOGETHER,
 }
 
-HANDSHAKES = "runs of the scenario handshake (make handshake)"
-ANY = "timed runs (make throughput, make handshake)"
-TIMED_NEEDS = {  # of timed runs
-    "settings": ANY,
-    "factor": f"{ANY} of two stacks",
-    "transfer": "runs of the scenario throughput (make throughput)",
-    "handshakes": HANDSHAKES,
-    "sessions": HANDSHAKES,
-    "configurations": f"{ANY} of one library that differ in one setting (make throughput ALLOCATOR=jemalloc)",
-    "threads": "timed runs with several numbers of threads (make threads)",
-    "latency": ANY,
-    "instructions": "runs under callgrind (make throughput, make handshake)",
-    "harness": ANY,
-    "noise": ANY,
-}
-TABLES = tuple(dict.fromkeys([*NEEDS, *(table.name for topic in topics() for table in topic.tables), *TIMED_NEEDS]))
+TABLES = (*NEEDS, *(table.name for topic in topics() for table in topic.tables))
 
 
 def describe_need(name: str) -> str:
-    """Return what runs a table of memory runs is made of, and how they are recorded."""
+    """Return what runs a table is made of, and how they are recorded."""
     return NEEDS.get(name) or next(table.needs for topic in topics() for table in topic.tables if table.name == name)

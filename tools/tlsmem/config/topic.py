@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 FOLDER = Path(__file__).absolute().parents[1] / "topics"
-Takes = Literal["runs", "memory", "both"]
+Takes = Literal["runs", "memory", "both", "timed"]
 
 
 class TopicTable(NamedTuple):
     """A table. Its maker takes the runs that the topic selects; or a Selection of memory runs; or such a Selection or
-    None, and the runs of other scenarios."""
+    None, and the runs of other scenarios; or a TimedSelection."""
 
     name: str
     maker: str
     needs: str  # which runs it is made of, and how they are recorded
     takes: Takes = "runs"
+    shown_if: str | None = None  # takes what the maker takes; whether the table is shown unasked. None: always
 
 
 class TopicSlide(NamedTuple):
@@ -54,6 +55,10 @@ class Topic(NamedTuple):
         """Return what `maker` names within the folder."""
         module, _, name = maker.partition(":")
         return getattr(import_module(f"tlsmem.topics.{self.name}.{module}"), name)
+
+    def shows(self, table: TopicTable, taken: Any) -> bool:
+        """Return whether a table of what its maker takes is shown when nobody asks for it."""
+        return table.shown_if is None or bool(self.find(table.shown_if)(taken))
 
 
 @cache

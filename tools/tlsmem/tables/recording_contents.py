@@ -1,10 +1,10 @@
 """What a recording holds, runs of memory and of time: each kind has its own selection and tables."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tlsmem.config.table_names import NEEDS, TIMED_NEEDS, describe_need
+from tlsmem.config.table_names import NEEDS, describe_need
 from tlsmem.config.topic import topic_tables
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
@@ -12,7 +12,6 @@ from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables import catalogue, scenario_catalogue
 from tlsmem.tables.table import Table
-from tlsmem.topics.timing import catalogue as of_time
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
 Runs = TypeVar("Runs", Selection, TimedSelection)
@@ -41,13 +40,13 @@ class RecordingContents:
         """Raises ValueError when one that was asked for has no rows."""
         wanted = names or []
         of_memory, joint_tables = NEEDS.keys() | topic_tables("memory"), topic_tables("both")
-        ours = [name for name in wanted if name in of_memory and (self.memory or name not in TIMED_NEEDS)]
+        ours = [name for name in wanted if name in of_memory and (self.memory or name != "settings")]
         others = [name for name in wanted if name in topic_tables("runs")]
         joint = [name for name in wanted if name in joint_tables]
         theirs = [name for name in wanted if name not in (*ours, *others, *joint)]
         made: list[Table] = []
         if ours or (self.memory and not wanted):
-            made += catalogue.build(require_runs(self.memory, ours, describe_need), ours, sessions)
+            made += catalogue.build(require_runs(self.memory, ours), ours, sessions)
         if others or (self.others and not wanted):
             made += scenario_catalogue.build(self.others, others)
         for name in joint:
@@ -56,14 +55,14 @@ class RecordingContents:
             if not made[-1].rows:
                 raise ValueError(f"table {name} has no rows: it needs {table.needs}")
         if theirs or (self.timed and not wanted):
-            made += of_time.build(require_runs(self.timed, theirs, TIMED_NEEDS.__getitem__), theirs)
+            made += scenario_catalogue.build_timed(require_runs(self.timed, theirs), theirs)
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
 
 
-def require_runs(kind: Runs | None, names: Sequence[str], describe: Callable[[str], str]) -> Runs:
+def require_runs(kind: Runs | None, names: Sequence[str]) -> Runs:
     """Return the selection. Raises ValueError where it is None."""
     if kind is None:
-        raise ValueError(f"table {names[0]} has no rows: it needs {describe(names[0])}")
+        raise ValueError(f"table {names[0]} has no rows: it needs {describe_need(names[0])}")
     return kind
 
 

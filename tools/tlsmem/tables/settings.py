@@ -1,6 +1,7 @@
 """What was held equal: the columns that tell settings apart, and the table that declares them."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from tlsmem.schema.recorded_arguments import harness_arguments
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name
+from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
@@ -138,3 +140,13 @@ def settings(selection: Selection) -> Table:
     for stack in selection.stacks:
         table.add_rows([SettingsRow(stack, [record for record in selection.records if record.stack == stack])])
     return table
+
+
+def timed_settings(timed: TimedSelection) -> Table:
+    """The same of timed runs, and those whose instructions were counted, which have no windows."""
+    records = timed.every_record
+    stacks = tuple(dict.fromkeys([*timed.stacks, *(timed.counted.stacks if timed.counted else ())]))
+    made = settings(Selection(records, stacks, tuple({*map(Setting.from_record, records)})))
+    kept = [at for at, column in enumerate(made.columns) if column.key != "window"]
+    columns, rows = [made.columns[at] for at in kept], [[row[at] for at in kept] for row in made.rows]
+    return replace(made, columns=columns, rows=rows)

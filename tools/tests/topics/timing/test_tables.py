@@ -3,11 +3,10 @@
 import pytest
 
 from tests.support import synthetic, synthetic_timed
-from tlsmem.config.table_names import TIMED_NEEDS
 from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.stats import timed_selection
+from tlsmem.tables import scenario_catalogue
 from tlsmem.tables.table import MISSING, Table
-from tlsmem.topics.timing import catalogue
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SUITE, TLS12 = "tls13-rsa-aes256", "tls12-rsa-aes256"
@@ -16,7 +15,7 @@ JEMALLOC = {"name": "jemalloc", "version": "5.3", "settings": None, "library": "
 
 
 def table(records, name: str) -> Table:
-    (made,) = catalogue.build(timed_selection.select(records), [name])
+    (made,) = scenario_catalogue.build_timed(timed_selection.select(records), [name])
     return made
 
 
@@ -204,9 +203,9 @@ def test_too_many_stacks_do_not_stand_side_by_side(snapshot):
     many = [f"openssl@3.{minor}.0" for minor in range(7)]
     runs = synthetic_timed.campaign(many, [SUITE], factors=(1.0,))
     with pytest.raises(ValueError, match=r"7 .* 6") as error:
-        catalogue.build(timed_selection.select(runs), ["factor"])
+        scenario_catalogue.build_timed(timed_selection.select(runs), ["factor"])
     assert str(error.value) == snapshot
-    assert "factor" not in [made.name for made in catalogue.build(timed_selection.select(runs))]
+    assert "factor" not in [made.name for made in scenario_catalogue.build_timed(timed_selection.select(runs))]
 
 
 def test_configurations_differ_in_one_setting():
@@ -278,20 +277,25 @@ def test_an_interval_of_small_writes_is_of_many():
 
 
 def test_every_table_says_what_it_needs(snapshot):
-    assert [*TIMED_NEEDS] == [*catalogue.MAKERS]
     transfers = timed_selection.select(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput"))
     for name in ("configurations", "factor", "handshakes", "sessions", "threads"):
         with pytest.raises(ValueError, match=rf" {name} ") as refused:
-            catalogue.build(transfers, [name])
+            scenario_catalogue.build_timed(transfers, [name])
         assert str(refused.value) == snapshot(name=name)
-    assert [made.name for made in catalogue.build(transfers)] == ["settings", "transfer", "latency", "harness", "noise"]
+    assert [made.name for made in scenario_catalogue.build_timed(transfers)] == [
+        "settings",
+        "transfer",
+        "latency",
+        "harness",
+        "noise",
+    ]
 
 
 def test_the_machine_and_the_builds_are_declared():
     (row,) = rows(table([*synthetic_timed.campaign([OPENSSL], [SUITE])], "settings"))
     assert row["compiler"].value == "gcc 12.2.0" and "window" not in row
     runs = synthetic_timed.campaign(STACKS, [SUITE])
-    (made,) = catalogue.build(timed_selection.select(runs, STACKS[::-1]), ["settings"])
+    (made,) = scenario_catalogue.build_timed(timed_selection.select(runs, STACKS[::-1]), ["settings"])
     assert [row[0].value for row in made.rows] == STACKS[::-1], "as they were asked for"
     assert row["stack"].value == OPENSSL
 

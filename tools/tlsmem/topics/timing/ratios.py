@@ -88,10 +88,15 @@ def select_fewest_threads(timed: TimedSelection) -> TimedSelection:
     return timed.where(works.__contains__)
 
 
+def fits(timed: TimedSelection) -> bool:
+    """Return whether the stacks fit side by side."""
+    return len(timed.stacks) <= MAX_STACKS
+
+
 def ratio_table(timed: TimedSelection) -> Table:
     """Raises ValueError when that many stacks do not fit."""
     timed = select_fewest_threads(timed)
-    if len(timed.stacks) > MAX_STACKS:
+    if not fits(timed):
         raise ValueError(
             f"table factor: {len(timed.stacks)} stacks are too many side by side; name {MAX_STACKS} at most"
         )

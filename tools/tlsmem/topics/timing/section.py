@@ -2,9 +2,10 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from tlsmem.report import differing_settings
 from tlsmem.report.recordings import Recording, recording_arguments
@@ -13,9 +14,9 @@ from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.timed_selection import TimedSelection, Work
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.table import Table
-from tlsmem.topics.timing import catalogue, pictures, ratios
+from tlsmem.topics.timing import TOPIC, pictures
 
-TABLES = ("factor", "transfer", "handshakes", "sessions", "configurations", "threads", "latency", "instructions")
+ASKED_FOR = ("harness", "noise")  # tables of the harness and the machine: `show tables` has them
 TITLES = {
     "transfer": "Bulk transfer",
     "handshake": "Full and resumed handshakes a second",
@@ -26,23 +27,25 @@ MOST = 3  # suites of a picture of handshakes, and pictures of latencies
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    timed = [one for one in recordings if one.contents.timed]
-    if not timed:
+    """The tables and pictures of each recording that has timed runs; sentences of the first with handshakes."""
+    found = [(one, timed) for one in recordings if (timed := one.contents.timed)]
+    if not found:
         return None
-    shown = [shown for one in timed for shown in tables(one, len(timed) > 1)]
-    drawn = (picture for one in timed for picture in drawings(one, len(timed) > 1))
+    several = len(found) > 1
+    shown = tuple(shown for one, timed in found for shown in tables(one, timed, several))
+    drawn = (picture for one, timed in found for picture in drawings(one, few(timed), several))
     html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in handshakes(recordings))
-    return Section("time", "Throughput and handshakes", html, pictures=drawn, tables=tuple(shown))
+    return Section("time", "Throughput and handshakes", html, pictures=drawn, tables=shown)
 
 
-def tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
-    timed = recording.contents.timed
-    for name in TABLES:
-        if name == "factor" and len(timed.stacks) > ratios.MAX_STACKS:
+def tables(recording: Recording, timed: TimedSelection, several: bool) -> Iterator[ShownTable]:
+    """Yield the tables of one recording that have rows."""
+    for declared in TOPIC.tables:
+        if declared.name in ASKED_FOR or not TOPIC.shows(declared, timed):
             continue
-        made = catalogue.MAKERS[name](timed)
+        made: Table = TOPIC.find(declared.maker)(timed)
         if made.rows:
-            command = f"tools/tls-memtest show tables {recording_arguments(recording)} --table {name}"
+            command = f"tools/tls-memtest show tables {recording_arguments(recording)} --table {declared.name}"
             yield ShownTable(name_recording(with_marks(made, timed), recording, several), command)
 
 
@@ -60,27 +63,27 @@ def name_recording(made: Table, recording: Recording, several: bool) -> Table:
     return made
 
 
-def drawings(recording: Recording, several: bool) -> Iterator[Picture]:
-    timed = few(recording.contents.timed)
+def drawings(recording: Recording, timed: TimedSelection, several: bool) -> Iterator[Picture]:
+    """Yield the pictures of these runs of one recording."""
     for name, draw in pictures.timed_figures(timed):
-        yield timed_picture(name, recording, suite_arguments(timed), several)._replace(draw=draw)
+        yield timed_picture(name, recording, suite_arguments(timed), several, draw)
 
 
-def timed_picture(name: str, recording: Recording, suites: str, several: bool) -> Picture:
-    """A picture by the name that plot_timing gives it."""
+def timed_picture(name: str, recording: Recording, suites: str, several: bool, draw: Callable[[], Figure]) -> Picture:
+    """Return a picture by the name that `show timing` gives its file."""
     kind, _, suite = name.partition("-")
     beside = f", {recording.name}" if several else ""
     title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{beside}"
     command = f"tools/tls-memtest show timing {recording_arguments(recording)} {suites} --out pictures"
     says = f"{title}. The figures are in the tables below."
     unique = f"{name}-{recording.name}" if several else name
-    return Picture(unique, title, says, command, None, f"{TITLES[kind]}{beside}", suite)
+    return Picture(unique, title, says, command, draw, f"{TITLES[kind]}{beside}", suite)
 
 
 def few(timed: TimedSelection) -> TimedSelection:
     """Of one allocator and CPU, and of handshakes so many suites, those that most stacks did, without clients'
     certificates: all else is in the tables."""
-    bases = {}
+    bases: dict[str, set[str]] = {}
     for series in timed.every():
         base = pictures.base_suite(series.work.suite)
         if series.work.scenario == "handshake" and series.runs() and MUTUAL not in base:
