@@ -4,6 +4,7 @@ and how stacks look in pictures of time: the hue of the library, and a marker an
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
@@ -23,9 +24,9 @@ class StackStyle:
 
     colour: str
     marker: str
-    dash: str | tuple
+    dash: str | tuple[int, tuple[int, ...]]
 
-    def line_properties(self) -> dict:
+    def line_properties(self) -> dict[str, Any]:
         """Return what matplotlib draws the curve with."""
         marked = {"marker": self.marker, "markersize": 5.5, "markeredgecolor": INK, "markeredgewidth": 0.5}
         return marked | {"color": self.colour, "linestyle": self.dash}
@@ -101,7 +102,7 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> list[Annotation]:
 def whiskers(axes: Axes, one: Curve, aside: float) -> None:
     """Beside its points, so that those of other curves can be told from them."""
     place = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
-    style = {"color": one.look.colour, "linewidth": 1, "marker": "_", "markersize": 5, "zorder": 2}
+    style: dict[str, Any] = {"color": one.look.colour, "linewidth": 1, "marker": "_", "markersize": 5, "zorder": 2}
     for across, ends in zip(one.across, one.ends, strict=False):
         if ends:
             axes.plot([across] * 2, ends, transform=place, clip_on=False, scalex=False, scaley=False, **style)
@@ -109,7 +110,7 @@ def whiskers(axes: Axes, one: Curve, aside: float) -> None:
 
 def name(axes: Axes, one: Curve) -> Annotation:
     text = "\n".join([*wrap_stack_name(one.stack).split("\n"), *[one.said] * bool(one.said)])
-    drawn = {"textcoords": "offset points", "va": "center", "ha": "left", "annotation_clip": False}
+    drawn: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "left", "annotation_clip": False}
     drawn |= {"fontsize": POINTS, "color": INK, "linespacing": 1.05}
     return axes.annotate(text, (1, one.heights[-1]), (BESIDE, 0), xycoords=axes.get_yaxis_transform(), **drawn)
 
@@ -125,7 +126,7 @@ def spread_labels(axes: Axes, curves: Sequence[Curve], names: Sequence[Annotatio
     for one, label, (across, height), centre in zip(curves, names, ends, centres, strict=True):
         label.set_position((BESIDE, centre - height * high))
         points = [across, 1, 1 + (BESIDE - 2) / wide], [height, height, centre / high]
-        style = {"color": one.look.colour, "linewidth": 0.9, "zorder": 2}
+        style: dict[str, Any] = {"color": one.look.colour, "linewidth": 0.9, "zorder": 2}
         axes.plot(*points, transform=axes.transAxes, clip_on=False, scalex=False, scaley=False, **style)
 
 

@@ -85,7 +85,7 @@ def keys(styles: Mapping[str, MarkerStyle]) -> list[Line2D]:
 
 def transfer(timed: TimedSelection) -> Figure:
     """Sending and receiving; writes of 1 MiB, or of the largest size that there is."""
-    there = {work.size_bytes for work in timed.works}
+    there = {work.size_bytes or 0 for work in timed.works}
     size = MIB if MIB in there else max(there)
     timed = timed.where(lambda work: work.size_bytes == size)
     works = {work.suite: work for work in timed.works}
@@ -173,10 +173,15 @@ def timed_figures(timed: TimedSelection) -> Iterator[tuple[str, Callable[[], Fig
     """By name of a file, without its ending: what draws it. Allocators, and CPUs, are never mixed in one picture."""
     conditions = list(dict.fromkeys((work.allocator, work.cpu) for work in timed.works))
     for allocator, cpu in conditions:
-        alike = timed.where(lambda work, wanted=(allocator, cpu): (work.allocator, work.cpu) == wanted)
+        alike = timed.where(partial(has_conditions, allocator, cpu))
         more = [allocator] * timed.varies("allocator") + [cpu] * timed.varies("cpu")
         for name, draw in figures_by_name(alike):
             yield "-".join([name, *(word.split()[0] for word in more)]), draw
+
+
+def has_conditions(allocator: str, cpu: str, work: Work) -> bool:
+    """Return whether a work has this allocator and this CPU."""
+    return (work.allocator, work.cpu) == (allocator, cpu)
 
 
 def figures_by_name(timed: TimedSelection) -> Iterator[tuple[str, Callable[[], Figure]]]:
@@ -211,9 +216,14 @@ def several_sizes(timed: TimedSelection) -> TimedSelection:
 def by_base(timed: TimedSelection) -> Iterator[tuple[str, TimedSelection]]:
     """Full handshakes and those resumed of the same suite together; without those of which nothing was measured."""
     for base in dict.fromkeys(base_suite(work.suite) for work in timed.works):
-        some = timed.where(lambda work, base=base: base_suite(work.suite) == base)
+        some = timed.where(partial(has_base, base))
         if measured_works(some):
             yield base, some
+
+
+def has_base(base: str, work: Work) -> bool:
+    """Return whether this is the work's suite without its resumption."""
+    return base_suite(work.suite) == base
 
 
 def whisker_ends(interval: Interval | None) -> WhiskerEnds:
