@@ -47,6 +47,8 @@ TOPICS = {
     "advisories": "advisories",
     "live": "live(?!_heap)",
     "post_quantum": "post_quantum|pq",
+    "timing": "timing|timed",
+    "releases": "releases|release|record_layer",
 }
 
 # What each row counts; --explain prints it.
