@@ -35,6 +35,7 @@ def run_to_completion(coroutine: Coroutine[Any, Any, Result], stopped: str) -> R
 
     async def guarded() -> Result:
         task = asyncio.current_task()
+        assert task  # this coroutine runs in one
 
         def stop(number: int) -> None:
             caught.append(number)

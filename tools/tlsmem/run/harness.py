@@ -7,6 +7,7 @@ import socket
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import zip_longest
+from typing import NamedTuple
 
 from tlsmem.run.process import STOPPED, WAITING, Process, ProcessResult, start_process
 from tlsmem.run.validate import Outcome, judge
@@ -26,39 +27,45 @@ def merge_outcomes(client: Outcome, server: Outcome) -> Outcome:
         reason=None,
         lines=lines(client, server),
         elapsed_ns=max(client.elapsed_ns, server.elapsed_ns),
-        peer_reported=client.run and client.run.reported,
+        peer_reported=client.run.reported if client.run else None,
     )
     if blamed := blame(client, server):
-        return replace(whole, status=blamed.status, reason=reason(blamed, client, server))
+        return replace(whole, status=blamed.outcome.status, reason=describe_blamed(blamed, client, server))
     different = disagreement(client, server)
     return whole.failed(different) if different else whole
 
 
-def blame(client: Outcome, server: Outcome) -> Outcome | None:
+class Blamed(NamedTuple):
+    outcome: Outcome
+    reason: str
+
+
+def blame(client: Outcome, server: Outcome) -> Blamed | None:
     """The one that failed by itself, and first; a process that only noticed the other's end, or waited for it until
     the time limit, is last to blame."""
 
-    def place(one: Outcome) -> tuple:
+    def place(one: Blamed) -> tuple[bool, bool, bool, int]:
         waited = bool(NOTICED.search(one.reason)) or one.reason.endswith(WAITING)
-        return one.reason == KILLED, waited, not one.reason.endswith(STOPPED), one.elapsed_ns
+        return one.reason == KILLED, waited, not one.reason.endswith(STOPPED), one.outcome.elapsed_ns
 
-    return min((one for one in (client, server) if one.reason), key=place, default=None)
+    return min((Blamed(one, one.reason) for one in (client, server) if one.reason), key=place, default=None)
 
 
-def reason(blamed: Outcome, client: Outcome, server: Outcome) -> str:
+def describe_blamed(blamed: Blamed, client: Outcome, server: Outcome) -> str:
     if client.reason == server.reason:
         return blamed.reason
-    return f"the {'client' if blamed is client else 'server'}'s process: {blamed.reason}"
+    return f"the {'client' if blamed.outcome is client else 'server'}'s process: {blamed.reason}"
 
 
 def disagreement(client: Outcome, server: Outcome) -> str | None:
     """Of two that were measured: what one end says and the other does not."""
-    if (client.run.role, server.run.role) != ("client", "server"):
-        return f"asked for a client and a server, but they say {client.run.role} and {server.run.role}"
+    runs = client.measured_run, server.measured_run
+    if [run.role for run in runs] != ["client", "server"]:
+        return f"asked for a client and a server, but they say {' and '.join(run.role for run in runs)}"
     if [phase.phase for phase in client.phases] != [phase.phase for phase in server.phases]:
         return "client and server went through different phases"
-    agreed = (client.end.negotiated, server.end.negotiated)
-    for one, other, names in ((client.run, server.run, SAME), (*agreed, AGREE)):
+    agreed = client.measured_end.negotiated, server.measured_end.negotiated
+    for one, other, names in ((*runs, SAME), (*agreed, AGREE)):
         for name in names:
             if str(getattr(one, name)).lower() != str(getattr(other, name)).lower():
                 return f"{name}: the client says {getattr(one, name)}, but the server says {getattr(other, name)}"
@@ -67,7 +74,7 @@ def disagreement(client: Outcome, server: Outcome) -> str | None:
 
 def lines(client: Outcome, server: Outcome) -> list[OutputLine]:
     """A run line with the notes of both; their stacks, the client's first; phases side by side; one end line."""
-    said = [server.run or client.run] if server.run or client.run else []
+    said = [line for line in (server.run, client.run) if line][:1]
     if server.run and client.run:
         notes = [*server.run.notes, *(f"client: {note}" for note in client.run.notes)]
         said = [server.run.model_copy(update={"notes": notes})]

@@ -94,8 +94,9 @@ async def enable_always(setting: Path = THP) -> AsyncIterator[None]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # what a terminal sends to the runner is not for it
-            pass_fds=(lock,),
+            pass_fds=() if lock is None else (lock,),
         )
+        assert keeper.stdout  # a pipe
         try:
             keeper.stdout.readline()  # it is there, and deaf
             setting.write_text("always")

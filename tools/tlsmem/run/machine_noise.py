@@ -60,5 +60,5 @@ def noise_between(before: MachineReading, after: MachineReading, elapsed_ns: int
         load=before.load,
         steal_ns=max(0, round(share * (after.steal_ns - before.steal_ns))),
         busy_ns=max(0, round(share * (after.busy_ns - before.busy_ns - own_ns))),
-        mhz=None if None in (before.mhz, after.mhz) else (before.mhz, after.mhz),
+        mhz=None if before.mhz is None or after.mhz is None else (before.mhz, after.mhz),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tlsmem.base.errors import UserError
 from tlsmem.config import timed_matrix
-from tlsmem.config.campaigns import AnyCampaign
+from tlsmem.config.campaigns import AnyCampaign, TimedCampaign
 from tlsmem.config.run import Run
 from tlsmem.config.timed_matrix import thread_counts
 from tlsmem.run.validate import Outcome
@@ -137,7 +137,7 @@ COPIES = 4  # of a round, in each thread: what is sent, what is received, the wi
 
 def check_memory(campaign: AnyCampaign) -> None:
     """Raises UserError when the largest run of a campaign of transfers does not fit."""
-    if campaign.scenario != "throughput":
+    if not isinstance(campaign, TimedCampaign) or campaign.scenario != "throughput":
         return
     size, threads = max(campaign.sizes), max(thread_counts(campaign))
     need, have = MARGIN * COPIES * timed_matrix.writes_per_round(size) * size * threads, available_bytes()

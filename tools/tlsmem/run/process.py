@@ -78,7 +78,8 @@ class Process:
 
     def __init__(self, process: asyncio.subprocess.Process, stdout: Output, stderr: Output, begin_ns: int) -> None:
         self.process, self.stdout, self.stderr = process, stdout, stderr
-        self.begin_ns, self.elapsed_ns, self.stopped = begin_ns, 0, None
+        self.begin_ns, self.elapsed_ns = begin_ns, 0
+        self.stopped: str | None = None
         for output in (stdout, stderr):
             output.follow(self.kill)
 
@@ -118,6 +119,7 @@ class Process:
         flooded = self.stdout.flooded or self.stderr.flooded
         stopped = f"killed: it printed more than {OUTPUT_BYTES // MIB} MiB" if flooded else self.stopped
         printed = bytes(self.stdout.content), bytes(self.stderr.content)
+        assert self.process.returncode is not None  # it is gone
         return ProcessResult(self.process.returncode, *printed, stopped, self.elapsed_ns)
 
 

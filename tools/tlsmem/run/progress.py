@@ -12,13 +12,13 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from tlsmem.config.run import Run
 from tlsmem.run.validate import Outcome
-from tlsmem.schema.harness_output import ThreadLine
+from tlsmem.schema.harness_output import PartName, ThreadLine
 
 START = 100  # what starting a harness takes, in sessions
 FEW = 3  # runs that must have ended before their pace says how long the others take
 SILENCE_S = 60.0  # a run that takes longer says so
 MIB = 1024 * 1024
-MAIN = ("client", "server", "send", "receive")  # parts of a timed run
+MAIN: tuple[PartName, ...] = ("client", "server", "send", "receive")  # parts of a timed run
 
 
 def describe_time(elapsed_s: float, ended: int, done: float, total: float) -> str:
@@ -120,8 +120,8 @@ def describe_outcome(outcome: Outcome, total_s: float | None = None) -> str:
     peaks: dict[str, int] = {}
     for phase in outcome.phases:
         peaks[phase.process] = max(peaks.get(phase.process, 0), phase.peak_rss_bytes)
-    said = (f"{'' if role == 'both' else f'{role} '}{peak / MIB:,.1f} MiB" for role, peak in peaks.items())
-    return f"{outcome.elapsed_ns / 1e9:.1f} s, peak RSS {', '.join(said)}"
+    resident = (f"{'' if role == 'both' else f'{role} '}{peak / MIB:,.1f} MiB" for role, peak in peaks.items())
+    return f"{outcome.elapsed_ns / 1e9:.1f} s, peak RSS {', '.join(resident)}"
 
 
 def rates(threads: list[ThreadLine]) -> Iterator[str]:
@@ -129,6 +129,6 @@ def rates(threads: list[ThreadLine]) -> Iterator[str]:
     for name in MAIN:
         parts = [part for line in threads for part in line.parts if part.part == name and part.total_ns]
         if parts and parts[0].bytes:
-            yield f"{name} {sum(1e9 / MIB * part.bytes / part.total_ns for part in parts):,.0f} MiB/s"
+            yield f"{name} {sum(1e9 / MIB * (part.bytes or 0) / part.total_ns for part in parts):,.0f} MiB/s"
         elif parts:
             yield f"{name} {sum(1e9 * part.count / part.total_ns for part in parts):,.0f}/s"

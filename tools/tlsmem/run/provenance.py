@@ -20,7 +20,7 @@ from tlsmem.run.preload import HEAP_METERS, allocator_record
 from tlsmem.run.symbolizer import resolve_stacks
 from tlsmem.run.validate import Outcome
 from tlsmem.schema import timed_record
-from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, describe_error
+from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, ThreadLine, describe_error
 from tlsmem.schema.machine import read_machine
 from tlsmem.schema.records import SCHEMA, RecordLine, cell_key, run_key, run_path
 from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, SourceRecord
@@ -30,15 +30,18 @@ def timed_run_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
     """None of memory. Of a run that was to be counted its times say nothing."""
     if not isinstance(run, TimedRun):
         return {}
-    known = {"threads": run.threads, "rounds": run.rounds, "size_bytes": run.size_bytes}
+    known: dict[str, Any] = {"threads": run.threads, "rounds": run.rounds, "size_bytes": run.size_bytes}
     known |= {"noise": outcome.noise and outcome.noise.model_dump()}
     if outcome.status != "measured":
         return known
-    known |= {"sealed": outcome.end.sealed, "instructions": outcome.instructions and outcome.instructions.model_dump()}
+    known |= {
+        "sealed": outcome.measured_end.sealed,
+        "instructions": outcome.instructions and outcome.instructions.model_dump(),
+    }
     return known | ({"timings": list(map(timing, outcome.threads))} if run.meter == "time" else {})
 
 
-def timing(line: Thread) -> dict[str, Any]:
+def timing(line: ThreadLine) -> dict[str, Any]:
     said = line.model_dump(include=set(Thread.model_fields))
     return said | {"parts": list(map(part, line.parts))}
 
@@ -70,7 +73,7 @@ class Provenance:
     allocators: dict[str, Allocator]
     machine: Machine = field(default_factory=read_machine)
 
-    def declared(self, run: Run) -> dict:
+    def declared(self, run: Run) -> dict[str, Any]:
         """The fields of the record that are known before the run."""
         build, features = read_manifest(run.stack), cpu_features.features(run)
         fields = {

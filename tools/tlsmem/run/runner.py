@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.config.run import Run, argv
+from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run import certificates, cpu_features, exclusive, harness, huge_pages, preflight, preload
 from tlsmem.run.cpu_slots import run_in_slots
 from tlsmem.run.progress import RunBoard
@@ -47,11 +48,11 @@ class Runner:
         variables |= features.variables if (features := cpu_features.features(run)) else {}
         limit_s = self.limit_s or run.limit_s
         pinned = [f"cpu={cpu}"] if run.env == "lab" else []
-        if run.is_timed:
+        if isinstance(run, TimedRun):
             outcome = await exclusive.run_timed(run, argv(run, suite), cpu, variables, limit_s, self.count_instructions)
         elif run.roles == "split":
-            argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))
-            outcome = await harness.run_pair(*argvs, variables, limit_s)
+            client, server = [*argv(run, suite, "client"), *pinned], [*argv(run, suite, "server"), *pinned]
+            outcome = await harness.run_pair(client, server, variables, limit_s)
         else:
             outcome = await harness.run([*argv(run, suite), *pinned], variables, limit_s)
         thp_host = self.provenance.machine.thp_host

@@ -99,7 +99,7 @@ def exported(module: Path) -> tuple[list[int], list[int]]:
     return starts, [spans[start] for start in starts]
 
 
-def run_tool(command: list[str | Path], given: IO | int = subprocess.DEVNULL) -> str | None:
+def run_tool(command: list[str | Path], given: IO[str] | int = subprocess.DEVNULL) -> str | None:
     """What a tool of binutils prints; None when it cannot read the module. Raises UserError when there is none."""
     try:
         done = subprocess.run(command, stdin=given, capture_output=True, text=True, timeout=LIMIT_S, check=False)

@@ -21,6 +21,7 @@ from tlsmem.schema.harness_output import (
     Phase,
     PhaseLine,
     RunLine,
+    Scenario,
     StackLine,
     ThreadLine,
     describe_error,
@@ -28,6 +29,7 @@ from tlsmem.schema.harness_output import (
 from tlsmem.schema.possible_figures import find_impossible_phase
 from tlsmem.schema.timed_record import Instructions, Noise
 
+Compared = tuple[str, object, object]  # name, asked for, answered
 NEARLY = 0.99  # of its seconds: the clock is read for their end before it is read for the time
 
 
@@ -39,26 +41,28 @@ def find_missing(lines: list[OutputLine]) -> str | None:
     """What is missing from a measurement: a run line, as many threads as it says with the parts of its scenario, an
     end; nothing else."""
     first, *inner, last = lines
-    if not isinstance(first, RunLine) or len(thread_lines(inner)) != len(inner) or not isinstance(last, EndLine):
+    threads = thread_lines(inner)
+    if not isinstance(first, RunLine) or len(threads) != len(inner) or not isinstance(last, EndLine):
         return "its output is not a run line, threads and an end line"
-    if first.rounds is None:
+    rounds = first.rounds
+    if rounds is None:
         return "its run line has no rounds"
-    if len(inner) != first.threads or [line.thread for line in inner] != list(range(len(inner))):
+    if len(threads) != first.threads or [line.thread for line in threads] != list(range(len(threads))):
         return f"its run line says {first.threads} threads, and its thread lines are not numbered so"
     if last.status != "measured" or last.negotiated is None:
         return f"exit 0, but its end line says {last.status} and not what was negotiated"
-    return next(filter(None, (wrong(line, first) for line in inner)), None)
+    return next(filter(None, (wrong(line, first.scenario, rounds) for line in threads)), None)
 
 
-def wrong(line: ThreadLine, said: RunLine) -> str | None:
+def wrong(line: ThreadLine, scenario: Scenario, rounds: int) -> str | None:
     place = f"thread {line.thread}"
-    if not timed_record.is_complete(said.scenario, [part.part for part in line.parts]):
-        return f"{place}: its parts are not those of the scenario {said.scenario}, each once"
-    if line.rounds > said.rounds:
-        return f"{place}: {line.rounds} rounds, but all stop after {said.rounds}"
+    if not timed_record.is_complete(scenario, [part.part for part in line.parts]):
+        return f"{place}: its parts are not those of the scenario {scenario}, each once"
+    if line.rounds > rounds:
+        return f"{place}: {line.rounds} rounds, but all stop after {rounds}"
     for part in line.parts:
         counted = sum(count for _, count in part.histogram or ())
-        if part.part in timed_record.INTERVAL_PARTS[said.scenario] and (counted, part.count) != (
+        if part.part in timed_record.INTERVAL_PARTS[scenario] and (counted, part.count) != (
             line.rounds,
             line.rounds,
         ):
@@ -66,10 +70,7 @@ def wrong(line: ThreadLine, said: RunLine) -> str | None:
     return None
 
 
-def compare_timed(
-    run: TimedRun, suite: Suite, said: RunLine, threads: list[ThreadLine]
-) -> Iterator[tuple[str, object, object]]:
-    """Name, asked for, answered."""
+def compare_timed(run: TimedRun, suite: Suite, said: RunLine, threads: list[ThreadLine]) -> Iterator[Compared]:
     yield "meter", "time", said.meter  # which is what a harness says that is to be counted, too
     for name in ("scenario", "rounds", "size_bytes", "threads", "sessions", "window"):
         yield name, getattr(run, name), getattr(said, name)
@@ -114,6 +115,18 @@ class Outcome:
     @property
     def end(self) -> EndLine | None:
         return next((line for line in self.lines if isinstance(line, EndLine)), None)
+
+    @property
+    def measured_run(self) -> RunLine:
+        """The run line of an outcome that is measured: it has one."""
+        assert self.run
+        return self.run
+
+    @property
+    def measured_end(self) -> EndLine:
+        """The end line of an outcome that is measured: it has one."""
+        assert self.end
+        return self.end
 
     @property
     def phases(self) -> list[Phase]:
@@ -172,13 +185,14 @@ def incomplete(lines: list[OutputLine]) -> str | None:
     if first.scenario in TIMED_SCENARIOS:
         return find_missing(lines)
     phases = [line for line in inner if isinstance(line, PhaseLine)]
-    if not phases or not all(isinstance(line, PhaseLine | StackLine) for line in inner):
+    steps = [line for line in inner if isinstance(line, PhaseLine | StackLine)]
+    if not phases or len(steps) != len(inner):
         return "its output is not a run line, phases and an end line"
     if not has_phases_of(first, [(line.phase, line.wave) for line in phases]):
         return "its phases are not those of docs/reference/records.md, each in its place"
     if any(phase.process != first.role for phase in phases):
         return f"its run line says role {first.role}, and not every phase does"
-    if not stacks_in_order(inner):
+    if not stacks_in_order(steps):
         return "its stacks are not numbered from 0, each before the phases that have blocks from it"
     if last.status != "measured" or last.negotiated is None:
         return f"exit 0, but its end line says {last.status} and not what was negotiated"
@@ -201,7 +215,7 @@ def in_order(phases: list[str], after: list[str]) -> bool:
     return bool(steps) and phases == [*BEFORE, *lockstep, *after]
 
 
-def stacks_in_order(lines: list[OutputLine]) -> bool:
+def stacks_in_order(lines: list[PhaseLine | StackLine]) -> bool:
     known = 0
     for line in lines:
         if isinstance(line, StackLine):
@@ -246,22 +260,22 @@ def notes(stderr: bytes) -> list[str]:
 
 
 def noted(lines: list[OutputLine], more: list[str]) -> list[OutputLine]:
-    """With more notes in the run line, which is the first."""
-    return [lines[0].model_copy(update={"notes": [*lines[0].notes, *more]}), *lines[1:]]
-
-
-Compared = tuple[str, object, object]  # name, asked for, answered
+    """With more notes in the run line."""
+    return [
+        line.model_copy(update={"notes": [*line.notes, *more]}) if isinstance(line, RunLine) else line for line in lines
+    ]
 
 
 def find_difference(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | None:
     """The first difference, as a sentence; names are compared without regard to case.
 
     `thp_host` is the host's own setting of huge pages, as the record has it."""
-    said = outcome.run
-    if not run.is_timed:
-        scenario = compare_memory(run, said, thp_host)
-    else:
+    said = outcome.measured_run
+    scenario: Iterable[Compared]
+    if isinstance(run, TimedRun):
         scenario = compare_timed(run, suite, said, outcome.threads)
+    else:
+        scenario = compare_memory(run, said, thp_host)
     for name, asked, answered in chain(
         scenario, compare_suite(outcome, suite)
     ):  # the scenario's first: others assume it
@@ -274,17 +288,17 @@ def find_difference(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> 
 
 
 def compare_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
-    agreed = outcome.end.negotiated
+    agreed = outcome.measured_end.negotiated
     assert agreed  # a run to its end has it
     yield "protocol", suite.protocol, agreed.protocol
     yield "cipher", suite.cipher, agreed.cipher
     yield "group", suite.group, agreed.group
     yield "resumption", suite.resume == "on", agreed.resumed
-    if suite.expects_retry is not None and agreed:
+    if suite.expects_retry is not None:
         yield "HelloRetryRequest", suite.expects_retry, agreed.retried
 
 
-def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]:
+def compare_memory(run: Run, said: RunLine, thp_host: str) -> list[Compared]:
     window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
     pairs: list[Compared] = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
     pairs += [("window", window, said.window), ("meter", run.meter, said.meter)]

@@ -3,7 +3,6 @@ each does is told line by line and counted. A stack that refuses another suite t
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
@@ -68,14 +67,18 @@ def everything(stacks: list[str]) -> list[Run]:
     suites = {name: suite for name, suite in definitions.suites().items() if is_for_all(suite.certs)}
     full = [name for name, suite in suites.items() if suite.resume == "off"]
     tls = [name for name in stacks if known[name].tls]
-    one_pair: dict[str, Any] = {"scenario": "memory", "n": 2, "sessions": ["1"], "windows": ["all"]}
-    one_pair |= {"allocators": [SYSTEM]}
-    configured: dict[str, Any] = {"options": ["default", LOW_MEMORY], "tickets": [LIBRARY], "data": "full"}
-    runs = campaign_runs(Campaign(stacks=stacks, suites=full, **one_pair))
-    runs += campaign_runs(Campaign(stacks=tls, suites=VARIED, **one_pair, **configured)) if tls else []
-    dropping: dict[str, Any] = one_pair | {"options": [DROP_PEER_CHAIN]}
-    runs += campaign_runs(Campaign(stacks=tls, suites=DROPPED, **dropping)) if tls else []
+    runs = campaign_runs(one_pair(stacks, full))
     resumed = [name for name in suites if name not in full]
-    runs += campaign_runs(Campaign(stacks=tls, suites=resumed, **one_pair)) if tls else []
+    if tls:
+        varied = {"options": ["default", LOW_MEMORY], "tickets": [LIBRARY], "data": "full"}
+        runs += campaign_runs(one_pair(tls, VARIED).model_copy(update=varied))
+        runs += campaign_runs(one_pair(tls, DROPPED).model_copy(update={"options": [DROP_PEER_CHAIN]}))
+        runs += campaign_runs(one_pair(tls, resumed))
     runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in resumed]
     return runs + [probe_run(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]
+
+
+def one_pair(stacks: list[str], suites: list[str]) -> Campaign:
+    return Campaign(
+        stacks=stacks, suites=suites, allocators=[SYSTEM], scenario="memory", n=2, sessions=["1"], windows=["all"]
+    )
