@@ -28,7 +28,9 @@ from tlsmem.topics.churn.picture import last_rss
 from tlsmem.topics.churn.waves import find_churn
 
 DOCS = ROOT / "docs"
-FINDINGS = " ".join((DOCS / "explanation/findings.md").read_text().split())
+SESSIONS, SERVERS, WAVES = (
+    " ".join((DOCS / f"findings/{topic}.md").read_text().split()) for topic in ("sessions", "live", "churn")
+)
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 README_SAYS = [
     (OPENSSL, LIVE_IN_USE, "default"),
@@ -101,7 +103,7 @@ def test_library_pages_and_pictures_have_the_numbers_of_cost(newest, key):
 
 @pytest.mark.parametrize("key", DIFFERED)
 def test_findings_have_the_live_heap_of_cost(newest, key):
-    row = re.search(rf"\| {re.escape(libraries()[key].name.split()[0])} \d[^|]*\|[^|]*\|[^|]*\|", FINDINGS)
+    row = re.search(rf"\| {re.escape(libraries()[key].name.split()[0])} \d[^|]*\|[^|]*\|[^|]*\|", SESSIONS)
     assert has_number(row[0], newest[key].figure("server", LIVE_IN_USE))
 
 
@@ -139,7 +141,7 @@ def test_haproxys_constants_are_those_of_the_builds_that_stand_for_their_librari
 def test_findings_have_what_plan_says_of_a_connection_to_a_server(server):
     rows = plan_rows("memory", "--connections", "1", "--as", server, "--stack", OPENSSL)
     each = [row["each_bytes"] for row in rows if row["what"].endswith((", E", ", K")) or "own" in row["what"]]
-    assert len(each) == 3 and re.search(rf"plan [^.]*{sum(each):,} B \({server}\)", FINDINGS, re.IGNORECASE)
+    assert len(each) == 3 and re.search(rf"plan [^.]*{sum(each):,} B \({server}\)", SERVERS, re.IGNORECASE)
 
 
 def pictures() -> list[Path]:
@@ -158,13 +160,13 @@ def test_pictures_name_the_build_where_it_is_not_the_one_that_stands_for_the_lib
 def test_a_ratio_is_said_with_its_quantity(among):
     ours, theirs = (find_costs(stack, SUITE, among) for stack in (OPENSSL, RUSTLS))
     ratios = {cost: ours.figure("server", cost) / theirs.figure("server", cost) for cost in COSTS}
-    assert f"- Live heap in use: {ratios[LIVE_IN_USE]:.1f}." in FINDINGS
-    assert f"- RSS in use: {ratios[RSS_IN_USE]:.1f} (" in FINDINGS
+    assert f"- Live heap in use: {ratios[LIVE_IN_USE]:.1f}." in SESSIONS
+    assert f"- RSS in use: {ratios[RSS_IN_USE]:.1f} (" in SESSIONS
     titles = [text for name in ("mem", "buckets") for text in words_of(DOCS / f"figures/{name}.svg")]
     peak = next(
         found[1] for text in titles if (found := re.match(r"OpenSSL 3.5.5 takes ([\d.]+) times the peak RSS", text))
     )
-    assert f"- Peak RSS of a session of either role: {peak} (" in FINDINGS
+    assert f"- Peak RSS of a session of either role: {peak} (" in SESSIONS
     assert any(text.startswith(f"OpenSSL 3.5.5 takes {ratios[LIVE_IN_USE]:.1f} times the live heap") for text in titles)
 
 
@@ -175,7 +177,7 @@ def test_what_an_allocator_costs_is_said_with_its_load(among):
     found = [one for one in find_churn(runs) if one.role == "server" and waves <= dict(one.settings).items()]
     rss = {one.allocator: last_rss(one) for one in found}
     more = f"{100 * (rss['jemalloc'] / rss['system'] - 1):.0f} %"
-    assert f"With jemalloc, these waves take {more} more memory than with glibc's malloc" in FINDINGS
+    assert f"With jemalloc, these waves take {more} more memory than with glibc's malloc" in WAVES
     words = ("memory", "--connections", "1", "--stack", OPENSSL)
     glibc, jemalloc = (
         next(row["each_bytes"] for row in plan_rows(*words, *more) if row["what"].endswith(", E"))
@@ -183,7 +185,7 @@ def test_what_an_allocator_costs_is_said_with_its_load(among):
     )
     assert (
         f"take {100 * (jemalloc / glibc - 1):.0f} % more. `tls-memtest plan memory --allocator jemalloc` scales by"
-        in FINDINGS
+        in WAVES
     )
 
 

@@ -8,7 +8,7 @@ TOPIC = Topic(
     place=50,
     selects=lambda run: run.scenario == "memory",
     campaigns=("chains", "chains-each", "chains-rss"),
-    page="explanation/findings.md",
+    page="findings/client-certificates.md",
     section="section:section",
     tables=(
         TopicTable(

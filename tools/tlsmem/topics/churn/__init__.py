@@ -8,7 +8,7 @@ TOPIC = Topic(
     place=30,
     selects=lambda run: run.scenario == "churn",
     campaigns=("churn", "churn-allocators", "churn-lifetimes", "churn-trim", "churn-window"),
-    page="explanation/findings.md",
+    page="findings/churn.md",
     section="section:section",
     tables=(TopicTable("churn", "table:churn_table", "runs of the scenario churn (tools/tls-memtest measure churn)"),),
     pictures=("churn",),

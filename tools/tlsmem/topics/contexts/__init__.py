@@ -8,7 +8,7 @@ TOPIC = Topic(
     place=20,
     selects=lambda run: run.scenario == "contexts",
     campaigns=("contexts", "contexts-tls12", "contexts-names"),
-    page="explanation/findings.md",
+    page="findings/contexts.md",
     section="section:section",
     tables=(
         TopicTable(

@@ -8,7 +8,7 @@ TOPIC = Topic(
     place=40,
     selects=lambda run: run.scenario == "memory",
     campaigns=("post-quantum",),
-    page="explanation/findings.md",
+    page="findings/post-quantum.md",
     section="section:section",
     tables=(
         TopicTable(

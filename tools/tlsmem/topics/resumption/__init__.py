@@ -8,7 +8,7 @@ TOPIC = Topic(
     place=70,
     selects=lambda run: run.scenario in ("memory", "churn"),
     campaigns=("resumption", "resumption-resumed", "resumption-stores"),
-    page="explanation/findings.md",
+    page="findings/resumption.md",
     section="section:section",
     tables=(
         TopicTable(

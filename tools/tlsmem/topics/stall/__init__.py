@@ -9,7 +9,7 @@ TOPIC = Topic(
     place=10,
     selects=lambda run: run.scenario == "stall",
     campaigns=("stall", "stall-tls12", "hellos", "advisories"),
-    page="explanation/findings.md",
+    page="findings/stall.md",
     section="section:section",
     tables=(
         TopicTable("stall", "table:stall_table", "runs of the scenario stall (tools/tls-memtest measure stall)"),
