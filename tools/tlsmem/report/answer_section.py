@@ -6,6 +6,7 @@ import itertools
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NotRequired, TypedDict
 
 from markupsafe import Markup
 
@@ -37,10 +38,58 @@ STATES = {  # of a session: its name, its RSS, its live heap, and the phase at w
     "rest": ("at rest", RSS_AT_REST, LIVE_AT_REST, AT_REST),
 }
 FIRST_LIBRARY = "openssl"  # that the chooser opens with, where it is recorded
-PREFIXES: dict[str, Configuration] = {"": "default", "low_": "low memory"}  # of the keys of figures
 ROLES: tuple[Role, ...] = ("server", "client")
 SIZES_CAMPAIGN = "in-use-sites"  # records what live heap is for
 CONNECTIONS = 100_000
+
+
+class CostFigure(TypedDict):
+    """One cost as people read it, and in bytes; why there is none."""
+
+    text: str
+    bytes: NotRequired[float]
+    why: NotRequired[str]
+
+
+class StateFigures(TypedDict):
+    """A session in one state; `low`: with the library's way to hold less."""
+
+    rss: CostFigure
+    low_rss: CostFigure
+    live: CostFigure
+    low_live: CostFigure
+    parts: list[tuple[str, float]]  # bytes of live heap by bucket
+    command: str | None  # that records these
+
+
+class ChooserRow(TypedDict):
+    """The figures of a role of a stack in a suite."""
+
+    stack: str
+    suite: str
+    role: Role
+    state: str | None  # None: as servers run it
+    advice: Advice | None  # how that would be recorded
+    live: str  # how live heap was measured
+    runs: str  # of RSS
+    recorded: str
+    recording: str
+    use: StateFigures
+    rest: StateFigures
+    made_by: str
+
+
+class ChooserData(TypedDict):
+    """What the page's script has."""
+
+    stacks: list[dict[str, object]]
+    suites: dict[str, str]  # to titles
+    states: dict[str, dict[str, str]]
+    rows: list[ChooserRow]
+    unrecorded: dict[str, dict[str, Advice]]
+    usual: dict[str, str | None]  # the suite of a stack
+    buckets: dict[str, dict[str, str]]
+    opens: str | None
 
 
 def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> Section:
@@ -72,7 +121,7 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
     )
 
 
-def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
+def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> ChooserData:
     """Return the choices, the figures behind them, and what the page opens with. `named`: options of their commands.
 
     A stack in a suite has figures of that suite only: as servers run it, or else of another state in use, which is
@@ -82,7 +131,7 @@ def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
     suites = sorted({suite for found in in_use.values() for suite in found}, key=lambda suite: (suite != SUITE, suite))
     shown = sort_by_library(stack for stack, found in in_use.items() if found)
     newest = newest_releases(shown)
-    rows: list[dict] = []
+    rows: list[ChooserRow] = []
     unrecorded: dict[str, dict[str, Advice]] = {}
     for stack, suite in itertools.product(shown, suites):
         costs = find_chooser_costs(stack, suite, among)
@@ -90,7 +139,8 @@ def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> dict:
             rows += cost_rows(costs, among, named)
         else:
             unrecorded.setdefault(stack, {})[suite] = costs.recorded.advice
-    buckets = dict.fromkeys(name for row in rows for state in STATES for name, _ in row[state]["parts"])
+    states = (one for row in rows for one in (row["use"], row["rest"]))
+    buckets = dict.fromkeys(name for one in states for name, _ in one["parts"])
     return {
         "stacks": [stack_choice(stack, stack in newest.values()) for stack in shown],
         "suites": {suite: suite_title(suite) for suite in suites},
@@ -110,27 +160,42 @@ def find_chooser_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCo
     return costs if costs.state else StackCosts(costs.recorded, next(others, None))
 
 
-def stack_choice(stack: str, newest: bool) -> dict:
+def stack_choice(stack: str, newest: bool) -> dict[str, object]:
     """Return a stack as the chooser names it: its library with variants, and its release."""
     known = libraries().get(library_key(stack))
-    choice = {"stack": stack, "library": library_title(stack), "release": version(stack), "newest": newest}
-    choice["stable"] = "-" not in version(stack)
-    return choice | {"colour": known.colour if known else "#7a7a7a", "option": known.low_memory if known else None}
+    return {
+        "stack": stack,
+        "library": library_title(stack),
+        "release": version(stack),
+        "newest": newest,
+        "stable": "-" not in version(stack),
+        "colour": known.colour if known else "#7a7a7a",
+        "option": known.low_memory if known else None,
+    }
 
 
-def cost_rows(costs: StackCosts, among: Sequence[Path], named: Sequence[str]) -> Iterator[dict]:
+def cost_rows(costs: StackCosts, among: Sequence[Path], named: Sequence[str]) -> Iterator[ChooserRow]:
     """Yield the figures of each role of a stack in a suite; `state` names one that is not as servers run it."""
     assert costs.state
     where, state = recorded.display_name(costs.state.recording), describe_other_state(costs)
     for role in ROLES:
-        about: dict[str, object] = {"stack": costs.stack, "suite": costs.suite, "role": role, "state": state}
-        about["advice"] = costs.recorded.advice if state else None
-        about["live"] = describe_cost(costs, LIVE_IN_USE)
-        about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}
-        figures = {key: state_figures(costs, role, key, among) for key in STATES}
+        use, rest = (state_figures(costs, role, key, among) for key in ("use", "rest"))
         words = ["tools/tls-memtest", "cost", costs.stack, "--suite", costs.suite, "--role", role, *named]
-        explained = any(one["parts"] for one in figures.values())
-        yield about | figures | {"made_by": shlex.join([*words, *["--explain"] * explained])}
+        words += ["--explain"] if use["parts"] or rest["parts"] else []
+        yield {
+            "stack": costs.stack,
+            "suite": costs.suite,
+            "role": role,
+            "state": state,
+            "advice": costs.recorded.advice if state else None,
+            "live": describe_cost(costs, LIVE_IN_USE),
+            "runs": describe_rss_runs(costs),
+            "recorded": dates(costs.records),
+            "recording": where,
+            "use": use,
+            "rest": rest,
+            "made_by": shlex.join(words),
+        }
 
 
 def describe_other_state(costs: StackCosts) -> str | None:
@@ -146,23 +211,25 @@ def usual_configuration(costs: StackCosts) -> Configuration:
     return "default" if "default" in there or not there else there[0]
 
 
-def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Path]) -> dict:
+def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Path]) -> StateFigures:
     """Return RSS and live heap in one state, with the library's way to hold less, and what live heap is for."""
     _, rss, live, phase = STATES[state]
     deployed = describe_other_state(costs) is None
     parts = find_parts(costs.stack, costs.suite, role, among, phase) if deployed else {}
     ordered = sorted(parts.items(), key=lambda part: -part[1])
-    pairs = itertools.product((("rss", rss), ("live", live)), PREFIXES.items())
     usual = usual_configuration(costs)
-    figures = {
-        f"{prefix}{key}": figure(costs, role, cost, usual if how == "default" else how)
-        for (key, cost), (prefix, how) in pairs
-    }
     advice = None if parts else advise_recording(SIZES_CAMPAIGN, costs.stack, costs.suite, "sites")
-    return figures | {"parts": [[name, round(size, 1)] for name, size in ordered], "command": advice and advice.command}
+    return {
+        "rss": figure(costs, role, rss, usual),
+        "low_rss": figure(costs, role, rss, "low memory"),
+        "live": figure(costs, role, live, usual),
+        "low_live": figure(costs, role, live, "low memory"),
+        "parts": [(name, round(size, 1)) for name, size in ordered],
+        "command": advice.command if advice else None,
+    }
 
 
-def figure(costs: StackCosts, role: Role, cost: Cost, configuration: Configuration) -> dict:
+def figure(costs: StackCosts, role: Role, cost: Cost, configuration: Configuration) -> CostFigure:
     """Return one cost as tools/tls-memtest cost prints it, and in bytes; why there is none."""
     size = costs.figure(role, cost, configuration)
     if isinstance(size, Missing):
@@ -177,7 +244,7 @@ def machine_lines(read: Sequence[Recording]) -> Markup:
     return Markup('<p class="machines">Measured on {}</p>').format(Markup("<br>\n").join(lines))
 
 
-def caveat_sentences(read: Sequence[Recording], rows: Sequence[dict]) -> list[str]:
+def caveat_sentences(read: Sequence[Recording], rows: Sequence[ChooserRow]) -> list[str]:
     """Return what a reader must know before using a figure."""
     if not rows:
         command = "tools/tls-memtest measure deployed-config"

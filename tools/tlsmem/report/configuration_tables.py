@@ -11,7 +11,7 @@ from tlsmem.cost.find_costs import SUITE
 from tlsmem.report import memory_pictures, recordings
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, ShownTable
-from tlsmem.stats.comparability import machine_identity
+from tlsmem.stats.comparability import MachineFields, machine_identity
 from tlsmem.stats.configured_stack import Place, base_settings
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting
@@ -37,7 +37,7 @@ def find_compared(read: Sequence[Recording], among: Sequence[Path]) -> list[Comp
     there = {one.path for one in known}
     others = {path: recordings.load_silently(ROOT / path) for path in asked if path not in there}
     found = sorted([*known, *recordings.by_machine(others)], key=lambda one: asked.index(one.path))
-    machines: dict[tuple, list[Recording]] = {}
+    machines: dict[MachineFields, list[Recording]] = {}
     for one in found:
         if one.contents.memory and base_settings(one.contents.memory):
             machines.setdefault(machine_identity(one.records[0].machine), []).append(one)

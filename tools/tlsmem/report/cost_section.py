@@ -5,18 +5,21 @@ reason; where there is one N only, and so no slope, the quotient stands, marked.
 
 import statistics
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
 from tlsmem.report import differing_settings, memory_pictures
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable
+from tlsmem.schema.harness_output import Meter
+from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.live_heap import NO_COST_WHEN_WINDOWED, NO_PAYLOAD, SessionHeap, roles_and_processes, why_no_heap_cost
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
-from tlsmem.stats.session_cost import PhaseQuantity, quantity_at_end, slope_per_pair
+from tlsmem.stats.session_cost import PhaseQuantity, heap_of, quantity_at_end, slope_per_pair
 from tlsmem.store.record import Record
 from tlsmem.tables.heap import ROLE_NAMES, heap_cell, heap_cells
 from tlsmem.tables.rss import slope_interval_cell
@@ -85,7 +88,7 @@ def cost_rows(recording: Recording) -> Iterator[CostRow]:
                 yield CostRow(recording, series, role)
 
 
-def select_series(selection: Selection, stack: str, setting: Setting, process: str) -> Series:
+def select_series(selection: Selection, stack: str, setting: Setting, process: Process) -> Series:
     measured = [one for one in selection.runs_of.get((stack, setting), ()) if one.status == "measured"]
     return selection.series(stack, setting, process) if measured else selection.series(stack, setting)
 
@@ -119,7 +122,7 @@ def heap(series: Series, role: str) -> list[Cell]:
         return [*(cells[stage] for stage in STAGES if stage in STAGES_OF_HEAP), *later]
     if not runs:
         return [missing_cell(why_no_heap_cost(series))] * len(STAGES)
-    return quotients(series, runs, lambda phase: getattr(phase.heap, role).live_bytes)
+    return quotients(series, runs, lambda phase: heap_of(phase, role).live_bytes)
 
 
 def rss(series: Series, role: str) -> list[Cell]:
@@ -158,7 +161,8 @@ def allocators(series: Series, role: str) -> list[Cell]:
     if len({run.sessions for run in runs}) == 1:
         return quotients(series, runs, allocator_statistics.live_bytes)
     names = [name for name in runs[-1].phase_names if unreached_cell(series, "rss", name) is None]
-    slopes = {name: slope_per_pair(runs, quantity_at_end(allocator_statistics.live_bytes, name)) for name in names}
+    found = {name: slope_per_pair(runs, quantity_at_end(allocator_statistics.live_bytes, name)) for name in names}
+    slopes = {name: slope for name, slope in found.items() if slope is not None}
     most = max(slopes, key=slopes.__getitem__)
     ends = {PEAK: with_note(bytes_value(slopes[most]), ENDS), PEAK_PHASE: text_cell(most)}
     return [ends.get(stage) or unreached_cell(series, "rss", stage) or bytes_value(slopes[stage]) for stage in STAGES]
@@ -167,7 +171,7 @@ def allocators(series: Series, role: str) -> list[Cell]:
 METERS = {"heap": ("live heap", heap), "rss": ("RSS", rss), "books": ("allocator statistics", allocators)}
 
 
-def bytes_value(amount: float) -> Cell:
+def bytes_value(amount: float | Fraction) -> Cell:
     return Cell(f"{round(amount):,}", {"bytes": round(float(amount), 1)})
 
 
@@ -177,7 +181,7 @@ def why_whole_process(series: Series, role: str) -> str | None:
     return NEEDS_SPLIT_ROLES if both and role != "total" else None
 
 
-def unreached_cell(series: Series, meter: str, stage: str) -> Cell | None:
+def unreached_cell(series: Series, meter: Meter, stage: str) -> Cell | None:
     """The missing value of a stage that these runs do not have, or not for each session; None where they have it."""
     setting = series.setting
     if stage == "reply" and setting.roles.startswith("keep"):

@@ -97,7 +97,7 @@ def most(values: Sequence[str]) -> str:
 def runs_by_row(table: Table, records: Iterable[Record]) -> list[list[Record]]:
     """Behind each row: those that the row's own columns name."""
     keys = [(at, KINDS[column.key]) for at, column in enumerate(table.columns) if column.key in KINDS]
-    known: dict[tuple, list[Record]] = {}
+    known: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         known.setdefault(tuple(of(record) for _, of in keys), []).append(record)
     return [known.get(tuple(str(row[at].value) for at, _ in keys), []) for row in table.rows]

@@ -86,13 +86,15 @@ def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
         text = recall_svg(picture, source) if source else svg(picture)
     except ValueError as error:
         return HtmlPicture(*told, why=str(error))
-    width, height = (round(float(size)) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
-    return HtmlPicture(*told, deflate_text(text), width, height)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+    assert size  # matplotlib writes it
+    return HtmlPicture(*told, deflate_text(text), round(float(size[1])), round(float(size[2])))
 
 
 def recall_svg(picture: Picture, source: str) -> str:
     """Draw the picture, unless it was drawn before from the same recordings and sources."""
-    return memo.recall("picture", [source, picture.name], digest_sources(), partial(svg, picture))
+    text: str = memo.recall("picture", [source, picture.name], digest_sources(), partial(svg, picture))
+    return text
 
 
 def draw_picture(picture: Picture) -> Figure:
@@ -129,7 +131,7 @@ def slimmer(text: str) -> str:
     return re.sub(r"<pattern.*?</pattern>", lambda found: DOT.sub(dot, found[0]), text, flags=re.DOTALL)
 
 
-def dot(found: re.Match) -> str:
+def dot(found: re.Match[str]) -> str:
     """Of a hatch, as two arcs: a stack's dots would else be half of the picture."""
     numbers = [*map(float, re.findall(r"-?[\d.]+", found[0]))]
     left, right, top, bottom = (end(numbers[at::2]) for at in (0, 1) for end in (min, max))

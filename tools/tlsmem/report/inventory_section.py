@@ -211,7 +211,7 @@ def holes(recordings: Sequence[Recording]) -> Table:
     found: dict[tuple[str, ...], list[Record]] = {}
     for one in recordings:
         for record in (record for record in one.contents.records if record.status != "measured"):
-            why = strip_suite(" ".join(record.reason.split()))
+            why = strip_suite(" ".join((record.reason or "").split()))
             found.setdefault((record.stack, one.name, record.status, why), []).append(record)
     for told, runs in found.items():
         suites = ", ".join(dict.fromkeys(run.suite for run in runs))

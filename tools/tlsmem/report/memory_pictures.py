@@ -15,6 +15,7 @@ from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture
 from tlsmem.stats.configured_stack import CONFIGURATIONS, base_settings
 from tlsmem.stats.selection import Selection, select, select_campaign
+from tlsmem.stats.series import Setting
 from tlsmem.tables.catalogue import has_many_stacks
 
 IN_USE = "What a server session in use holds"
@@ -59,7 +60,7 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
         return
     by_role = f"tools/tls-memtest show stacks {recording_arguments(recording)} -o stacks --roles split --suite"
     for suite in suites:
-        some = alone.where(lambda one, suite=suite: one.suite == suite)
+        some = alone.where(partial(is_in_suite, suite))
         title = f"What a server session keeps in {suite}"
         told = (f"stacks-{suite}", title, f"{title}, the smallest first. The table has the figures.")
         yield Picture(*told, f"{by_role} {shlex.quote(suite)}", partial(stacks.figure, some, "server"), EVERY, suite)
@@ -79,14 +80,19 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     )
 
 
+def is_in_suite(suite: str, setting: Setting) -> bool:
+    return setting.suite == suite
+
+
 def popular(selection: Selection) -> list[str]:
     """Suites that most stacks did, one of each protocol and group, in the order in which they were recorded."""
     measured = [one for one in selection.records if one.status == "measured"]
     did = Counter(suite for _, suite in {(one.stack, one.suite) for one in measured})
-    agreed = {one.suite: (one.negotiated.protocol, one.negotiated.group) for one in measured}
-    best: dict[tuple[str, str], str] = {}
+    agreed = {one.suite: one.negotiated for one in measured}
+    best: dict[tuple[str | None, str | None] | None, str] = {}
     for suite in sorted(did, key=lambda suite: (-did[suite], suite)):
-        best.setdefault(agreed[suite], suite)
+        found = agreed[suite]
+        best.setdefault((found.protocol, found.group) if found else None, suite)
     kept = [*best.values()][:SUITES]
     return [suite for suite in dict.fromkeys(one.suite for one in selection.settings) if suite in kept]
 

@@ -45,7 +45,7 @@ class Nodes:
     """The different values within a value, each with a number; those inside another come before it."""
 
     def __init__(self) -> None:
-        self.numbers: dict[tuple, int] = {}
+        self.numbers: dict[tuple[object, ...], int] = {}
         self.nodes: list[object] = []  # lists and dictionaries have numbers of nodes
         self.uses: Counter[int] = Counter()
         self.letters: list[int] = []
@@ -55,7 +55,7 @@ class Nodes:
         node: object = value
         if isinstance(value, list | tuple):
             node = [self.add(one) for one in value]
-            key: tuple = (list, *node)
+            key: tuple[object, ...] = (list, *node)
             length = sum(self.letters[one] + 1 for one in node) + 1
         elif isinstance(value, dict):
             node = {key: self.add(one) for key, one in value.items()}
@@ -71,7 +71,7 @@ class Nodes:
         return self.numbers[key]
 
 
-def share_parts(value: object) -> dict:
+def share_parts(value: object) -> dict[str, object]:
     """Return the value and its parts: lists, dictionaries and texts that occur several times."""
     found = Nodes()
     root = found.add(value)

@@ -35,9 +35,10 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.report import phase_figures
 from tlsmem.report.packed_json import pack_json
-from tlsmem.report.phase_figures import PAIR, StackInSuite
+from tlsmem.report.phase_figures import PAIR, Figures, Holder, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
+from tlsmem.schema.roles import ROLES
 from tlsmem.stats.selection import Selection
 from tlsmem.store.record import Record
 
@@ -57,7 +58,6 @@ class PairTree:
 
 
 ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
-ROLES = ("client", "server")
 ROOM = 340_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
@@ -70,7 +70,7 @@ class PhaseEntry(NamedTuple):
     recording: int
     at: StackInSuite
     names: list[str]
-    figures: dict
+    figures: Mapping[Holder, Figures]
     run: Record | None  # under the sites meter
 
 
@@ -129,16 +129,16 @@ def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
         yield PhaseEntry(number, at, names, figures, phase_figures.sites_run(selection, at))
 
 
-def find_figures(selection: Selection, at: StackInSuite) -> tuple[list[str], dict]:
+def find_figures(selection: Selection, at: StackInSuite) -> tuple[list[str], Mapping[Holder, Figures]]:
     """Return the names of the phases, and the figures by role; cached by the records that they are of, and by code."""
     runs = phase_figures.runs_of(selection, at)
     digests = [run.digest for run in runs]
 
-    def make() -> tuple[list[str], dict]:
+    def make() -> tuple[list[str], Mapping[Holder, Figures]]:
         names, run = phase_figures.phases(selection, at), phase_figures.sites_run(selection, at)
-        profile = run and sites_reader.profile_from_record(run)
+        profile = sites_reader.profile_from_record(run) if run else None
         together = any(one.roles == "together" for some in at.resident.values() for one in some)
-        roles = ("client", "server", PAIR) if together else ("client", "server")
+        roles: tuple[Holder, ...] = (*ROLES, PAIR) if together else ROLES
         return names, {role: phase_figures.figures(selection, at, role, names, profile) for role in roles}
 
     code = digest_code(("report/phase_section.py",))
@@ -171,7 +171,9 @@ def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted
     runs = [run for at in wanted if (run := found[at].run)]
     digests = [run.digest for run in runs]
     code = digest_code(("**/*.py",))
-    return memo.recall("call trees of a page", [page_data(recordings, found, {}), digests, [*wanted], room], code, make)
+    figures = json.dumps(page_data(recordings, found, {}))
+    text: str = memo.recall("call trees of a page", [figures, digests, [*wanted], room], code, make)
+    return text
 
 
 def fit_trees(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
@@ -192,14 +194,16 @@ def pair_tree(one: PhaseEntry) -> PairTree:
     return pair_tree_from_profile(sites_reader.profile_from_record(one.run), moments)
 
 
-def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: Mapping[int, PairTree]) -> dict:
+def page_data(
+    recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: Mapping[int, PairTree]
+) -> dict[str, object]:
     """Adjacent trees are alike, which packs them small: trees stand in the order of stacks."""
     order = sorted(kept, key=lambda at: (found[at].at.stack, found[at].at.suite, at))
-    grown = merge_trees([kept[at] for at in order])
-    numbers = dict(zip(order, grown.pop("tree"), strict=True))
+    grown, places = merge_trees([kept[at] for at in order])
+    numbers = dict(zip(order, places, strict=True))
     named = [{"name": one.name, "path": shlex.quote(one.path), "machine": one.machine} for one in recordings]
     entries = [entry(one, numbers.get(at)) for at, one in enumerate(found)]
-    about = {
+    about: dict[str, object] = {
         "readable": READABLE_NAMES,
         "buckets": [bucket_look(bucket) for bucket in ordered_buckets()],
         "opens": opens(found),
@@ -207,9 +211,12 @@ def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept
     return about | grown | {"recordings": named, "entries": entries}
 
 
-def entry(one: PhaseEntry, tree: int | None) -> dict:
-    kept = {"recording": one.recording, "stack": one.at.stack, "suite": one.at.suite, "phases": one.names}
-    kept |= {
+def entry(one: PhaseEntry, tree: int | None) -> dict[str, object]:
+    kept: dict[str, object] = {
+        "recording": one.recording,
+        "stack": one.at.stack,
+        "suite": one.at.suite,
+        "phases": one.names,
         "metered": one.at.metered and one.at.metered.roles,
         "roles": one.figures,
         "pair_of": one.run.sessions if one.run else 0,
@@ -225,7 +232,7 @@ def opens(found: Sequence[PhaseEntry]) -> list[int]:
     newest releases."""
     order = releases.sort_newest_first(one.at.stack for one in found)
 
-    def likeness(at: int) -> tuple:
+    def likeness(at: int) -> tuple[int, bool, bool, int, int]:
         stack, suite = found[at].at.stack, found[at].at.suite
         known = FAMILIES.index(family(found[at])) if family(found[at]) in FAMILIES else len(FAMILIES)
         return known, not found[at].run, not suite.startswith("tls13"), order.index(stack), at
@@ -265,7 +272,7 @@ def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree
     return made
 
 
-def columns(one: PairTree, frames: Numbering[FunctionKey], rules: Numbering[Rule]) -> dict:
+def columns(one: PairTree, frames: Numbering[FunctionKey], rules: Numbering[Rule]) -> dict[str, object]:
     tree = one.tree
     chosen = [one.rules.get(node) for node in range(len(tree.keys))]
     return {
@@ -277,10 +284,10 @@ def columns(one: PairTree, frames: Numbering[FunctionKey], rules: Numbering[Rule
     }
 
 
-def merge_trees(trees: Sequence[PairTree]) -> dict:
-    """`tree` says which of `trees` each is: equal ones stand there once."""
+def merge_trees(trees: Sequence[PairTree]) -> tuple[dict[str, object], list[int]]:
+    """Return the trees, where equal ones stand once, and which of these each is."""
     names, frames, rules, texts = Numbering[str](), Numbering[FunctionKey](), Numbering[Rule](), Numbering[str]()
     order = [texts[json.dumps(columns(one, frames, rules), separators=(",", ":"))] for one in trees]
     parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
     said = [[rule.bucket, rule.why] for rule in rules]
-    return {"names": [*names], "frames": parts, "rules": said, "trees": list(map(json.loads, texts)), "tree": order}
+    return {"names": [*names], "frames": parts, "rules": said, "trees": list(map(json.loads, texts))}, order

@@ -16,7 +16,7 @@ from tlsmem.config.run import Run
 from tlsmem.schema import recording_files
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
-from tlsmem.stats.comparability import machine_identity
+from tlsmem.stats.comparability import MachineFields, machine_identity
 from tlsmem.stats.selection import ASPECTS, run_from_record
 from tlsmem.store.record import Record
 from tlsmem.store.recordings import load_file, load_recording, load_together
@@ -129,7 +129,7 @@ def unique(paths: Iterable[str]) -> dict[str, str]:
     return {path: end if ends.count(end) == 1 else path for path, end in zip(paths, ends, strict=True)}
 
 
-def letters_by_machine(records: Iterable[Record]) -> dict[tuple, str]:
+def letters_by_machine(records: Iterable[Record]) -> dict[MachineFields, str]:
     """A, B, ..., Z, AA, ... in the order in which they are met."""
     identities = dict.fromkeys(machine_identity(record.machine) for record in records)
     return {machine: letters(at) for at, machine in enumerate(identities)}
@@ -225,7 +225,7 @@ def by_age(data: Path, local: Path | None) -> list[Path]:
     folders = (data, local) if local else (data,)
     dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if is_recording(one)]
 
-    def age(one: Path) -> tuple:
+    def age(one: Path) -> tuple[str, bool, int, str]:
         again = re.search(r"-(\d+)$", one.name[10:])
         return one.name[:10], one.parent == local, int(again[1]) if again else 1, one.name
 

@@ -4,7 +4,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from markupsafe import Markup
 from matplotlib import pyplot
@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.releases import sort_newest_first
 from tlsmem.config.run import SYSTEM
 from tlsmem.plots import line_labels
-from tlsmem.plots.frame import INK
+from tlsmem.plots.frame import INK, Style
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.packed_json import pack_json
@@ -35,8 +35,37 @@ TITLE = "Memory by sessions"
 WIDE = 170  # letters of what is said below
 
 
-def figure(lines: Sequence[dict], quantity: str, about: str, below: str) -> Figure:
-    """Of lines as residuals.of_stack has them, those that have a fit of this quantity. `about`: suite and process."""
+class Fit(TypedDict):
+    """RSS of a stack's runs by sessions, and the line through the medians, as the page's script has them."""
+
+    points: list[list[int]]  # sessions in the process, then the bytes of each repeat
+    slope: NotRequired[float]  # of N at two places at least
+    intercept: NotRequired[float]
+    said: str  # the line in words
+
+
+class StackFits(TypedDict):
+    """The fits of a stack by quantity; why there are none."""
+
+    stack: str
+    fits: dict[str, Fit]
+    why: str
+
+
+class ChartGroup(TypedDict):
+    """What one chart has: the stacks of a setting's process, which differ in nothing else."""
+
+    recording: str  # its name, where there are several
+    suite: str
+    name: str  # whose process
+    command: str
+    opens: list[str]  # the stacks that are drawn at first
+    usual: bool
+    lines: list[StackFits]
+
+
+def figure(lines: Sequence[StackFits], quantity: str, about: str, below: str) -> Figure:
+    """Of these lines those that have a fit of this quantity. `about`: suite and process."""
     shown = [(line["stack"], line["fits"][quantity]) for line in lines if quantity in line["fits"]]
     styles = marker_styles([stack for stack, _ in shown])
     looks = [styles[stack] for stack, _ in shown]
@@ -69,17 +98,17 @@ def directed(rest: float) -> str:
     return f"{abs(rest):g} {'more' if rest > 0 else 'less'}" if rest else "0"
 
 
-def runs(fit: dict) -> tuple[list[int], list[float]]:
+def runs(fit: Fit) -> tuple[list[int], list[int]]:
     """Sessions and bytes of every run."""
     pairs = [(sessions, value) for sessions, *values in fit["points"] for value in values]
     return [sessions for sessions, _ in pairs], [value for _, value in pairs]
 
 
-def dots(look: MarkerStyle) -> dict:
+def dots(look: MarkerStyle) -> Style:
     return {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
 
 
-def draw_line(axes: Axes, stack: str, fit: dict, look: MarkerStyle) -> line_labels.LineEnd | None:
+def draw_line(axes: Axes, stack: str, fit: Fit, look: MarkerStyle) -> line_labels.LineEnd | None:
     """Runs and line; where the line ends, if there is one."""
     sessions, sizes = runs(fit)
     axes.plot(sessions, [size / MIB for size in sizes], look.marker, **dots(look))
@@ -91,7 +120,7 @@ def draw_line(axes: Axes, stack: str, fit: dict, look: MarkerStyle) -> line_labe
     return last, high, f"{stack}\n{fit['slope']:,.0f} bytes per session"
 
 
-def off(axes: Axes, fit: dict, look: MarkerStyle) -> None:
+def off(axes: Axes, fit: Fit, look: MarkerStyle) -> None:
     """How far every run lies off its line, KiB; nothing where there is no line."""
     if "slope" in fit:
         sessions, sizes = runs(fit)
@@ -123,7 +152,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     return Section("residuals", TITLE, html, packed=packed, scripts=scripts, styles=styles, files=files)
 
 
-def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterator[Picture]:
+def pictures(recordings: Sequence[Recording], groups: Sequence[ChartGroup]) -> Iterator[Picture]:
     """Of each recording what the page shows of it at first."""
     several = len(recordings) > 1
     for one in recordings:
@@ -142,15 +171,15 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         yield Picture(named, TITLE, says, first["command"], drawn)
 
 
-def may_lie_off(group: dict) -> bool:
+def may_lie_off(group: ChartGroup) -> bool:
     """Return whether a run of the group can lie off its line, which goes through any two."""
     return any(len(fit["points"]) > 2 for line in group["lines"] for fit in line["fits"].values())
 
 
-def find_first(groups: Sequence[dict]) -> dict:
+def find_first(groups: Sequence[ChartGroup]) -> ChartGroup:
     """Return what the chart opens with: of the usual groups the first whose lines have the most numbers of sessions."""
 
-    def informative(group: dict) -> tuple:
+    def informative(group: ChartGroup) -> tuple[bool, int, int, bool]:
         lines = [line for line in group["lines"] if line["stack"] in group["opens"] and line["fits"]]
         points = min((len(fit["points"]) for line in lines for fit in line["fits"].values()), default=0)
         return group["usual"], points, len(lines), group["suite"].startswith("tls13")
@@ -164,61 +193,61 @@ def opens(stacks: Sequence[str]) -> list[str]:
     return [stack for (stack,) in wanted] if all(wanted) else [*stacks[:MOST]]
 
 
-def chart_groups(recording: Recording, several: bool) -> Iterator[dict]:
-    """What one chart has: the stacks of a setting's process, which differ in nothing else."""
+def chart_groups(recording: Recording, several: bool) -> Iterator[ChartGroup]:
     selection = recording.contents.memory
-    for setting in selection.settings if selection else ():
+    if not selection:
+        return
+    for setting in selection.settings:
         for process in dict.fromkeys(setting.processes.values()):
             lines = [one for stack in selection.stacks if (one := stack_fits(selection, stack, setting, process))]
             if any(line["fits"] for line in lines):
                 name = describe_process(setting, process)
-                where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
                 command = (
                     f"tools/tls-memtest show mem {recording_arguments(recording)} -o memory --roles {setting.roles}"
                 )
-                beside = {
-                    "command": f"{command} --suite {shlex.quote(setting.suite)}",
-                    "opens": opens([line["stack"] for line in lines if line["fits"]]),
-                }
-                yield where | beside | {"usual": name in NAMES.values(), "lines": lines}
+                yield ChartGroup(
+                    recording=recording.name if several else "",
+                    suite=setting.suite,
+                    name=name,
+                    command=f"{command} --suite {shlex.quote(setting.suite)}",
+                    opens=opens([line["stack"] for line in lines if line["fits"]]),
+                    usual=name in NAMES.values(),
+                    lines=lines,
+                )
 
 
 def describe_process(setting: Setting, process: Process) -> str:
     """What stands beside the suite: whose process, and what is not the controlled environment's usual."""
     kept = "" if setting.roles in ("together", "split") else f"{setting.roles.removeprefix('keep-')}s, peers freed"
-    unusual = [
-        setting.peer and f"with clients of {setting.peer}",
-        setting.allocator != SYSTEM and setting.allocator,
-        setting.window != "all" and f"{setting.window:,} pairs in the handshake at a time",
-        setting.env != LAB and setting.env,
-        setting.cpu != "all" and f"CPU {setting.cpu}",
-    ]
-    return ", ".join(filter(None, [kept or NAMES[process], *unusual]))
+    said = [kept or NAMES[process]]
+    said += [f"with clients of {setting.peer}"] if setting.peer else []
+    said += [setting.allocator] if setting.allocator != SYSTEM else []
+    said += [f"{setting.window:,} pairs in the handshake at a time"] if setting.window != "all" else []
+    said += [setting.env] if setting.env != LAB else []
+    said += [f"CPU {setting.cpu}"] if setting.cpu != "all" else []
+    return ", ".join(said)
 
 
-def stack_fits(selection: Selection, stack: str, setting: Setting, process: Process) -> dict | None:
-    """Its fits by quantity; why there are none."""
+def stack_fits(selection: Selection, stack: str, setting: Setting, process: Process) -> StackFits | None:
     if (stack, setting) not in selection.runs_of:
         return None
     series = selection.series(stack, setting, process)
-    fits: dict[str, Any] = {}
+    fits: dict[str, Fit] = {}
     for name, phase in RSS_PHASES.items():
         if series.full("rss") and why_no_such_phase(series, phase) is None:
             fits[name] = fit(series, series.full("rss"), rss_quantity(phase))
     return {"stack": series.owner, "fits": fits, "why": "" if fits else series.reason("rss")}
 
 
-def fit(series: Series, runs: Sequence[Record], of: session_cost.Quantity) -> dict:
-    """Sessions are those that the process holds. `points`: sessions, then every repeat's bytes; the line goes through
-    their medians."""
+def fit(series: Series, runs: Sequence[Record], of: session_cost.Quantity) -> Fit:
     found = {sessions // series.share: values for sessions, values in session_cost.values_by_sessions(runs, of).items()}
     points = [[sessions, *values] for sessions, values in found.items()]
     middle = session_cost.medians(runs, of)
     line = session_cost.fit_line({sessions // series.share: value for sessions, value in middle.items()})
     if not line:
         return {"points": points, "said": quotient(runs[0].sessions, middle, points[0][0])}
-    known = {"points": points, "slope": line.slope, "intercept": line.intercept}
-    return known | {"said": words(series, session_cost.slope_spread(runs, of), line)}
+    said = words(series, session_cost.slope_spread(runs, of), line)
+    return {"points": points, "slope": line.slope, "intercept": line.intercept, "said": said}
 
 
 def quotient(sessions: int, middle: dict[int, float], held: int) -> str:

@@ -116,7 +116,7 @@ def pack_notes(notes: Sequence[int]) -> dict[str, Sequence[int]]:
     return {"notes": notes} if any(notes) else {}
 
 
-def pack_texts(texts: Sequence[str], values: Mapping[int, Sequence[str]], is_read: bool) -> dict:
+def pack_texts(texts: Sequence[str], values: Mapping[int, Sequence[str]], is_read: bool) -> dict[str, object]:
     """Return the texts of a column, or the columns of CSV that most of them are of, with the others by row. `is_read`:
     a column of CSV is read from these texts."""
     places = [] if is_read else [(at,) for at in values] + [(at, at + 2) for at in values if at + 2 in values]

@@ -4,6 +4,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TypedDict
 
 from markupsafe import Markup
 from matplotlib import pyplot
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from tlsmem.plots.frame import INK
+from tlsmem.plots.frame import INK, Style
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.packed_json import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments
@@ -24,9 +25,9 @@ from tlsmem.tables.table import Table
 from tlsmem.tables.waterfall import COLUMNS
 
 TITLE = "From requested to resident"
-THERE = {"facecolor": "#56B4E9", "edgecolor": INK, "linewidth": 0.5}
-MORE = {"facecolor": "white", "edgecolor": INK, "linewidth": 0.5, "hatch": "||||||"}
-LESS = {"facecolor": "none", "edgecolor": INK, "linewidth": 0.7, "linestyle": (0, (3, 2))}
+THERE: Style = {"facecolor": "#56B4E9", "edgecolor": INK, "linewidth": 0.5}
+MORE: Style = {"facecolor": "white", "edgecolor": INK, "linewidth": 0.5, "hatch": "||||||"}
+LESS: Style = {"facecolor": "none", "edgecolor": INK, "linewidth": 0.7, "linestyle": (0, (3, 2))}
 KEYS = {"as at the stage before": THERE, "more": MORE, "less": LESS}
 PANEL_COLUMNS = 3
 STACKS_IN_COLUMN = 4  # stacks that stand below each other before there is another column
@@ -35,7 +36,18 @@ NAME = 1.3  # of the heights of a bar, for what stands above it
 STEP = 0.95  # inches of a stack with its name
 
 
-def figure(rows: Sequence[dict], stages: Sequence[str], between: Sequence[str], below: str) -> Figure:
+class ChartRow(TypedDict):
+    """The bars of a stack under an allocator, as the page's script has them."""
+
+    recording: str  # its name, where there are several
+    names: dict[str, str]  # by column of the table
+    steps: list[float | None]  # bytes of each stage
+    whys: list[str | None]  # why there are none
+    setting: str
+    unit: str
+
+
+def figure(rows: Sequence[ChartRow], stages: Sequence[str], between: Sequence[str], below: str) -> Figure:
     """Of rows that differ in stack and allocator alone, in their order, column by column. Bytes."""
     count = min(PANEL_COLUMNS, -(-len(rows) // STACKS_IN_COLUMN))
     deep = -(-len(rows) // count)
@@ -66,17 +78,15 @@ def framed(axes: Axes, deep: int, stages: Sequence[str], there: int) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def block(axes: Axes, top: int, row: dict, between: Sequence[str]) -> None:
+def block(axes: Axes, top: float, row: ChartRow, between: Sequence[str]) -> None:
     """A stack: its name, and the bars below it."""
     axes.text(0, top, f"{row['names']['stack']} on {row['names']['books']}", fontsize=8.5, weight="bold", va="center")
     for at, bytes in enumerate(row["steps"]):
         before = row["steps"][at - 1] if at else None
         words = "; ".join(filter(None, describe_stage(row, at, between)))
         drawn = bar(axes, top + 1 + at, bytes, before) if bytes is not None else 0
-        style = {"style": "italic"} if bytes is None else {}
-        axes.annotate(
-            words, (drawn, top + 1 + at), (4, 0), textcoords="offset points", va="center", fontsize=7, **style
-        )
+        style: Style = {"va": "center", "fontsize": 7, "style": "italic" if bytes is None else "normal"}
+        axes.annotate(words, (drawn, top + 1 + at), (4, 0), textcoords="offset points", **style)
 
 
 def bar(axes: Axes, at: float, bytes: float, before: float | None) -> float:
@@ -89,7 +99,7 @@ def bar(axes: Axes, at: float, bytes: float, before: float | None) -> float:
     return max(now, was)
 
 
-def describe_stage(row: dict, at: int, between: Sequence[str]) -> tuple[str, ...]:
+def describe_stage(row: ChartRow, at: int, between: Sequence[str]) -> tuple[str, ...]:
     """Bytes, and what the step from the stage before adds or takes, in words; or why they are not known."""
     now, before = row["steps"][at], row["steps"][at - 1] if at else None
     if now is None:
@@ -135,7 +145,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     return Section("waterfall", TITLE, html, packed=packed, scripts=scripts, styles=styles, files=files, tables=shown)
 
 
-def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Picture:
+def picture(recording: Recording, rows: Sequence[ChartRow], several: bool) -> Picture:
     """Of a recording what the page shows of it at first."""
     there = [row for row in rows if row["recording"] == (recording.name if several else "")]
     first = find_first(there)
@@ -150,18 +160,18 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
     return Picture(name, TITLE, says, command, drawn)
 
 
-def find_first(rows: Sequence[dict]) -> dict:
+def find_first(rows: Sequence[ChartRow]) -> ChartRow:
     """Return a row of the chart that a page opens with: the first in which the most stacks have every stage."""
     whole = Counter(chart_of(row) for row in rows if None not in row["steps"])
     return max(rows, key=lambda row: (whole[chart_of(row)], row_suite(row).startswith("tls13")))
 
 
-def chart_of(row: dict) -> tuple[str, str, str]:
+def chart_of(row: ChartRow) -> tuple[str, str, str]:
     """Return what the rows of one chart have in common."""
     return row["recording"], row_suite(row), row["setting"]
 
 
-def row_suite(row: dict) -> str:
+def row_suite(row: ChartRow) -> str:
     return row["names"]["suite"]
 
 
@@ -177,7 +187,7 @@ def shown_table(recording: Recording, table: Table, several: bool) -> ShownTable
     return shown.name_recording(recording.name) if several else shown
 
 
-def chart_rows(table: Table, recording: str) -> Iterator[dict]:
+def chart_rows(table: Table, recording: str) -> Iterator[ChartRow]:
     """Names, and what is known of each stage: bytes per pair or session, or why not. Of two allocators in a process
     their sum; each by itself is in the table."""
     keys = [column.key for column in table.columns]
@@ -190,8 +200,7 @@ def chart_rows(table: Table, recording: str) -> Iterator[dict]:
         steps = [found[key].value for key in STAGES]
         whys = [found[key].note if found[key].is_missing else None for key in STAGES]
         unit = "pair" if named.get("process", "both") == "both" else f"{named['process']} session"
-        about = {"setting": setting(named), "unit": unit}
-        yield {"recording": recording, "names": named, "steps": steps, "whys": whys} | about
+        yield ChartRow(recording=recording, names=named, steps=steps, whys=whys, setting=setting(named), unit=unit)
 
 
 def setting(named: dict[str, str]) -> str:
