@@ -51,6 +51,15 @@ def test_a_fault_of_the_program_keeps_its_traceback():
         run(lambda: 1 // 0)
 
 
+@pytest.mark.parametrize("words", ["--help", "help completion bash", "data schema", "cost openssl@3.5.5"])
+def test_a_reader_that_has_seen_enough_ends_any_command_without_a_word(words):
+    command = [sys.executable, ROOT / "tools/tls-memtest", *words.split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        running.stdout.close()
+        assert running.stderr.read() == ""
+    assert running.returncode in (0, -signal.SIGPIPE)  # 0: nothing was said
+
+
 def test_a_signal_to_end_is_no_error_on_the_way_out(monkeypatch, capsys):
     monkeypatch.setattr(termination, "SIGNALS", [signal.SIGUSR1])
     before = signal.getsignal(signal.SIGUSR1)

@@ -1,7 +1,6 @@
 """tls-memtest cost: what one TLS session costs in memory."""
 
 import argparse
-import signal
 
 from tlsmem.base.errors import raise_user_errors
 from tlsmem.cli.command import CORE, IN_WORDS, Command, CommandParser, each
@@ -21,7 +20,6 @@ def check(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def run(given: argparse.Namespace, asked: CommandParser) -> int:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     from tlsmem.cost import cost_command
     from tlsmem.schema import recording_files
 

@@ -1,7 +1,6 @@
 """tls-memtest diff: what changed between recordings, builds of a library, or its releases."""
 
 import argparse
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -42,7 +41,6 @@ def check_recordings(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def diff_recordings(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     from tlsmem.compare import compare_recordings
 
     return compare_recordings.compare(given, asked)

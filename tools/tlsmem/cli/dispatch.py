@@ -4,6 +4,7 @@ Standard library only, up to the command's own `run`."""
 
 import argparse
 import contextlib
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,11 @@ HELP = ("-h", "--help")
 
 
 def run_words(words: Sequence[str]) -> int | None:
-    """Run the command that these words name, and return its status. Raises UserError."""
+    """Run the command that these words name, and return its status. Raises UserError.
+
+    A reader of its output that has seen enough ends it without a word. A command that must go on, as one that measures
+    a program does, ignores that signal itself."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if not words or words[0] in HELP:
         return print_page(help.front_page())
     if words[1:2] and words[1] in HELP and words[0] in registry.GROUPS:

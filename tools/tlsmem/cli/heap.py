@@ -1,6 +1,7 @@
 """tls-memtest heap: the heap of any program, live or from a profile."""
 
 import argparse
+import signal
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -65,12 +66,14 @@ def report_options(given: argparse.Namespace) -> "ReportOptions":
 def run(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.monitor import watch
 
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # the command goes on when nobody reads its reports any more
     return watch.follow(given.command, report_options(given))
 
 
 def attach(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.monitor import watch
 
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a scraper that goes away ends nothing
     return watch.attach(given.pid, report_options(given))
 
 

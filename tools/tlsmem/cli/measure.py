@@ -93,8 +93,7 @@ def asked_options() -> list[Option]:
 
 def run(given: argparse.Namespace, asked: CommandParser) -> int:
     """Measure the campaigns one after the other, all of them also when runs of one fail; return the exit status."""
-    for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is lost by dying of it, and harnesses go along
     *first, last = given.campaigns
     nothing = dict.fromkeys(option.name for option in asked_options())
     worst = 0
@@ -143,8 +142,7 @@ def check_million(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def measure_million(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    for number in (signal.SIGINT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     from tlsmem.cli import million_sessions
 
     return million_sessions.run(given)
@@ -165,7 +163,6 @@ def check_live(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def measure_live(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     from tlsmem.cli import live_campaign
 
     if given.recording:
@@ -185,12 +182,14 @@ def measure_kernel(given: argparse.Namespace, asked: CommandParser) -> None:
 def offer_machine(given: argparse.Namespace, asked: CommandParser) -> None:
     from tlsmem.cli import cluster_connection
 
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a connection that is lost is an error of that connection
     cluster_connection.run_worker(given.address, given.tls)
 
 
 def schedule(given: argparse.Namespace, asked: CommandParser) -> None:
     from tlsmem.cli import cluster_connection
 
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a connection that is lost is an error of that connection
     cluster_connection.run_scheduler(given.address, given.tls)
 
 

@@ -1,7 +1,6 @@
 """tls-memtest plan: how much memory many TLS connections need, and how many fit."""
 
 import argparse
-import signal
 from functools import partial
 
 from tlsmem.cli.command import IN_WORDS, Command, CommandParser, Takes, each
@@ -62,7 +61,6 @@ CROWDED: Takes = FOR_SERVERS | {
 
 
 def run(given: argparse.Namespace, asked: CommandParser, answer: str) -> int | None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     from tlsmem.plan import answer as answers
 
     given.answer = answer

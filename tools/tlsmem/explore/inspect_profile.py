@@ -1,7 +1,6 @@
 """A heap profile, or two, as tls-memtest heap read is asked: tables, a tree of callers, and files."""
 
 import argparse
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -51,7 +50,6 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 def show_profile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Return the exit status. Raises UserError: Usage for what no profile has."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         status = inspect(given, parser)
     except UserError:

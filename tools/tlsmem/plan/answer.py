@@ -1,7 +1,6 @@
 """The answers of `plan`: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -167,7 +166,6 @@ def deliver(answer: Answer, given: argparse.Namespace, parser: argparse.Argument
 
 def print_answer(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Print what was asked for; return the exit status. Raises UserError."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     with raise_user_errors(given.into):
         deliver(ANSWERS[given.answer](given), given, parser)
     return 1 if recording_files.skipped_lines else 0

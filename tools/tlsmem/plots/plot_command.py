@@ -1,7 +1,6 @@
 """What commands that draw a picture of a recording share: what they read, what they say, how they end."""
 
 import argparse
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +28,6 @@ def select_runs(given: argparse.Namespace, **asked: Sequence[str] | None) -> Sel
 
 def draw_pictures(given: argparse.Namespace, draw: Callable[[argparse.Namespace], Sequence[Path]]) -> int:
     """Print the files that were drawn; return the exit status, which is 1 after a torn line. Raises UserError."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         with matplotlib.rc_context(STYLE):
             written = draw(given)

@@ -2,7 +2,6 @@
 
 import argparse
 import shlex
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -150,7 +149,6 @@ def is_file(output: Path) -> bool:
 
 def write_report(given: argparse.Namespace) -> int:
     """Return the exit status, which is 1 where a line of a recording was cut off. Raises UserError."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     with raise_user_errors(given.output):
         run(given)
     return 1 if recording_files.skipped_lines else 0

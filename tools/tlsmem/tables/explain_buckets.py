@@ -1,7 +1,6 @@
 """In words, why a session of one stack holds more bytes than one of another, by what the bytes are for."""
 
 import argparse
-import signal
 
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.base.errors import raise_user_errors
@@ -25,7 +24,6 @@ def markdown(sentences: list[str]) -> str:
 
 def explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Print the sentences, or write them into a page; return the exit status. Raises UserError."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     with raise_user_errors(given.into):
         write_sentences(given, parser)
     return 1 if recording_files.skipped_lines else 0

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,7 +62,6 @@ def list_columns(name: str, relation: duckdb.DuckDBPyRelation) -> Table:
 
 def answer(given: argparse.Namespace, asked: argparse.ArgumentParser) -> int:
     """Print what a query finds; without a query, the tables. Return 1 where a line was cut off. Raises UserError."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     with raise_user_errors(given.into or "stdout"):
         if given.query is None:
             table_command.deliver(list_tables(), given, asked)
