@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.build.test_harness import root, tiny  # noqa: F401
-from tlsmem.build import harness
+from tlsmem.build import compiler_flags, harness
+from tlsmem.build.commands import BuildFailed
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,13 @@ def test_a_build_tool_that_is_missing_is_named_with_its_package(root, tmp_path, 
     with pytest.raises(ValueError) as refused:
         harness.build("tiny@1", tiny(root, **more), root)
     assert str(refused.value) == f"missing system packages; install them with: sudo apt-get install -y {package}"
+
+
+def test_a_rustc_that_names_no_release_is_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "rustc").write_text("#!/bin/sh\necho error: no default toolchain\n")
+    (tmp_path / "rustc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(BuildFailed) as failed:
+        compiler_flags.rustc()
+    said = "`rustc --version` names no release: error: no default toolchain; install Rust again"
+    assert str(failed.value) == said

@@ -53,6 +53,12 @@ def test_without_go_it_is_said_where_to_get_it(monkeypatch, tmp_path, snapshot):
     assert without_pins(failed) == snapshot
 
 
+def test_a_manifest_without_a_version_is_a_sentence(tmp_path):
+    (tmp_path / "go.mod").write_text("module x\n")
+    with pytest.raises(BuildFailed, match=r"^go\.mod: no line `go VERSION` says which toolchain builds it; add one$"):
+        go_stack.pinned_version(tmp_path, "go.mod")
+
+
 def test_a_stack_of_another_version_is_not_built(clone, snapshot):
     stack = stacks()[f"go@{go_stack.pinned_version()}"]
     with pytest.raises(BuildFailed, match=rf"^go@1\.20: .*go\.mod.* {go_stack.pinned_version()}") as failed:

@@ -28,11 +28,11 @@ class BuiltLibrary:
 
     cflags: list[str]
     libraries: list[str]
-    identity: dict
+    identity: dict[str, object]
     made: bool = False  # by its steps, just now
 
 
-def split_step(text: str, **filled: object) -> list[str]:
+def split_step(text: str, **filled: str) -> list[str]:
     """One command of a stack's steps, as arguments: no shell, so a path may hold anything.
 
     A command that shares the jobserver's tokens is not told how many jobs to run."""
@@ -73,7 +73,7 @@ def library_owner(name: str, stack: Stack) -> str:
     return next((one for one, other in stacks().items() if library_inputs(other) == library_inputs(stack)), name)
 
 
-def library_inputs(stack: Stack) -> list:
+def library_inputs(stack: Stack) -> list[object]:
     keys = ("steps", "compiler", "uses", "libraries", "also")
     return [stack.source and sources.identity(stack.source), *(getattr(stack, key) for key in keys)]
 
@@ -98,15 +98,15 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> BuiltLi
     stamp = folder.with_name(f"{folder.name}.stamp")
     system_packages.require_packages([stack.compiler])
     below = used(stack, root, log)
-    how = {
+    how: dict[str, object] = {
         "steps": stack.steps,
         "flags": compiler_flags.cflags(stack.compiler),
         "compiler": compiler_flags.compiler_version(stack.compiler),
     }
     how |= {"environment": commands.FIXED_VARIABLES | HERE | compilers(stack), "uses": below and below.identity}
-    made_of: dict = {"source": sources.identity(stack.source)} | how
+    made_of = {"source": sources.identity(stack.built_from)} | how
     made_of |= {"also": {key: sources.identity(one) for key, one in stack.also.items()}} if stack.also else {}
-    tree = sources.provide_tree(name, stack.source, root / "build/sources", log)
+    tree = sources.provide_tree(name, stack.built_from, root / "build/sources", log)
     for one in stack.also.values():
         sources.provide_tree(name, one, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
@@ -136,7 +136,7 @@ def uses(stack: Stack, root: Path) -> Path | None:
 def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
     system_packages.require_packages(stack.needs)
     at, of_tree = root / "build/sources", isinstance(stack.source, TreeSource)
-    tree = sources.source_tree(stack.source, at)
+    tree = sources.source_tree(stack.built_from, at)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     filled = {
@@ -155,7 +155,7 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
         here = {} if Path(command[0]).name in FOLLOW_PWD else HERE
         variables = here | compilers(stack) | (ccache_variables(root, tree) if of_tree else {})
-        commands.run(command, log, title, folder, files_to_compile(command, folder), **variables)
+        commands.run(command, log, title, folder, files_to_compile(command, folder), variables)
     if of_tree:  # there may be many of them
         drop_objects(folder)
 
@@ -168,24 +168,26 @@ def maps(stack: Stack, root: Path) -> list[str]:
     return ours
 
 
-def from_system(stack: Stack) -> BuiltLibrary:
+def from_system(pkg_config: str, package: str) -> BuiltLibrary:
     """The shared libraries that pkg-config names."""
-    system_packages.require_packages(["pkg-config", stack.package])
-    ask = ["pkg-config", stack.pkg_config]
+    system_packages.require_packages(["pkg-config", package])
+    ask = ["pkg-config", pkg_config]
     cflags = shlex.split(commands.read_output([*ask, "--cflags"]))
     libraries = shlex.split(commands.read_output([*ask, "--libs"]))
     folder = Path(commands.read_output([*ask, "--variable=libdir"]))
     found = [folder / f"lib{library[2:]}.so" for library in libraries if library.startswith("-l")]
-    identity = {str(path): sources.sha256(path) for path in found if path.is_file()}
+    sums = {str(path): stamps.sha256(path) for path in found if path.is_file()}
     # The harness's own bytes would not tell that the system's library was upgraded; its build id then does.
-    build_id = hashlib.sha256("".join(identity.values()).encode()).hexdigest()[:40]
-    return BuiltLibrary(cflags, [*libraries, f"-Wl,--build-id=0x{build_id}"], identity)
+    build_id = hashlib.sha256("".join(sums.values()).encode()).hexdigest()[:40]
+    return BuiltLibrary(cflags, [*libraries, f"-Wl,--build-id=0x{build_id}"], {**sums})
 
 
 def provide_library(name: str, stack: Stack, root: Path, log: Path) -> BuiltLibrary:
     if stack.source:
         return from_source(name, stack, root, log)
-    return from_system(stack) if stack.pkg_config else BuiltLibrary([], [], {})
+    if stack.pkg_config and stack.package:
+        return from_system(stack.pkg_config, stack.package)
+    return BuiltLibrary([], [], {})
 
 
 def driver_files(stack: Stack, root: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import platform
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def check_writable() -> None:
             raise BuildFailed(f"MEMTEST_CACHE={place}: nothing can be kept there: {error.strerror}") from None
 
 
-def entry_key(name: str, made_of: dict) -> str:
+def entry_key(name: str, made_of: Mapping[str, object]) -> str:
     """Of what is made, where such a thing runs."""
     here = [platform.machine(), *platform.libc_ver()]
     return hashlib.sha256(json.dumps([name, made_of, here], sort_keys=True).encode()).hexdigest()[:32]

@@ -5,7 +5,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tlsmem.base.errors import UserError
@@ -47,21 +47,21 @@ class Unavailable(BuildFailed):
     """What is not to be had, here or any more; nothing is broken, and the others can be made."""
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Of a build: the few variables that reach the network and the tools, and `more`."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if name in PASSED or name.upper() in PROXIES or name.startswith(PASSED_PREFIXES)
     }
-    return kept | FIXED_VARIABLES | more
+    return kept | FIXED_VARIABLES | dict(more or {})
 
 
-def read_output(command: Sequence[str], where: Path | None = None, **more: str) -> str:
+def read_output(command: Sequence[str], where: Path | None = None, more: Mapping[str, str] | None = None) -> str:
     """What a short command prints; raises BuildFailed when it is missing or fails. `more` is added to the
     environment."""
     try:
-        done = subprocess.run(command, cwd=where, env=environment(**more), capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=where, env=environment(more), capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise BuildFailed(f"{command[0]} is not installed") from None
     except subprocess.CalledProcessError as error:
@@ -69,7 +69,14 @@ def read_output(command: Sequence[str], where: Path | None = None, **more: str) 
     return done.stdout.strip()
 
 
-def run(command: Sequence[str], log: Path, title: str, where: Path, total: int | None = None, **more: str) -> None:
+def run(
+    command: Sequence[str],
+    log: Path,
+    title: str,
+    where: Path,
+    total: int | None = None,
+    more: Mapping[str, str] | None = None,
+) -> None:
     """Runs to the end, its output after what the log holds; `total` is how many files it is expected to compile.
 
     It holds a token of the jobserver and shares the others. `more` is added to the environment. BuildFailed has the
@@ -79,10 +86,10 @@ def run(command: Sequence[str], log: Path, title: str, where: Path, total: int |
 
 
 def run_with_token(
-    command: Sequence[str], log: Path, title: str, where: Path, total: int | None, more: dict[str, str]
+    command: Sequence[str], log: Path, title: str, where: Path, total: int | None, more: Mapping[str, str] | None
 ) -> None:
     tokens = jobserver.jobserver()
-    variables = environment(**more) | tokens.variables(command[0])
+    variables = environment(more) | tokens.variables(command[0])
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "ab") as kept:
         kept.write(f"$ {shlex.join(command)}\n".encode())

@@ -30,4 +30,10 @@ def compiler_version(compiler: str) -> str:
 
 
 def rustc() -> str:
-    return "rustc " + re.match(r"rustc (\S+)", commands.read_output(["rustc", "--version"]))[1]
+    """Its release: `rustc 1.90.0`. Raises BuildFailed when it is not installed or names none."""
+    said = commands.read_output(["rustc", "--version"])
+    if not (found := re.match(r"rustc \S+", said)):
+        raise commands.BuildFailed(
+            f"`rustc --version` names no release: {said or 'it says nothing'}; install Rust again"
+        )
+    return found[0]

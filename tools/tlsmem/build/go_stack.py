@@ -20,24 +20,26 @@ NETWORK = ("GOPROXY", "GOSUMDB", "GONOSUMDB")  # where a toolchain that is not i
 
 def hash_inputs(stack: Stack, root: Path) -> dict[str, str]:
     """Every file of the module; it needs no other."""
-    manifest = root / stack.manifest
+    manifest = root / stack.manifest_target.manifest
     return stamps.hash_files([manifest, manifest.with_suffix(".sum"), *(root / MODULE).glob("**/*.go")], root)
 
 
 def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
-    manifest = stack.manifest or MANIFEST
+    manifest, program = stack.manifest_target
     version, asked = pinned_version(root, manifest), name.partition("@")[2]
     if asked[:1].isdigit() and asked != version:
         raise BuildFailed(f"{name}: {manifest} says go {version}; the stack must be named after it, or it be changed")
     command = ["go", "build", f"-modfile={Path(manifest).name}", "-o", str(binary)]
     command += ["-tags", ",".join(stack.features)] * bool(stack.features)
-    command.append(f"./{stack.binary}")
-    commands.run(command, log, f"{name}: go build", root / MODULE, **go_variables(root, manifest))
+    command.append(f"./{program}")
+    commands.run(command, log, f"{name}: go build", root / MODULE, more=go_variables(root, manifest))
 
 
 def pinned_version(root: Path = ROOT, manifest: str = MANIFEST) -> str:
-    """The version of the toolchain, which is also that of crypto/tls."""
-    return PINNED.search((root / manifest).read_text())[1]
+    """The version of the toolchain, which is also that of crypto/tls. Raises BuildFailed where it has none."""
+    if not (found := PINNED.search((root / manifest).read_text())):
+        raise BuildFailed(f"{manifest}: no line `go VERSION` says which toolchain builds it; add one")
+    return found[1]
 
 
 def go_variables(root: Path, manifest: str = MANIFEST) -> dict[str, str]:
@@ -56,7 +58,7 @@ def toolchain_record(root: Path = ROOT, manifest: str = MANIFEST) -> dict[str, s
     version = pinned_version(root, manifest)
     try:
         said, goroot = commands.read_output(
-            ["go", "env", "GOVERSION", "GOROOT"], root, **go_variables(root, manifest)
+            ["go", "env", "GOVERSION", "GOROOT"], root, go_variables(root, manifest)
         ).splitlines()
     except BuildFailed as error:
         way_out = "it is at https://go.dev/dl, and any Go from 1.21 on fetches it by itself"

@@ -3,14 +3,23 @@
 Its library is made here, or is one of the user's own, as it was installed below PREFIX=."""
 
 import hashlib
-import importlib
 import json
 import tempfile
 from pathlib import Path
-from types import ModuleType
+from typing import Protocol
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import c_stack, cache, compiler_flags, shared_resources, sources, stamps, system_packages
+from tlsmem.build import (
+    c_stack,
+    cache,
+    compiler_flags,
+    go_stack,
+    rust_stack,
+    shared_resources,
+    sources,
+    stamps,
+    system_packages,
+)
 from tlsmem.build.c_stack import BuiltLibrary
 from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.stamps import sha256
@@ -37,6 +46,19 @@ def build(name: str, stack: Stack, root: Path = ROOT, at: Path | None = None) ->
             if isinstance(error, Unavailable):
                 why_not.write_text(f"{str(error).removeprefix(f'{name}: ')}\n")
             raise
+
+
+class Builder(Protocol):
+    """A module that builds a harness in one piece, library and all."""
+
+    def hash_inputs(self, stack: Stack, root: Path, /) -> dict[str, str]: ...
+
+    def build(self, name: str, stack: Stack, binary: Path, root: Path, log: Path, /) -> None: ...
+
+    def toolchain_record(self, root: Path, manifest: str, /) -> dict[str, str]: ...
+
+
+BUILDERS: dict[str, Builder] = {"rust": rust_stack, "go": go_stack}
 
 
 class Harness:
@@ -71,7 +93,7 @@ class Harness:
             if not cached and library:
                 c_stack.link(self.name, self.stack, library, partial, self.root, self.log)
             elif not cached:
-                self.builder_module().build(self.name, self.stack, partial, self.root, self.log)
+                BUILDERS[self.stack.harness].build(self.name, self.stack, partial, self.root, self.log)
             partial.replace(self.binary)
         return CACHED if cached or (library and self.stack.source and not library.made) else BUILT
 
@@ -80,33 +102,32 @@ class Harness:
             return find_library(self.name, self.stack, self.at)
         return c_stack.provide_library(self.name, self.stack, self.root, self.log)
 
-    def made_of(self, library: c_stack.BuiltLibrary | None) -> dict:
+    def made_of(self, library: c_stack.BuiltLibrary | None) -> dict[str, object]:
         core = [self.root / "build/core/libmemtest.a", *(self.root / "memtest").glob("*.h")]
         core.append(self.root / c_stack.WRAPPED_FLAGS)
         if library:
             families = (self.root / "harness-c/families").glob("*.h") if self.stack.family else ()
             ours = [self.root / "harness-c/main.c", *c_stack.driver_files(self.stack, self.root), *families]
-            made = {"library": library.identity, "driver": compiler_flags.driver_cflags(self.stack.compiler)}
+            made: dict[str, object] = {
+                "library": library.identity,
+                "driver": compiler_flags.driver_cflags(self.stack.compiler),
+            }
         else:
-            ours, made = [], {"sources": self.builder_module().hash_inputs(self.stack, self.root)}
+            ours, made = [], {"sources": BUILDERS[self.stack.harness].hash_inputs(self.stack, self.root)}
         files = stamps.hash_files([*core, *ours], self.root)
         return made | self.compiled() | {"table": self.stack.how_built, "files": files}
-
-    def builder_module(self) -> ModuleType:
-        """The room that builds such a harness in one piece, library and all."""
-        return importlib.import_module(f"tlsmem.build.{self.stack.harness}_stack")
 
     def compiled(self) -> dict[str, str]:
         """By what and how: the part that a manifest repeats."""
         if self.stack.harness != "c":
-            return self.builder_module().toolchain_record(self.root, self.stack.manifest)
+            return BUILDERS[self.stack.harness].toolchain_record(self.root, self.stack.manifest_target.manifest)
         said = (compiler_flags.cflags if self.stack.source else compiler_flags.driver_cflags)(self.stack.compiler)
         return {"compiler": compiler_flags.compiler_version(self.stack.compiler), "flags": said}
 
-    def manifest_fields(self) -> dict:
+    def manifest_fields(self) -> dict[str, object]:
         """What the manifest of the built harness says."""
         source = {"prefix": str(self.at)} if self.stack.prefix else sources.source_fields(self.stack.source)
-        made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
+        made: dict[str, object] = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
         return made | self.compiled() | {"licence": self.stack.licence}
 
 

@@ -164,7 +164,8 @@ class Crates:
         except BuildFailed as error:
             raise BuildFailed(f"crates.io was not asked further than {crate}: {reason(error)}") from None
         locked = parse_toml((folder / "Cargo.lock").read_bytes())["package"]
-        return next(one["version"] for one in locked if one["name"] == crate)
+        listed: str = next(one["version"] for one in locked if one["name"] == crate)
+        return listed
 
     def folder(self, crate: str, requirement: str) -> Path:
         """A package that depends on this crate alone."""
@@ -247,7 +248,7 @@ class Go:
         """What this go command prints, without a module and with a cache of its own."""
         self.place.mkdir(parents=True, exist_ok=True)
         own = {"GOTOOLCHAIN": "local", "GOFLAGS": "-modcacherw", "GOPATH": str(self.place), "GOENV": "off"}
-        return commands.read_output(["go", *words], self.place, **(go_stack.network_variables() | own))
+        return commands.read_output(["go", *words], self.place, go_stack.network_variables() | own)
 
 
 class Shipped:

@@ -18,7 +18,8 @@ class Bars:
     """The bars of this process: rich draws one display at a time, which all that run share."""
 
     def __init__(self) -> None:
-        self.lock, self.users, self.progress = threading.Lock(), 0, None
+        self.lock, self.users = threading.Lock(), 0
+        self.progress: Progress | None = None
 
     def open(self) -> Progress | None:
         if not CONSOLE.is_terminal:
@@ -35,7 +36,7 @@ class Bars:
     def close(self) -> None:
         with self.lock:
             self.users -= 1
-            if not self.users:
+            if self.progress and not self.users:
                 self.progress.stop()
                 self.progress = None
 
@@ -88,7 +89,8 @@ class CommandProgress:
 
     def __init__(self, title: str, total: int | None) -> None:
         self.title, self.total, self.started = title, total, time.monotonic()
-        self.said, self.bar = self.started, None
+        self.said = self.started
+        self.bar: Progress | None = None
 
     def __enter__(self) -> Self:
         CONSOLE.print(f"{self.title} ...", markup=False)

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 from tlsmem.build import commands, compiler_flags, shared_resources, sources, stamps
 from tlsmem.build.commands import BuildFailed
@@ -14,7 +15,7 @@ from tlsmem.config.toml_tables import parse_toml
 
 def write_manifest(name: str, stack: TreeStack, root: Path) -> Path:
     """The manifest, beside a lock file in which cargo changes what it must. Its files are those of harness-rust/."""
-    ours = root / stack.manifest
+    ours = root / stack.manifest_target.manifest
     crates = packages(sources.source_tree(stack.source, root / "build" / SOURCES_FOLDER))
     text = ours.read_text().replace('"../', f'"{ours.parent.parent}/')
     for crate, (_, version) in crates.items():
@@ -41,7 +42,7 @@ def packages(tree: Path) -> dict[str, tuple[Path, str]]:
     return found
 
 
-def read(manifest: Path) -> dict:
+def read(manifest: Path) -> dict[str, Any]:
     try:
         return parse_toml(manifest.read_bytes())
     except (OSError, ValueError) as error:
@@ -50,7 +51,7 @@ def read(manifest: Path) -> dict:
 
 def hash_inputs(stack: Stack, root: Path) -> dict[str, str]:
     """Every source that cargo may read of ours; what it fetches is pinned by the lockfile among them."""
-    places = {root / "harness-rust", (root / stack.manifest).parent}
+    places = {root / "harness-rust", (root / stack.manifest_target.manifest).parent}
     files = [place.glob(pattern) for place in places for pattern in ("*.toml", "*.lock", "*.rs", "src/**/*.rs")]
     return stamps.hash_files({file for found in files for file in found}, root)
 
@@ -58,7 +59,7 @@ def hash_inputs(stack: Stack, root: Path) -> dict[str, str]:
 def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
     if not isinstance(stack, TreeStack):
         target = root / "build/stacks" / name
-        make(name, stack, ["--locked"], root / stack.manifest, target, binary, root, log)
+        make(name, stack, ["--locked"], root / stack.manifest_target.manifest, target, binary, root, log)
         return
     target = root / "build/trees/cargo" / name.partition("@")[0]  # of all trees: what they stand on is the same
     with shared_resources.alone(root / "build/locks" / f"{target.name}.cargo", name):
@@ -68,10 +69,11 @@ def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
 def make(
     name: str, stack: Stack, locked: list[str], manifest: Path, target: Path, binary: Path, root: Path, log: Path
 ) -> None:
+    program = stack.manifest_target.binary
     features = ["--features", ",".join(stack.features)] if stack.features else []
     command = [
         *("cargo", "build", "--release", *locked, "--manifest-path", str(manifest), *features),
-        *("--bin", stack.binary, "--target-dir", str(target)),
+        *("--bin", program, "--target-dir", str(target)),
     ]
     rust, c = with_paths(str(root), os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"))
     more = {
@@ -80,8 +82,8 @@ def make(
         "CC_SHELL_ESCAPED_FLAGS": "1",
         "MEMTEST_CORE": str(root / "build/core"),
     }
-    commands.run(command, log, f"{name}: cargo build", root, **more)
-    shutil.copy2(target / "release" / stack.binary, binary)
+    commands.run(command, log, f"{name}: cargo build", root, more=more)
+    shutil.copy2(target / "release" / program, binary)
 
 
 def with_paths(clone: str, cargo_home: str) -> tuple[list[str], list[str]]:

@@ -23,7 +23,7 @@ AT_A_TIME = 2
 def stands_on(name: str, stack: Stack) -> set[str]:
     """What it uses, and whose library it shares."""
     shared = c_stack.library_owner(name, stack) if stack.source else name
-    return {stack.uses, shared} - {None, name}
+    return {one for one in (stack.uses, shared) if one and one != name}
 
 
 class Schedule:

@@ -32,7 +32,7 @@ def source_fields(source: Source | TreeSource | None) -> dict[str, str | None] |
     """As a manifest and a record have it."""
     if isinstance(source, TreeSource):
         return ({"git": source.git} if source.git else {}) | {"tree": source.tree, "release": source.release}
-    return source and source.model_dump(exclude={"tree"}, exclude_none=True)
+    return source.model_dump(exclude={"tree"}, exclude_none=True) if source else None
 
 
 def source_tree(source: Source | TreeSource, folder: Path) -> Path:
@@ -113,7 +113,10 @@ def unpack(archive: Path, source: Source, folder: Path) -> None:
     for old in (whole, partial):
         shutil.rmtree(old, ignore_errors=True)
     with tarfile.open(archive) as packed:
-        packed.extractall(partial, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        if hasattr(tarfile, "data_filter"):
+            packed.extractall(partial, filter="data")
+        else:
+            packed.extractall(partial)
     [top] = partial.iterdir()
     top.rename(whole)
     partial.rmdir()

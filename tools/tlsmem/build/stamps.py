@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tlsmem.base.atomic_file import replace_file
@@ -18,13 +18,13 @@ def hash_files(files: Iterable[Path], root: Path) -> dict[str, str]:
     return {str(file.relative_to(root)): sha256(file) for file in sorted(files) if file.is_file()}
 
 
-def is_current(stamp: Path, made_of: dict) -> bool:
+def is_current(stamp: Path, made_of: Mapping[str, object]) -> bool:
     try:
-        return json.loads(stamp.read_text()) == made_of
+        return bool(json.loads(stamp.read_text()) == made_of)
     except (OSError, ValueError):
         return False
 
 
-def write_stamp(stamp: Path, made_of: dict) -> None:
+def write_stamp(stamp: Path, made_of: Mapping[str, object]) -> None:
     with replace_file(stamp) as beside:
         beside.write_text(json.dumps(made_of, indent=1) + "\n")

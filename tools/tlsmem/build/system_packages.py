@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from tlsmem.config import toml_tables
@@ -137,7 +137,7 @@ def find_release_of_kind(tree: str, known: Iterable[str]) -> str:
     return next(name for name in known if name.partition("@")[0] == kind)
 
 
-def has_crate(stack: dict) -> bool:
+def has_crate(stack: Mapping[str, object]) -> bool:
     source = stack.get("source")
     return isinstance(source, dict) and "crate" in source
 

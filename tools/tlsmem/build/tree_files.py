@@ -73,13 +73,13 @@ def list_commit(clone: Path, commit: str) -> Listing:
     for line in filter(None, git(clone, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")):
         told, _, name = line.partition(b"\t")
         mode, _, sum = told.decode().split()
-        found |= entered(os.fsdecode(name), Entry(mode, sum, clone))
+        found |= entered(clone, os.fsdecode(name), Entry(mode, sum, clone))
     return found
 
 
-def entered(path: str, entry: Entry) -> Listing:
+def entered(clone: Path, path: str, entry: Entry) -> Listing:
     """An entry, or in place of a submodule what is in it."""
-    below = entry.repository / path
+    below = clone / path
     if entry.mode == SUBMODULE and (below / ITS_OWN).exists():
         try:
             return {f"{path}/{name}": one for name, one in list_commit(below, entry.hash).items()}
@@ -212,6 +212,7 @@ def read_contents(listing: Listing, folder: Path | None) -> Iterator[tuple[str, 
             yield from zip(paths, blobs(repository, [listing[path].hash for path in paths]), strict=True)
             continue
         for path in paths:
+            assert folder  # in which is what no repository has
             here = folder / path
             content = os.fsencode(here.readlink()) if here.is_symlink() else here.read_bytes()
             if hash_blob(content) != listing[path].hash:

@@ -251,10 +251,11 @@ def release_from_cargo(text: str, crate: str) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def order(version: str) -> tuple:
+def order(version: str) -> tuple[tuple[int, ...], bool, str, tuple[int, ...]]:
     """1.1.1 < 1.1.1w, 3.6.0-dev < 3.6.0; what follows a + is none of it."""
     plain, _, tag = version.partition("+")[0].partition("-")
-    numbers, letters = re.match(r"([\d.]*)(.*)", plain).groups()
+    letters = plain.lstrip("0123456789.")
+    numbers = plain.removesuffix(letters)
     parts = tuple(int(one) if one.isdigit() else 0 for one in re.split(r"[.-]", tag))
     return tuple(map(int, filter(None, numbers.split(".")))), not tag, letters, parts
 

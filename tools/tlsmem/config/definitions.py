@@ -129,6 +129,13 @@ class Source(Definition):
         return self.registry_name, self.suite
 
 
+class ManifestTarget(NamedTuple):
+    """What cargo or go builds: a manifest, as a path below the root, and a binary of it."""
+
+    manifest: str
+    binary: str
+
+
 class Stack(Definition):
     """A TLS implementation and how its harness is made."""
 
@@ -162,6 +169,20 @@ class Stack(Definition):
     def is_shipped(self) -> bool:
         """Whether the library is as a distributor built it: without frame pointers, so without call sites."""
         return isinstance(self.source, Source) and self.source.package is not None
+
+    @property
+    def built_from(self) -> "Source | TreeSource":
+        """Return the source that its steps build. Raises ValueError where none is pinned."""
+        if not self.source:
+            raise ValueError("no source of its library is pinned")
+        return self.source
+
+    @property
+    def manifest_target(self) -> ManifestTarget:
+        """Return what cargo or go builds. Raises ValueError for a stack in C."""
+        if not self.manifest or not self.binary:
+            raise ValueError(f"a stack with harness = {self.harness!r} has no manifest and binary")
+        return ManifestTarget(self.manifest, self.binary)
 
     @property
     def how_built(self) -> dict[str, Any]:

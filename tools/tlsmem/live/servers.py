@@ -194,7 +194,7 @@ def build_go() -> None:
             "go server: go build",
             ROOT / go_stack.MODULE,
             None,
-            **variables,
+            variables,
         )
     except BuildFailed as error:
         raise ServerError(str(error)) from None

@@ -67,7 +67,7 @@ def fetch() -> None:
             shutil.copy2(pin, FETCHED)
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         path = f"{find_node()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        commands.run(command, LOG, "page: fetching d3-flame-graph", FETCHED, PATH=path)
+        commands.run(command, LOG, "page: fetching d3-flame-graph", FETCHED, more={"PATH": path})
         stamps.write_stamp(FETCHED / "stamp", stamps.hash_files(list_pins(), ROOT))
 
 
