@@ -6,7 +6,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from tlsmem.plots.frame import THICK, points
+from tlsmem.plots.frame import THICK, Style, points
 from tlsmem.plots.line_labels import Halo
 from tlsmem.profile.buckets import rules
 
@@ -80,7 +80,7 @@ def list_buckets(bars: Iterable[BucketSizes], widest: float) -> list[Patch]:
     return [Patch(label=style.bucket, **fill(style)) for style, _ in sort_buckets(seen)]
 
 
-def fill(style: BucketStyle) -> dict:
+def fill(style: BucketStyle) -> Style:
     """Return how matplotlib fills a bucket."""
     return {"facecolor": style.colour, "hatch": style.hatch, "edgecolor": "white", "linewidth": 0.6}
 
@@ -92,7 +92,7 @@ def draw_parts(axes: Axes, row: float, parts: Sequence[tuple[BucketStyle, float]
         axes.barh(row, size, left=start, height=THICK, zorder=2, **fill(style))
         if ROOM * widest < size < total:
             halo = [Halo(style.colour)] if style.hatch else []
-            words: dict = {"ha": "center", "va": "center", "fontsize": points(0.85), "color": text_on(style.colour)}
+            words: Style = {"ha": "center", "va": "center", "fontsize": points(0.85), "color": text_on(style.colour)}
             axes.text(start + size / 2, row, f"{size:,.0f} B", zorder=3, path_effects=halo, **words)
         start += size
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.frame import INK, ROW_INCHES, add_frame, describe_records, list_rows, points, write_beside
+from tlsmem.plots.frame import INK, ROW_INCHES, Style, add_frame, describe_records, list_rows, points, write_beside
 from tlsmem.plots.picture import PAGE_INCHES, save
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
@@ -96,7 +96,7 @@ def draw_moments(axes: Axes, moments: Sequence[BucketMoment], stacks: Sequence[s
     rows: list[float] = []
     for number, moment in enumerate(moments):
         top = number * (len(stacks) + HEADING)
-        words: dict = {"va": "center", "weight": "bold", "fontsize": points(0.95), "color": INK}
+        words: Style = {"va": "center", "weight": "bold", "fontsize": points(0.95), "color": INK}
         axes.text(0.004 * widest, top + OFFSET - HEADING / 2 - 0.2, moment.name, **words)
         for at, (parts, total) in enumerate(zip(moment.sizes, moment.totals, strict=True)):
             rows.append(top + at + OFFSET)

@@ -22,7 +22,7 @@ Style = dict[str, Any]  # arguments of matplotlib by name, each of a type of its
 SMALL = 0.9  # of the font size: figures
 ROW_INCHES = 0.26
 THICK = 0.76  # of a row: a bar
-BASE: dict = {"facecolor": "#c4c4c4", "edgecolor": "white", "linewidth": 0, "hatch": "//"}  # told from any colour
+BASE: Style = {"facecolor": "#c4c4c4", "edgecolor": "white", "linewidth": 0, "hatch": "//"}  # told from any colour
 
 
 TITLE, SUBTITLE, CAPTION = 1.3, 1.0, 0.82  # times the font size
@@ -35,7 +35,8 @@ INK = "#222222"
 
 def points(times: float) -> float:
     """Return so many times the picture's font size, in points."""
-    return times * matplotlib.rcParams["font.size"]
+    size: float = matplotlib.rcParams["font.size"]
+    return times * size
 
 
 def wrap_text(made: Figure, text: Text) -> int:
@@ -55,7 +56,7 @@ def wrap_text(made: Figure, text: Text) -> int:
 def add_legend(made: Figure, corner: tuple[float, float], handles: Sequence[Artist]) -> int:
     """Put a legend at its upper left corner, in as many columns as fit; return how many rows it has."""
     room = FILLED * made.bbox.width * (1 - 2 * corner[0])
-    place: dict = {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "frameon": False, "borderpad": 0}
+    place: Style = {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "frameon": False, "borderpad": 0}
     for columns in range(len(handles), 0, -1):
         legend = made.legend(
             handles=handles, ncols=columns, columnspacing=1.2, handlelength=1.2, fontsize=points(0.9), **place
@@ -78,7 +79,7 @@ def add_frame(made: Figure, title: str, subtitle: str, caption: str, handles: Se
     wide, high = (72 * inches for inches in made.get_size_inches())
     edge = points(EDGE)
     top = edge
-    styles: tuple[tuple[str, float, dict], ...] = (
+    styles: tuple[tuple[str, float, Style], ...] = (
         (title, TITLE, {"weight": "bold"}),
         (subtitle, SUBTITLE, {"color": GREY}),
     )
@@ -107,13 +108,13 @@ def list_rows(axes: Axes, names: Sequence[str], above: float = 0.6) -> None:
 
 def write_beside(axes: Axes, across: float, row: float, text: str, bold: bool = False) -> None:
     """Write to the right of a bar or a dot."""
-    style: dict = {"va": "center", "fontsize": points(SMALL), "color": INK, "weight": "bold" if bold else "normal"}
+    style: Style = {"va": "center", "fontsize": points(SMALL), "color": INK, "weight": "bold" if bold else "normal"}
     axes.annotate(text, (across, row), (points(0.5), 0), textcoords="offset points", **style)
 
 
 def write_in_column(axes: Axes, end: float, row: float, text: str, bold: bool = False) -> None:
     """Write a figure, or the heading above figures, in a column that ends there."""
-    style: dict = {"va": "center", "ha": "right", "fontsize": points(SMALL), "color": INK}
+    style: Style = {"va": "center", "ha": "right", "fontsize": points(SMALL), "color": INK}
     axes.text(end, row, text, weight="bold" if bold else "normal", **style)
 
 

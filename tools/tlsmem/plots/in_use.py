@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording_any
 from tlsmem.config.suite_title import suite_title
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, Style, add_frame, describe_records, points
 from tlsmem.plots.left_out import describe_left_out, find_refusals
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.stack_colours import stack_colours
@@ -23,7 +23,7 @@ COLUMNS: tuple[tuple[str, Configuration, float], ...] = (
     ("default", "default", 1.21),
     ("low memory", "low memory", 1.45),
 )
-DIAMOND: dict = {"marker": "D", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
+DIAMOND: Style = {"marker": "D", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
 
 
 def find_setting(selection: Selection, suite: str | None = None) -> Setting:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-from tlsmem.plots.frame import INK, points
+from tlsmem.plots.frame import INK, Style, points
 
 
 class Halo(patheffects.withStroke):
@@ -40,7 +40,7 @@ def label(axes: Axes, ends: list[LineEnd]) -> None:
     more stand beside them, where no line goes."""
     crowded = len(ends) > 2
     height, free = axes.get_ylim()[1], 0.0
-    style = {"va": "bottom", "color": INK, "path_effects": HALO, "zorder": 4, "linespacing": 1.1}
+    style: Style = {"va": "bottom", "color": INK, "path_effects": HALO, "zorder": 4, "linespacing": 1.1}
     style |= {"fontsize": points(0.85), "ha": "left" if crowded else "right"}
     heights = [mebibytes for _, mebibytes, _ in ends]
     if not crowded and heights and max(heights) - min(heights) < 0.17 * height:

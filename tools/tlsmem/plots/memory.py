@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import line_labels, memory_panels, picture, plot_command
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, Style, add_frame, describe_records, points
 from tlsmem.plots.memory_panels import choose_sessions, marker_styles
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.harness_output import Env, Process
@@ -27,6 +27,7 @@ from tlsmem.stats.session_cost import KIB
 from tlsmem.tables.environments import LAB
 from tlsmem.tables.settings import SETTING_ASPECTS, describe_common_settings
 
+MIDDLE_GREY = "#666666"
 WIDTH = 0.16  # between stacks; a bar is as wide
 BEFORE = {"window": "window ", "cpu": "CPU "}  # values that do not say what they are of
 NEAR = 1.05  # a ratio below it is said in percent
@@ -185,17 +186,16 @@ def keys(selection: Selection, drawn: set[str], compared: bool) -> list[Line2D]:
     """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
     found = []
     for stack, look in memory_panels.marker_styles(list_owners(selection)).items():
-        style: dict = {"color": look.colour, "marker": look.marker, "markeredgecolor": INK}
+        style: Style = {"color": look.colour, "marker": look.marker, "markeredgecolor": INK}
         found.append(Line2D([], [], label=stack_title(stack), **style))
     if compared:
         return found
-    grey = {"color": "#666666"}  # without a marker: those are the stacks'
-    found.append(Line2D([], [], label="RSS", **grey))
+    found.append(Line2D([], [], label="RSS", color=MIDDLE_GREY))  # without a marker: those are the stacks'
     if "peak" in drawn:
-        mark = {"color": "#666666", "marker": "_", "markersize": 9, "linestyle": "none"}
+        mark: Style = {"color": MIDDLE_GREY, "marker": "_", "markersize": 9, "linestyle": "none"}
         found.append(Line2D([], [], label="peak RSS inside a phase", **mark))
     if "heap" in drawn:
-        found.append(Line2D([], [], label="live heap", linestyle="--", **grey))
+        found.append(Line2D([], [], label="live heap", linestyle="--", color=MIDDLE_GREY))
     return found
 
 
@@ -204,7 +204,9 @@ def compares_environments(selection: Selection) -> bool:
     return selection.varies("env") and all(replace(one, env=LAB) in selection.settings for one in selection.settings)
 
 
-def shares(selection: Selection, stack: str, setting: Setting, process: Process, envs: Sequence[Env]) -> dict:
+def shares(
+    selection: Selection, stack: str, setting: Setting, process: Process, envs: Sequence[Env]
+) -> dict[Env, list[float]]:
     """By environment the slope of each repeat, in percent above the controlled one's median; none without it."""
     series = {env: selection.series(stack, replace(setting, env=env), process) for env in envs}
     found = {env: repeats.slopes(one, session_cost.peak_rss) for env, one in series.items()}
@@ -217,13 +219,12 @@ def shares(selection: Selection, stack: str, setting: Setting, process: Process,
 def draw_by_environment(axes: Axes, selection: Selection, setting: Setting, process: Process) -> None:
     """Dots of the repeats and a bar at their median, stacks beside each other."""
     envs = list(dict.fromkeys(one.env for one in selection.settings))
-    axes.axhline(0, color="#666666", linewidth=1, zorder=1)
+    axes.axhline(0, color=MIDDLE_GREY, linewidth=1, zorder=1)
     for index, (stack, look) in enumerate(marker_styles(selection.stacks).items()):
         shift = WIDTH * (index - (len(selection.stacks) - 1) / 2)
         for env, values in shares(selection, stack, setting, process, envs).items():
             at = envs.index(env) + shift
-            dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 6}
-            axes.plot([at] * len(values), values, look.marker, zorder=3, **dots)
+            axes.plot([at] * len(values), values, look.marker, zorder=3, markersize=6, **look.dots)
             if values:
                 ends = [at - 0.45 * WIDTH, at + 0.45 * WIDTH]
                 axes.plot(ends, [statistics.median(values)] * 2, color=INK, linewidth=1.2, zorder=4)

@@ -10,8 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from tlsmem.base.phase_names import READABLE_NAMES, order_key
 from tlsmem.config.libraries import stack_title
+from tlsmem.plots.frame import INK, Style
 from tlsmem.plots.frame import points as font_points
-from tlsmem.plots.line_labels import INK, LineEnd
+from tlsmem.plots.line_labels import LineEnd
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.stats import session_cost
 from tlsmem.stats.series import Series
@@ -28,6 +29,11 @@ MANY, TICKS, FEW_TICKS = 50_000, 5, 3  # sessions whose numbers are long; steps 
 class MarkerStyle:
     colour: str
     marker: str
+
+    @property
+    def dots(self) -> Style:
+        """How matplotlib draws single values."""
+        return {"color": self.colour, "markeredgecolor": INK, "markeredgewidth": 0.5}
 
 
 def marker_styles(stacks: Sequence[str]) -> dict[str, MarkerStyle]:
@@ -66,9 +72,8 @@ def draw_by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) ->
         medians = session_cost.medians(series.full("rss"), session_cost.peak_rss)
         points = {sessions // series.share: peak for sessions, peak in medians.items()}
         line = session_cost.fit_line(points)
-        dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
         counts = [run.sessions // series.share for run in runs]
-        axes.plot(counts, [session_cost.peak_rss(run) / MIB for run in runs], look.marker, **dots)
+        axes.plot(counts, [session_cost.peak_rss(run) / MIB for run in runs], look.marker, zorder=3, **look.dots)
         if line:
             axes.plot(
                 [0, max(points)],
@@ -115,7 +120,7 @@ def peak(phase: Phase) -> int:
 
 
 def live(phase: Phase) -> int:
-    return phase.heap.total.live_bytes
+    return session_cost.heap_of(phase, "total").live_bytes
 
 
 def choose_sessions(series: Series) -> int | None:
@@ -154,12 +159,10 @@ def draw_by_phase(
         at = {name: number + shift for number, name in enumerate(phases)}
         for name in beyond(ends, peaks, least):
             axes.plot([at[name]] * 2, [ends[name], peaks[name]], "-_", color=look.colour, linewidth=1, markersize=9)
-        filled = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5}
-        axes.plot([at[name] for name in ends], list(ends.values()), f"-{look.marker}", markersize=5, zorder=3, **filled)
-        hollow = {"color": look.colour, "markerfacecolor": "white"}
-        axes.plot(
-            [at[name] for name in heap], list(heap.values()), f"--{look.marker}", markersize=4, zorder=2, **hollow
-        )
+        filled: Style = {"markersize": 5, "zorder": 3} | look.dots
+        axes.plot([at[name] for name in ends], list(ends.values()), f"-{look.marker}", **filled)
+        hollow: Style = {"markersize": 4, "zorder": 2, "color": look.colour, "markerfacecolor": "white"}
+        axes.plot([at[name] for name in heap], list(heap.values()), f"--{look.marker}", **hollow)
     names = [READABLE_NAMES.get(name, name) for name in phases]
     axes.set_xticks(
         range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=font_points(0.85)

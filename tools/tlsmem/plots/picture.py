@@ -4,6 +4,7 @@ import io
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -13,6 +14,8 @@ from matplotlib import pyplot
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.typing import RcKeyType
 from PIL import Image
 
 from tlsmem.base.atomic_file import replace_file
@@ -22,7 +25,7 @@ PAGE_INCHES = 8.3  # the width of a picture on a page: GitHub shows it a hundred
 PIXELS = 1660  # of a PNG from left to right, for screens with twice as many
 FILLED = 0.97  # of the width of a picture, by its title
 SHADES = 128  # of a PNG: a third of the bytes, and no difference that is seen
-STYLE: dict = {
+STYLE: dict[RcKeyType, Any] = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -76,7 +79,7 @@ def save(made: Figure, output: Path, pixels: int = PIXELS) -> list[Path]:
 
 def legend_columns(handles: Sequence[Artist], inches: float) -> int:
     """As many as fit, up to seven: matplotlib fills one after the other, and each is as wide as its longest label."""
-    labels = [len(one.get_label()) for one in handles]
+    labels = [len(str(one.get_label())) for one in handles]
     for count in range(min(7, len(labels)), 1, -1):
         rows, more = divmod(len(labels), count)
         ends = [at * rows + min(at, more) for at in range(count + 1)]
@@ -91,12 +94,14 @@ def add_title_and_legend(made: Figure, title: str, handles: Sequence[Artist], be
     columns = legend_columns(handles, made.get_size_inches()[0])
     inch = 1 / made.get_size_inches()[1]
     strip, head = 0.15 * (2 + below.count("\n")), 0.55 + 0.2 * max(1, -(-len(handles) // columns))
-    made.get_layout_engine().set(rect=(0, strip * inch, 1, 1 - (head + strip) * inch))
+    layout = made.get_layout_engine()
+    assert isinstance(layout, ConstrainedLayoutEngine)
+    layout.set(rect=(0, strip * inch, 1, 1 - (head + strip) * inch))
     head_line = made.text(0.5, 1 - 0.12 * inch, title, fontsize=15, weight="bold", ha="center", va="top")
     wide = head_line.get_window_extent().width / made.bbox.width
     head_line.set_fontsize(15 * min(1, FILLED / wide))
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": columns, "frameon": False}
-    made.legend(handles=handles, **place)
+    corner = (0.5, 1 - 0.4 * inch)
+    made.legend(handles=handles, loc="upper center", bbox_to_anchor=corner, ncols=columns, frameon=False)
     made.text(0.5, 0.1 * inch, below, fontsize=8, color="#444444", ha="center", va="bottom")
 
 

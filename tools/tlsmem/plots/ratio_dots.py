@@ -33,8 +33,7 @@ def draw_dot(axes: Axes, ratio: Ratio, row: float, style: MarkerStyle) -> None:
     """Draw a ratio and its interval."""
     if ratio.interval:
         axes.plot([ratio.interval.low, ratio.interval.high], [row, row], color=style.colour, linewidth=2, zorder=2)
-    dot: dict = {"color": style.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": points(0.75)}
-    axes.plot([ratio.value], [row], style.marker, zorder=3, **dot)
+    axes.plot([ratio.value], [row], style.marker, zorder=3, markersize=points(0.75), **style.dots)
 
 
 def draw_ratios(axes: Axes, rows: Sequence[str], ratios: Ratios, styles: Mapping[str, MarkerStyle]) -> None:

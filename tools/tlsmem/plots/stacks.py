@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import in_use, plot_command
-from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.frame import INK, Style, add_frame, describe_records, points
 from tlsmem.plots.left_out import join_reasons, shorten_reason
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.stack_colours import stack_colours
@@ -26,7 +26,7 @@ from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 
 ROW_INCHES = 0.245
 KEPT, PEAK = 1.22, 1.46  # where their columns of figures end, in parts of the scale
-MARK: dict = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
+MARK: Style = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
 
 
 def the_one(selection: Selection) -> Setting:
@@ -44,7 +44,7 @@ def the_one(selection: Selection) -> Setting:
 def draw_row(axes: Axes, at: int, row: StackRow, colour: str, widest: float) -> None:
     """Draw what an established session keeps as a bar and its peak as a mark; their figures are on the right."""
     peak, established = row.peak, row.established
-    style = {"va": "center", "fontsize": points(0.9), "color": INK}
+    style: Style = {"va": "center", "fontsize": points(0.9), "color": INK}
     if isinstance(established, Missing):
         axes.text(0.004 * widest, at, f"– {established.reason}", style="italic", **style)
         return

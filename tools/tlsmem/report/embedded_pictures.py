@@ -4,12 +4,13 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.typing import RcKeyType
 
 from tlsmem.base import memo
 from tlsmem.plots.line_labels import Halo
@@ -17,7 +18,7 @@ from tlsmem.plots.picture import PAGE_STYLE
 from tlsmem.report.packed_json import deflate_text
 from tlsmem.report.sections import Picture, digest_sources, identifier
 
-EMBEDDED = {
+EMBEDDED: dict[RcKeyType, Any] = {
     "svg.fonttype": "none",  # texts as text: outlines would double the size of a picture
     "svg.hashsalt": "page",  # names of clipping paths do not change from one drawing to the next
 }

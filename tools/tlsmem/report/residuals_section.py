@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.releases import sort_newest_first
 from tlsmem.config.run import SYSTEM
 from tlsmem.plots import line_labels
-from tlsmem.plots.frame import INK, Style
+from tlsmem.plots.frame import INK
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.packed_json import pack_json
@@ -104,14 +104,10 @@ def runs(fit: Fit) -> tuple[list[int], list[int]]:
     return [sessions for sessions, _ in pairs], [value for _, value in pairs]
 
 
-def dots(look: MarkerStyle) -> Style:
-    return {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
-
-
 def draw_line(axes: Axes, stack: str, fit: Fit, look: MarkerStyle) -> line_labels.LineEnd | None:
     """Runs and line; where the line ends, if there is one."""
     sessions, sizes = runs(fit)
-    axes.plot(sessions, [size / MIB for size in sizes], look.marker, **dots(look))
+    axes.plot(sessions, [size / MIB for size in sizes], look.marker, zorder=3, **look.dots)
     if "slope" not in fit:
         return None
     last = max(sessions)
@@ -127,7 +123,7 @@ def off(axes: Axes, fit: Fit, look: MarkerStyle) -> None:
         pairs = zip(sessions, sizes, strict=True)
         rest = [(size - fit["intercept"] - fit["slope"] * count) / KIB for count, size in pairs]
         axes.vlines(sessions, 0, rest, color=look.colour, linewidth=1)
-        axes.plot(sessions, rest, look.marker, **dots(look))
+        axes.plot(sessions, rest, look.marker, zorder=3, **look.dots)
 
 
 NAMES = {"both": "both roles in one process", "client": "clients' process", "server": "servers' process"}
