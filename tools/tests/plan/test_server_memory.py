@@ -57,7 +57,13 @@ def test_nginx_has_an_entry_of_worker_connections_for_each_and_a_sixteenth_more(
 
 
 def test_a_server_without_live_runs_has_no_memory_of_its_own():
-    assert [name for name in servers() if not measure_server(name)] == ["httpd", "envoy", "python", "rust-openssl"]
+    assert [name for name in servers() if not measure_server(name)] == [
+        "httpd",
+        "envoy",
+        "python",
+        "node",
+        "rust-openssl",
+    ]
 
 
 @pytest.mark.parametrize("fault", ["no file", "one number of connections", "another window"])

@@ -652,7 +652,7 @@ OPTIONS: dict[str, Option] = {
     "as": Option(
         "--as",
         "plan for a server, with its options, tickets and own memory: nginx, haproxy, httpd, envoy, python, "
-        "rust-openssl, rustls or go",
+        "node, rust-openssl, rustls or go",
         Names("server", single="a plan is for one server"),
         "SERVER",
         dest="server",
