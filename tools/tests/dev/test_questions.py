@@ -1,6 +1,7 @@
-"""The index by question: each command prints the answer that stands below it, and each question has a page."""
+"""The index by question: each command prints the answer below it, and a question begins with its answer."""
 
 import re
+import shlex
 import sys
 
 import pytest
@@ -8,28 +9,28 @@ import pytest
 from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 
-PAGE = ROOT / "docs/questions.md"
-TEXT = PAGE.read_text()
+TEXT = (ROOT / "docs/questions.md").read_text()
 COMMAND = "$ tools/tls-memtest "
-ELSEWHERE = ("heap ", "diff builds ")  # these need a server or builds
+ELSEWHERE = ("heap ", "build ", "diff builds ", "measure ")  # these need a server or builds
+QUESTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
+NAMES = re.compile(r"\d+\.\d+\.\d+\w*|TLS 1\.\d|data/\S+")  # of releases, protocols and recordings
+NUMBER = re.compile(r"\d+,[\d,]*\d|\d{4,}|\d+\.\d+|\d+ ?%")
 
 
 def answers(text):
     """Each command of the page with the lines that stand below it."""
     for block in re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        commands, lines = [], []
-        for line in block.splitlines():
-            (commands if line.startswith(COMMAND) else lines).append(line.removeprefix(COMMAND))
-        yield commands[-1], lines
+        for part in block.removeprefix(COMMAND).split(f"\n{COMMAND}"):
+            yield part.splitlines()[0], part.splitlines()[1:]
     for options, answer in re.findall(r"^\|[^|]*\| `(--as [^`]*)` \| ([\d.]+ [MG]iB)", text, re.MULTILINE):
         yield f"plan memory --connections 100000 {options}", [f"Provision {answer} for"]
 
 
 def answer(words):
-    return forked_command.run([sys.executable, ROOT / "tools/tls-memtest", *words.split()], cwd=ROOT).stdout
+    return forked_command.run([sys.executable, ROOT / "tools/tls-memtest", *shlex.split(words)], cwd=ROOT).stdout
 
 
-RECORDED = [one for one in answers(TEXT) if not one[0].startswith(ELSEWHERE)]
+RECORDED = list({words: lines for words, lines in answers(TEXT) if not words.startswith(ELSEWHERE)}.items())
 
 
 @pytest.mark.parametrize(("words", "lines"), RECORDED, ids=[words for words, _ in RECORDED])
@@ -39,9 +40,18 @@ def test_a_command_prints_the_answer_of_the_page(words, lines):
     assert lines and not missing, f"docs/questions.md: `{words}` does not print this any more; correct the page"
 
 
-def test_each_of_twelve_questions_has_a_command_and_a_page():
-    questions = re.split(r"^## ", TEXT.partition("## More questions")[0], flags=re.MULTILINE)[1:]
-    assert len(questions) == 12
-    for question in questions:
-        assert COMMAND in question, question
-        assert re.search(r"\]\([\w/-]+\.md", question), question
+def numbers(text):
+    return {float(one.strip(" %").replace(",", "")) for one in NUMBER.findall(NAMES.sub("", text))}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_begins_with_its_answer(question):
+    """Its numbers are printed below it, or are a sum, a difference or a saving of two that are."""
+    first, _, rest = QUESTIONS[question].strip().partition("\n")
+    assert re.fullmatch(r"\*\*.*\*\*", first), first
+    assert COMMAND in rest and re.search(r"\]\([\w/.-]+\.(md|cff)", rest)
+    printed = numbers("\n".join(line for _, lines in answers(rest) for line in lines))
+    pairs = [(one, other) for one in printed for other in printed if other]
+    computed = {round(100 * (1 - one / other)) for one, other in pairs}
+    computed |= {abs(one - other) for one, other in pairs} | {one + other for one, other in pairs}
+    assert numbers(first) <= printed | computed, first
