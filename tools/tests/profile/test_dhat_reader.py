@@ -50,7 +50,7 @@ def written(tmp_path, content: bytes | str | dict):
 
 
 def test_what_is_live_at_the_end_is_the_sum_of_dhat_s_points(tmp_path):
-    assert dhat_reader.read_end(written(tmp_path, DHAT)) == dhat_reader.DhatEnd(124, 3)
+    assert dhat_reader.read_end(written(tmp_path, DHAT)) == LiveHeap(124, 3)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tlsmem.profile.heap_profile import LiveHeap
 from tlsmem.selfcheck import meter_agreement
-from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Reading, Statement, Subject
+from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Statement, Subject
 from tlsmem.tables import render
 
 SUBJECT = Subject("openssl@3.5.5", "tls13-rsa-aes256", 4)  # two pairs
@@ -23,7 +24,7 @@ def statements(wrong: str = "", phase: str = "established", more: int = 0, block
                 live_bytes, live_blocks = max(0, live_bytes - 100), max(0, live_blocks - 1)
             if (tool, name) == (wrong, phase):
                 live_bytes, live_blocks = live_bytes + more, live_blocks + blocks
-            told[name] = Reading(live_bytes, None if tool == "massif" else live_blocks)
+            told[name] = LiveHeap(live_bytes, None if tool == "massif" else live_blocks)
         found.append(Statement(tool, told))
     return found
 
@@ -46,7 +47,7 @@ def test_whoever_differs_by_a_block_is_named(tool):
 
 def test_the_sentence_says_what_was_told_and_how_often():
     told = statements("heap meter", more=16)
-    told[0].by_phase["sessions"] = Reading(1101, 11)
+    told[0].by_phase["sessions"] = LiveHeap(1101, 11)
     assert meter_agreement.disagreements(SUBJECT, told) == [
         "heap meter: openssl@3.5.5, tls13-rsa-aes256: sessions: 1,101 B in 11 blocks, but most tell 1,100 B in 11 "
         "blocks; and so in 1 more phases"
@@ -60,8 +61,8 @@ def test_contexts_of_a_tool_that_is_off_do_not_make_the_sites_run_wrong():
 
 def test_without_a_majority_nobody_is_believed():
     told = statements("heap meter", more=1)
-    told[2].by_phase["established"] = Reading(3102, 31)
-    told[3].by_phase["established"] = Reading(3103, None)
+    told[2].by_phase["established"] = LiveHeap(3102, 31)
+    told[3].by_phase["established"] = LiveHeap(3103, None)
     (said,) = meter_agreement.disagreements(SUBJECT, told)
     assert said.startswith(
         "no two agree: openssl@3.5.5, tls13-rsa-aes256: established: heap meter 3,101 B in 31 blocks, "

@@ -4,9 +4,10 @@ import pytest
 
 from tests.support.synthetic import PHASES, record
 from tests.tables.test_reconciliation import with_sites
+from tlsmem.profile.heap_profile import LiveHeap
 from tlsmem.schema.records import RecordLine
 from tlsmem.selfcheck import audit, meter_agreement
-from tlsmem.selfcheck.reference_profilers import SITES, Reading, Statement, Subject
+from tlsmem.selfcheck.reference_profilers import SITES, Statement, Subject
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.process_tables import TableSize
 from tlsmem.stats.selection import select
@@ -119,8 +120,8 @@ OF_PAIRS = {"contexts": (0, 0), "sessions": (1000, 10), "client 1": (1000, 10), 
 
 def told(at_closed: tuple[int, int] = LIVE["closed"]) -> list[Statement]:
     """One block of 1,792 bytes is no pair's, from `client 1` on."""
-    of_all = {phase: Reading(*held) for phase, held in (LIVE | {"closed": at_closed}).items()}
-    of_pairs = {phase: Reading(*held) for phase, held in OF_PAIRS.items()}
+    of_all = {phase: LiveHeap(*held) for phase, held in (LIVE | {"closed": at_closed}).items()}
+    of_pairs = {phase: LiveHeap(*held) for phase, held in OF_PAIRS.items()}
     others = [Statement(tool, of_all) for tool in ("heap meter", "heaptrack", "DHAT")]
     return [others[0], Statement(SITES, of_pairs), *others[1:]]
 

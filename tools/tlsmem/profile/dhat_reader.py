@@ -5,7 +5,6 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -66,18 +65,12 @@ class Content(DhatModel):
         return self
 
 
-@dataclass(frozen=True)
-class DhatEnd:
-    """Requested bytes and blocks that were live at the end."""
+def read_end(file: Path | str) -> LiveHeap:
+    """What was live at the end.
 
-    live_bytes: int
-    live_blocks: int
-
-
-def read_end(file: Path | str) -> DhatEnd:
-    """Raises Unreadable with a sentence when the file is not there, foreign, of another version or mode, or cut off."""
+    Raises Unreadable with a sentence when the file is not there, foreign, of another version or mode, or cut off."""
     points = parsed(read_whole(file), file).pps
-    return DhatEnd(sum(point.eb for point in points), sum(point.ebk for point in points))
+    return LiveHeap(sum(point.eb for point in points), sum(point.ebk for point in points))
 
 
 def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:

@@ -154,7 +154,7 @@ class Profile:
             return live
         base = {stack: held for stack, held in before.live.items() if owner in (None, self.stacks.owner(stack))}
         nothing = LiveHeap(0, 0)
-        above = {stack: less(live.get(stack, nothing), base.get(stack, nothing)) for stack in {**live, **base}}
+        above = {stack: subtract_live(live.get(stack, nothing), base.get(stack, nothing)) for stack in {**live, **base}}
         return {stack: held for stack, held in above.items() if held.bytes or held.blocks}
 
     def owners(self, name: str) -> Iterator[Owner]:
@@ -177,7 +177,7 @@ def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:
     return LiveHeap(held.bytes + more.bytes, blocks)
 
 
-def less(held: LiveHeap, base: LiveHeap) -> LiveHeap:
+def subtract_live(held: LiveHeap, base: LiveHeap) -> LiveHeap:
     blocks = None if held.blocks is None or base.blocks is None else held.blocks - base.blocks
     return LiveHeap(held.bytes - base.bytes, blocks)
 

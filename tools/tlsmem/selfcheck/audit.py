@@ -7,6 +7,7 @@ do not add up to both together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_output import Process
@@ -69,10 +70,10 @@ def off_slope(one: Reconciliation, accounts: Sequence[Reconciliation], exact: bo
     return f"the pair holds {one.pair_bytes:,} B, one more pair costs {one.slope} B in heap runs"
 
 
-def share(accounts: Sequence[Reconciliation], one: Reconciliation, unit: str) -> float:
+def share(accounts: Sequence[Reconciliation], one: Reconciliation, unit: Literal["bytes", "blocks"]) -> float:
     """What may be left over. Where a pair has nothing, nothing is a share of it, and the fullest phase counts."""
     whole = [one] if one.pair_bytes else accounts
-    return SHARE * max(getattr(account, f"live_{unit}") for account in whole)
+    return SHARE * max(account.live_bytes if unit == "bytes" else account.live_blocks for account in whole)
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def states(judged: RunGroup) -> Iterator[str]:
     pair = judged.series.heap_pair()
     if not pair or not has(pair, "freed") or keeps_state(pair[0]):
         return
-    kept = {}
+    kept: dict[str, str] = {}
     for side, roles in SIDES.items():
         if side in find_tables(pair):  # the table heap has them
             continue
@@ -265,8 +266,8 @@ def blind_books(judged: RunGroup) -> Iterator[str]:
     ):
         return
     told = slope_per_pair(runs, quantity_at_end(allocator_statistics.live_bytes))
-    if told < BOOKS_SHARE * asked:
-        name = " + ".join(session_cost.phase_of(runs[0], ESTABLISHED).allocator)
+    if told is not None and told < BOOKS_SHARE * asked:
+        name = " + ".join(session_cost.phase_of(runs[0], ESTABLISHED).allocator or ())
         yield (
             f"books: {judged}: the statistics of {name} rise by {round(told):,} B per pair, less than the "
             f"{round(asked):,} that are requested"
@@ -275,17 +276,30 @@ def blind_books(judged: RunGroup) -> Iterator[str]:
 
 def uncounted(judged: RunGroup) -> Iterator[str]:
     """Where a walk of the page tables and the kernel's counters tell of other pages; of all runs the worst phase."""
-    phases = [phase for run in judged.series.runs("rss") for phase in run.phases if phase.rollup_rss_bytes is not None]
-    worst = max(phases, key=off_walk, default=None)
-    if worst and off_walk(worst) > max(COUNTED_BYTES, COUNTED_SHARE * worst.rollup_rss_bytes):
+    walks = [
+        PageWalk(phase, phase.rollup_rss_bytes)
+        for run in judged.series.runs("rss")
+        for phase in run.phases
+        if phase.rollup_rss_bytes is not None
+    ]
+    worst = max(walks, key=lambda one: one.off, default=None)
+    if worst and worst.off > max(COUNTED_BYTES, COUNTED_SHARE * worst.found_bytes):
         yield (
-            f"rss: {judged}: `{worst.phase}`: a walk of the page tables finds {worst.rollup_rss_bytes:,} B, the "
-            f"kernel's counters tell {worst.rss_bytes:,}"
+            f"rss: {judged}: `{worst.phase.phase}`: a walk of the page tables finds {worst.found_bytes:,} B, the "
+            f"kernel's counters tell {worst.phase.rss_bytes:,}"
         )
 
 
-def off_walk(phase: Phase) -> int:
-    return abs(phase.rollup_rss_bytes - phase.rss_bytes)
+class PageWalk(NamedTuple):
+    """What a walk of the page tables found at the end of a phase."""
+
+    phase: Phase
+    found_bytes: int
+
+    @property
+    def off(self) -> int:
+        """Bytes that it tells more or less than the kernel's counters."""
+        return abs(self.found_bytes - self.phase.rss_bytes)
 
 
 def unexplained(judged: RunGroup) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Reading, Statement, Subject
+from tlsmem.profile.heap_profile import LiveHeap
+from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Statement, Subject
 from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, quotient_cell, text_cell
 
@@ -19,44 +21,58 @@ def agreed(values: Iterable[int]) -> int | None:
     return value if 2 * count > counts.total() else None
 
 
-def truth(statements: Sequence[Statement], phase: str) -> tuple[int | None, int | None]:
-    """Bytes as most tools tell that tell of the whole process, and blocks as most of those; None: no majority."""
+class Majority(NamedTuple):
+    """Live bytes and blocks as most tools tell; None: no majority."""
+
+    bytes: int | None
+    blocks: int | None
+
+    def above(self, other: "Majority | TableSize") -> "Majority":
+        return Majority(difference(self.bytes, other.bytes), difference(self.blocks, other.blocks))
+
+
+def difference(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one - other
+
+
+def truth(statements: Sequence[Statement], phase: str) -> Majority:
+    """Bytes as most tools tell that tell of the whole process, and blocks as most of those."""
     said = [one.by_phase[phase] for one in statements if one.tool != SITES and phase in one.by_phase]
-    live_bytes = agreed(one.live_bytes for one in said)
-    believed = [one.live_blocks for one in said if one.live_bytes == live_bytes and one.live_blocks is not None]
-    return live_bytes, agreed(believed)
+    live_bytes = agreed(one.bytes for one in said)
+    believed = [one.blocks for one in said if one.bytes == live_bytes and one.blocks is not None]
+    return Majority(live_bytes, agreed(believed))
 
 
-def expected(one: Statement, statements: Sequence[Statement], phase: str, pairs: int) -> tuple[int | None, int | None]:
+def expected(one: Statement, statements: Sequence[Statement], phase: str, pairs: int) -> Majority:
     """What this tool should tell; the sites run tells of pairs alone, and not of tables that are no pair's."""
     if one.tool != SITES:
         return truth(statements, phase)
     rest = process_wide_rests(statements, pairs).get(phase, TableSize(0, 0))
-    found = zip(above(statements, phase), rest, strict=True)
-    return tuple(None if of_all is None else of_all - of_tables for of_all, of_tables in found)
+    return above(statements, phase).above(rest)
 
 
-def above(statements: Sequence[Statement], phase: str) -> tuple[int | None, int | None]:
+def above(statements: Sequence[Statement], phase: str) -> Majority:
     """What most tell, above contexts."""
-    pairs = zip(truth(statements, phase), truth(statements, FIRST), strict=True)
-    return tuple(None if None in pair else pair[0] - pair[1] for pair in pairs)
+    return truth(statements, phase).above(truth(statements, FIRST))
 
 
 def process_wide_rests(statements: Sequence[Statement], pairs: int) -> dict[str, TableSize]:
     """Of phases, tables of the library's own: what most tell beyond the pairs; empty where it is anything else."""
     told = next((one.by_phase for one in statements if one.tool == SITES), {})
     phases = [phase for phase in statements[0].by_phase if phase not in WITHOUT_PAIRS]
-    if LAST not in phases or any(phase not in told or None in above(statements, phase) for phase in phases):
+    if LAST not in phases or any(phase not in told for phase in phases):
         return {}
-    found = {}
+    found: dict[str, TableSize] = {}
     for phase in phases:
-        live_bytes, live_blocks = above(statements, phase)
-        found[phase] = TableSize(live_bytes - told[phase].live_bytes, live_blocks - told[phase].live_blocks)
+        rest = above(statements, phase).above(Majority(*told[phase]))
+        if rest.bytes is None or rest.blocks is None:
+            return {}
+        found[phase] = TableSize(rest.bytes, rest.blocks)
     return found if are_tables(list(found.values()), pairs) else {}
 
 
-def differs(said: Reading, right: tuple[int | None, int | None]) -> bool:
-    return said.live_bytes != right[0] or said.live_blocks not in (None, right[1])
+def differs(said: LiveHeap, right: Majority) -> bool:
+    return said.bytes != right.bytes or said.blocks not in (None, right.blocks)
 
 
 def judged_phases(one: Statement, phases: Iterable[str]) -> list[str]:
@@ -80,7 +96,7 @@ def disagreements(subject: Subject, statements: Sequence[Statement]) -> list[str
             if phase not in one.by_phase or differs(one.by_phase[phase], expected(one, statements, phase, pairs))
         ]
         if wrong:
-            right = Reading(*expected(one, statements, wrong[0], pairs))
+            right = expected(one, statements, wrong[0], pairs)
             said = text(one.by_phase.get(wrong[0]))
             found.append(f"{one.tool}: {subject}: {wrong[0]}: {said}, but most tell {text(right)}{and_more(wrong)}")
     return found
@@ -90,11 +106,11 @@ def and_more(phases: Sequence[str]) -> str:
     return f"; and so in {len(phases) - 1} more phases" if len(phases) > 1 else ""
 
 
-def text(said: Reading | None) -> str:
-    if said is None:
+def text(said: LiveHeap | Majority | None) -> str:
+    if said is None or said.bytes is None:
         return "nothing"
-    blocks = "" if said.live_blocks is None else f" in {said.live_blocks:,} blocks"
-    return f"{said.live_bytes:,} B{blocks}"
+    blocks = "" if said.blocks is None else f" in {said.blocks:,} blocks"
+    return f"{said.bytes:,} B{blocks}"
 
 
 def table(found: dict[Subject, list[Statement]]) -> Table:
@@ -119,12 +135,11 @@ def heading(tool: str) -> str:
 
 
 def row(subject: Subject, statements: Sequence[Statement], phase: str) -> list[Cell]:
-    right, blocks = truth(statements, phase)
-    before = truth(statements, FIRST)[0]
+    blocks, more = truth(statements, phase).blocks, above(statements, phase).bytes
     pairs = subject.sessions // 2
     none = missing_cell("the tools do not agree")
     rest = process_wide_rests(statements, pairs).get(phase, TableSize(0, 0))
-    each = none if None in (right, before) else quotient_cell(right - before - rest.bytes, pairs)
+    each = none if more is None else quotient_cell(more - rest.bytes, pairs)
     equal = all(
         phase in one.by_phase and not differs(one.by_phase[phase], expected(one, statements, phase, pairs))
         for one in statements
@@ -142,11 +157,7 @@ def row(subject: Subject, statements: Sequence[Statement], phase: str) -> list[C
 
 def number(one: Statement, phase: str) -> Cell:
     said = one.by_phase.get(phase)
-    return (
-        Cell(f"{said.live_bytes:,}", said.live_bytes)
-        if said
-        else missing_cell(f"{one.tool} was not asked, or did not tell")
-    )
+    return Cell(f"{said.bytes:,}", said.bytes) if said else missing_cell(f"{one.tool} was not asked, or did not tell")
 
 
 def describe_constants(found: dict[Subject, list[Statement]]) -> list[str]:

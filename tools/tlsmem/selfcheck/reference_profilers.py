@@ -5,6 +5,7 @@ that switches that off starts itself again, out of a profiler's sight."""
 
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,13 +17,13 @@ from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
 from tlsmem.profile.capture import profiled_run, profilers, take_profile
 from tlsmem.profile.errors import CaptureFailed
 from tlsmem.profile.frames import skip_allocators
-from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, Moment, Profile, Tool, sum_live
+from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, Moment, Profile, Tool, subtract_live, sum_live
 from tlsmem.run.provenance import Provenance
 from tlsmem.schema.harness_output import Meter, Phase
 
 LIMIT_S = 300
 MARKS = ROOT / profilers.MARKS_LIBRARY
-ANY = [None]  # of the CPUs
+ANY: profiled_run.Cpu = None  # of the CPUs
 
 PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
 BUILDS = ": run `make selfcheck`, which builds it"
@@ -55,14 +56,6 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Requested and live at the end of a phase; massif does not count blocks."""
-
-    live_bytes: int
-    live_blocks: int | None
-
-
-@dataclass(frozen=True)
 class Constant:
     """What a tool sees of itself, or fails to see, the same in every phase: taken from its readings."""
 
@@ -74,7 +67,7 @@ class Constant:
 @dataclass(frozen=True)
 class Statement:
     tool: str
-    by_phase: dict[str, Reading]  # without the constants
+    by_phase: dict[str, LiveHeap]  # at the end of each, without the constants
     constants: list[Constant] = field(default_factory=list)
     sparse: dict[str, LiveHeap] = field(default_factory=dict)  # by phase, what OpenSSL keeps in sparse arrays
 
@@ -107,50 +100,60 @@ def unfit(library: Path) -> str | None:
 
 
 async def heap_meter(subject: Subject, meter: Path) -> Statement:
-    phases = await metered(subject.metered_subject("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
-    totals = {phase.phase: phase.heap.total for phase in phases}
-    return Statement("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
+    metered_run = subject.metered_subject("heap meter", "heap")
+    return Statement("heap meter", await metered(metered_run, {"LD_PRELOAD": str(meter)}, read_heap))
 
 
 async def sites(subject: Subject, meter: Path) -> Statement:
     """Of all pairs, as if they were the one whose call stacks are kept."""
-    phases = await metered(subject.metered_subject(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
-    return Statement(SITES, {phase.phase: count_pairs(phase) for phase in phases})
+    variables = {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"}
+    return Statement(SITES, await metered(subject.metered_subject(SITES, "sites"), variables, count_pairs))
 
 
-async def metered(subject: profiled_run.Subject, variables: dict[str, str]) -> list[Phase]:
-    """Of a run under the heap meter, whichever library that is."""
-    words = subject.argv(*ANY)
+async def metered(
+    subject: profiled_run.Subject, variables: dict[str, str], read: Callable[[Phase], LiveHeap | None]
+) -> dict[str, LiveHeap]:
+    """By phase what `read` finds in a run under the heap meter, whichever library that is. Raises CaptureFailed where
+    it finds nothing."""
+    words = subject.argv(ANY)
     outcome = await profiled_run.measure_run(subject, words, words, variables)
-    if any((phase.sites if subject.tool == SITES else phase.heap) is None for phase in outcome.phases):
+    readings = {phase.phase: read(phase) for phase in outcome.phases}
+    found = {name: held for name, held in readings.items() if held is not None}
+    if len(found) < len(readings):
         preloaded, *more = variables.values()
         how = f"{preloaded} was preloaded" + " with HEAPMETER_SITES=1" * bool(more)
-        found = "printed no sites" if more else "found no heap meter"
-        raise CaptureFailed(f"{subject.tool}: {how}, and the harness {found}")
+        why = "printed no sites" if more else "found no heap meter"
+        raise CaptureFailed(f"{subject.tool}: {how}, and the harness {why}")
     profiled_run.check_request(subject, outcome)
-    return outcome.phases
+    return found
 
 
-def count_pairs(phase: Phase) -> Reading:
-    found = phase.sites
-    live_bytes, live_blocks = (sum(getattr(one, what) for one in found.live) for what in ("bytes", "blocks"))
-    return Reading(live_bytes * found.pairs, live_blocks * found.pairs)
+def read_heap(phase: Phase) -> LiveHeap | None:
+    return LiveHeap(phase.heap.total.live_bytes, phase.heap.total.live_blocks) if phase.heap else None
+
+
+def count_pairs(phase: Phase) -> LiveHeap | None:
+    if phase.sites is None:
+        return None
+    live, pairs = phase.sites.live, phase.sites.pairs
+    return LiveHeap(sum(one.bytes for one in live) * pairs, sum(one.blocks for one in live) * pairs)
 
 
 async def heaptrack(subject: Subject, folder: Path) -> Statement:
-    found = await take_profile.heaptrack(subject.profiled_subject("heaptrack"), folder, ANY)
+    found = await take_profile.heaptrack(subject.profiled_subject("heaptrack"), folder, [ANY])
+    assert found.file  # which only a sites run has not
     profile, phases = heaptrack_reader.read_profile(found.file), found.made.phases
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
         raise CaptureFailed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
-    has = loads(ROOT / subject.profiled_subject("heaptrack").argv(*ANY)[0], LIBSTDCXX)
+    has = loads(ROOT / subject.profiled_subject("heaptrack").argv(ANY)[0], LIBSTDCXX)
     pool = LiveHeap(0, 0) if has else allocated_by_module(profile, marks[0], LIBSTDCXX)
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     hidden = [records_before(profile, mark) for mark in marks]
     readings, sparse = {}, {}
     for phase, mark, records in zip(phases, marks, hidden, strict=True):
-        live, missing = sum_live(mark.live), records * DLERROR.live_bytes
-        readings[phase] = Reading(live.bytes - pool.bytes - missing, live.blocks - pool.blocks + records)
+        unseen = LiveHeap(records * DLERROR.live_bytes, -records)
+        readings[phase] = subtract_live(subtract_live(sum_live(mark.live), pool), unseen)
         sparse[phase] = allocated_within(profile, mark, SPARSE)
     return Statement("heaptrack", readings, [*[own] * bool(pool.bytes), *[DLERROR] * any(hidden)], sparse)
 
@@ -171,8 +174,9 @@ def records_before(profile: Profile, moment: Moment) -> int:
         functions = [frame.function for frame in skip_allocators(profile.stacks.frames(stack))]
         if DLERROR_RUN in functions:
             failed = any("dl_exception_create" in (one or "") for one in functions)
-            records += held.blocks * (functions[0] == DLERROR_RUN)
-            messages += held.blocks * failed
+            blocks = held.blocks or 0  # heaptrack counts them
+            records += blocks * (functions[0] == DLERROR_RUN)
+            messages += blocks * failed
     return messages - records
 
 
@@ -190,19 +194,20 @@ def allocated_within(profile: Profile, moment: Moment, function: str) -> LiveHea
 
 
 async def massif(subject: Subject, folder: Path) -> Statement:
-    found = await take_profile.massif(subject.profiled_subject("massif"), folder, ANY)
+    found = await take_profile.massif(subject.profiled_subject("massif"), folder, [ANY])
+    assert found.file  # which only a sites run has not
     profile = massif_reader.read_profile(found.file)
     at = dict(zip(found.made.phases, (one for name, one in profile.moments.items() if name != PEAK), strict=True))
     sparse = {phase: allocated_within(profile, moment, SPARSE) for phase, moment in at.items()}
-    return Statement("massif", {phase: Reading(one.bytes, None) for phase, one in at.items()}, sparse=sparse)
+    return Statement("massif", {phase: LiveHeap(one.bytes, None) for phase, one in at.items()}, sparse=sparse)
 
 
 async def dhat(subject: Subject, phases: list[str], folder: Path) -> Statement:
     """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
-    await take_profile.dhat_until(subject.profiled_subject("dhat"), folder, *ANY, phases)
+    await take_profile.dhat_until(subject.profiled_subject("dhat"), folder, ANY, phases)
     end, profile = dhat_reader.read_end(folder / "dhat"), dhat_reader.read_profile(folder / "dhat")
     sparse = {phases[-1]: allocated_within(profile, profile.moments[END], SPARSE)}
-    return Statement(DHAT, {phases[-1]: Reading(end.live_bytes, end.live_blocks)}, sparse=sparse)
+    return Statement(DHAT, {phases[-1]: end}, sparse=sparse)
 
 
 NAME = "levels of sparse arrays indexed by addresses, which are lower under valgrind"
@@ -210,14 +215,11 @@ NAME = "levels of sparse arrays indexed by addresses, which are lower under valg
 
 def remove_sparse_levels(one: Statement, outside: Statement) -> Statement:
     """As if the program were placed as in the other run."""
-    readings, constants = {}, {}
+    readings: dict[str, LiveHeap] = {}
+    constants: dict[Constant, None] = {}
     for phase, said in one.by_phase.items():
-        here, there = one.sparse[phase], outside.sparse[phase]
-        blocks = None if said.live_blocks is None else here.blocks - there.blocks
-        found = Constant(NAME, here.bytes - there.bytes, blocks)
-        readings[phase] = Reading(
-            said.live_bytes - found.live_bytes, None if blocks is None else said.live_blocks - blocks
-        )
-        if found.live_bytes:
-            constants[found] = None
+        lower = subtract_live(one.sparse[phase], outside.sparse[phase])
+        readings[phase] = subtract_live(said, lower)
+        if lower.bytes:
+            constants[Constant(NAME, *lower)] = None
     return Statement(one.tool, readings, [*one.constants, *constants], one.sparse)
