@@ -3,8 +3,8 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO
 
 from tlsmem.run.process import die_with_runner
 
@@ -15,9 +15,13 @@ def start_child(
     words: Sequence[str],
     last_signal: signal.Signals,
     join: Callable[[int], None] | None = None,
-    **options: Any,
-) -> "subprocess.Popen[Any]":
-    """Start a command that gets `last_signal` when this process ends; `join(pid)` runs in it before.
+    env: Mapping[str, str] | None = None,
+    stdin: int | None = None,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+) -> subprocess.Popen[str]:
+    """Start a command that gets `last_signal` when this process ends; `join(pid)` runs in it before. Its pipes are of
+    text.
 
     Python drops the exception of a signal that arrives while it forks, so those that end a run wait until it has."""
     mortal = die_with_runner(os.getpid(), last_signal)
@@ -33,7 +37,9 @@ def start_child(
     process = None
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
-        process = subprocess.Popen(words, preexec_fn=arrange, **options)
+        process = subprocess.Popen(
+            words, preexec_fn=arrange, env=env, stdin=stdin, stdout=stdout, stderr=stderr, text=True
+        )
     finally:
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # a signal that has waited is raised here

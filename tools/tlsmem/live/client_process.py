@@ -13,7 +13,6 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 IP_BIND_ADDRESS_NO_PORT = 24  # of Linux: the port is chosen when it is known whom to connect to, which is quick
 ROOM = 65536  # bytes of a read
@@ -240,7 +239,7 @@ def read_length(head: bytes) -> int:
 
 def main() -> None:
     clients = Clients(sys.argv[1])
-    commands: dict[str, Callable[..., Any]] = {
+    commands: dict[str, Callable[..., object]] = {
         name: getattr(clients, name)
         for name in (
             "configure",

@@ -32,7 +32,6 @@ class ClientProcess:
             env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
         )
 
     def stop(self, kill: bool) -> None:
@@ -49,7 +48,7 @@ class ClientProcess:
             self.process.wait()
         self.process.stdout.close()
 
-    def call(self, command: str, **arguments: Any) -> Any:
+    def call(self, command: str, **arguments: object) -> Any:
         """Let the process do something and return its answer. Raises ServerError with its sentence."""
         assert self.process.stdin and self.process.stdout
         with contextlib.suppress(BrokenPipeError):  # it has ended, as what it does not say tells
@@ -88,7 +87,7 @@ class Clients:
         for one in self.processes:
             one.stop(kill)
 
-    def call(self, command: str, **arguments: Any) -> None:
+    def call(self, command: str, **arguments: object) -> None:
         """Let each process do something with all its connections, one process after the other."""
         for one in self.processes:
             one.call(command, **arguments)
@@ -105,7 +104,9 @@ class Clients:
 
     def finish_handshakes(self, begin: int, end: int) -> dict[str, str]:
         """Complete them. Return what was negotiated, alike of all."""
-        found = [one.call("finish_handshakes", begin=first, end=last) for one, first, last in self.split(begin, end)]
+        found: list[dict[str, str]] = [
+            one.call("finish_handshakes", begin=first, end=last) for one, first, last in self.split(begin, end)
+        ]
         if any(one != found[0] for one in found):
             raise ServerError(f"connections of one run negotiated different things: {found}")
         return found[0]

@@ -20,7 +20,7 @@ class Network:
 
     def __enter__(self) -> "Network":
         words = ["unshare", "--net", "sh", "-c", HOLD.format(seconds=round(self.limit_s))]
-        self.holder = start_child(words, signal.SIGKILL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.holder = start_child(words, signal.SIGKILL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.holder.stdout and self.holder.stderr
         if self.holder.stdout.readline() != "ready\n":
             self.holder.wait()
