@@ -4,8 +4,9 @@ import pytest
 from packaging.licenses import canonicalize_license_expression
 
 from tlsmem.base.errors import UserError
-from tlsmem.build import c_stack
+from tlsmem.build import c_stack, offers
 from tlsmem.config import definitions
+from tlsmem.config.campaigns import Campaign
 from tlsmem.config.suite_variants import split_variant
 
 
@@ -110,7 +111,7 @@ def test_all_are_checked_at_once(tmp_path, monkeypatch):
 def test_sessions_of_a_campaign_are_fractions_of_its_n(fraction):
     mem = definitions.campaigns()["mem"].model_dump()
     with pytest.raises(ValueError, match=fraction):
-        definitions.Campaign.model_validate(mem | {"sessions": [fraction]})
+        Campaign.model_validate(mem | {"sessions": [fraction]})
 
 
 C = '["a@1"]\nharness = "c"\nlicence = "MIT"\n'
@@ -219,3 +220,14 @@ def test_stateless_is_a_feature_where_tickets_hold_the_session():
     stateless = {name for name in suites if definitions.STATELESS in suites[name].features}
     assert {"tls12-rsa-aes256-ticket", "tls13-rsa-aes256-ticket"} <= stateless
     assert not {"tls13-rsa-aes256", "tls12-rsa-aes256-id", "tls13-rsa-aes256-id"} & stateless
+
+
+def test_a_tree_is_the_source_of_no_table():
+    """A tree that a command was given has no package, and a table cannot name one."""
+    keys = definitions.stacks()["openssl@3.5.5"].model_dump(exclude={"source"})
+    tree = {"library": "openssl", "tree": 40 * "a"}
+    stack = definitions.TreeStack.model_validate(keys | {"source": tree})
+    assert isinstance(stack.source, definitions.TreeSource) and stack.pinned is None
+    assert offers.shipped_as("openssl", {"openssl@git-aaaaaaa": stack}) == {}
+    with pytest.raises(ValueError, match=r"source\.library"):
+        definitions.Stack.model_validate(keys | {"source": tree})

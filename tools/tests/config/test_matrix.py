@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tlsmem.config import matrix
-from tlsmem.config.definitions import Campaign, Suite, campaigns, suites
+from tlsmem.config.campaigns import Campaign
+from tlsmem.config.definitions import Suite, campaigns, suites
 from tlsmem.config.run import Run, argv
 
 MEM = campaigns()["mem"]

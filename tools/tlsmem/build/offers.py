@@ -126,7 +126,7 @@ def measured_releases(stacks: Mapping[str, Stack], library: str) -> dict[str, st
 
 def shipped_as(package: str, stacks: Mapping[str, Stack]) -> dict[str, Stack]:
     """Return the stacks that are this binary package of Debian's."""
-    return {name: stack for name, stack in stacks.items() if stack.source and stack.source.package == package}
+    return {name: stack for name, stack in stacks.items() if stack.pinned and stack.pinned.package == package}
 
 
 class Crates:
@@ -150,8 +150,8 @@ class Crates:
         found: dict[tuple[str, str], dict[str, str]] = {}
         for name, stack in self.stacks.items():
             library = library_key(name)
-            if stack.source and stack.source.crate:
-                found.setdefault((library, stack.source.crate), {})[stack.source.version] = name
+            if (source := stack.pinned) and source.crate:
+                found.setdefault((library, source.crate), {})[source.version] = name
             elif library == RUST:
                 found.setdefault((library, RUST), {})[version(name)] = name
         return found
@@ -188,7 +188,7 @@ class Debian:
 
     def list_offers(self) -> Iterator[Offer]:
         """Yield every version of the pinned packages that a suite lists, source packages and binary ones."""
-        sources_by_stack = {name: stack.source for name, stack in self.stacks.items() if stack.source}
+        sources_by_stack = {name: source for name, stack in self.stacks.items() if (source := stack.pinned)}
         pinned = {name: source for name, source in sources_by_stack.items() if not source.crate}
         packages = {(library_key(name), source.debian, source.package) for name, source in pinned.items()}
         suites = dict.fromkeys([*(source.in_debian[1] for source in pinned.values()), *NEWEST_SUITES])

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from zlib import crc32
 
-from tlsmem.config.campaigns import AnyCampaign
-from tlsmem.config.definitions import TimedCampaign
+from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.live_heap import roles_and_processes
 from tlsmem.stats.rss_line import rss_quantity
@@ -19,10 +18,12 @@ FEW = 3  # names in that of a directory
 ROLE = {"both": "total"}  # of the heap, where it is not the holder
 
 
-def title(name: str, asked: AnyCampaign, usual: AnyCampaign) -> str:
+def title(name: str, asked: Campaign | TimedCampaign, usual: Campaign | TimedCampaign) -> str:
     """Of the pictures: the campaign's name, and what was asked for otherwise than its table has it."""
     if isinstance(asked, TimedCampaign):
+        assert isinstance(usual, TimedCampaign)
         return "-".join([name, *timed_otherwise(asked, usual)])
+    assert isinstance(usual, Campaign)
     parts = [name]
     if asked.peers and asked.peers != usual.peers:
         parts.append(f"{'+'.join(asked.peers)}-to-{'+'.join(asked.stacks)}")

@@ -6,7 +6,7 @@ library only."""
 import argparse
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from tlsmem.base import repository
@@ -15,7 +15,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.kinds import TREE_STACK_NAME, TREES_ELSEWHERE, Multiplier
 from tlsmem.config.choices import TIME_MULTIPLIER
-from tlsmem.config.toml_tables import expand_stacks, read_tables
+from tlsmem.config.toml_tables import Tables, expand_stacks, read_tables
 
 NAMED_IN_CAMPAIGNS = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
 NAMED_IN_CAMPAIGNS |= dict.fromkeys(("suites", "instructions"), "suites")
@@ -103,7 +103,7 @@ def check_ends(given: argparse.Namespace, nulls: Collection[str]) -> None:
         )
 
 
-def check_prefix(given: argparse.Namespace, named: Sequence[str], known: Mapping[str, dict]) -> None:
+def check_prefix(given: argparse.Namespace, named: Sequence[str], known: Tables) -> None:
     """What is linked with a library of the user's own says where that is, and nothing else does."""
     linked = [name for name in named if name in known and known[name].get("prefix")]
     prefix = getattr(given, "prefix", None)

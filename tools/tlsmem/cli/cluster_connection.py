@@ -30,7 +30,8 @@ def split_address(address: str) -> tuple[str, int]:
     """Return the host, without brackets, and the port."""
     from distributed.comm import get_address_host_port
 
-    return get_address_host_port(address)
+    host, port = get_address_host_port(address)
+    return str(host), int(port)
 
 
 def is_loopback(host: str) -> bool:
@@ -120,7 +121,7 @@ def check_scheduler(address: str, security: "Security", role: Role, option: str 
         async with asyncio.timeout(CONNECT_S + 1):  # connect() says by itself that nobody listens
             comm = await connect(address, timeout=CONNECT_S, **security.get_connection_args(role))
             await comm.close()
-            return get_address_host(comm.local_address)
+            return str(get_address_host(comm.local_address))
 
     try:
         return asyncio.run(greet())

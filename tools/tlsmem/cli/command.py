@@ -31,7 +31,7 @@ IN_OTHER_WORDS = {
 }
 
 IN_WORDS = ("mtls", "pq", "pq cert", "ecdsa", "tls12")  # options that choose a suite, by their keys in options.py
-Takes = dict[str, Any]  # options by their keys in options.py, each with its Default
+Takes = dict[str, Default]  # options by their keys in options.py, each with its Default
 TREES: Takes = {  # what builds of a library's own tree take
     "prefix": Words("none"),
     "git": Words("the clone of a directory given as path:, else the current one"),

@@ -20,8 +20,8 @@ def developers_command(words: str, target: str, takes: Takes) -> Command:
 
 
 COMMANDS = (
-    developers_command("", "check", {"stacks": campaign_default("stacks", "check")} | PREFIX),
-    developers_command("", "check-stacks", {"stacks": campaign_default("stacks", "check-stacks")} | PREFIX),
+    developers_command("", "check", {"stacks": campaign_default("stacks", "check"), **PREFIX}),
+    developers_command("", "check-stacks", {"stacks": campaign_default("stacks", "check-stacks"), **PREFIX}),
     developers_command(
         "dev bench_meter",
         "bench",
@@ -30,22 +30,27 @@ COMMANDS = (
             "stacks": campaign_default("stacks", is_set=True),
             "suites": campaign_default("suites", is_set=True),
             "repeats": "7",
-        }
-        | PREFIX,
+            **PREFIX,
+        },
     ),
     developers_command(
         "dev bench_attribution",
         "bench-attribution",
-        {"n": "10000", "stacks": TWO_STACKS, "suites": "tls13-rsa-aes256", "repeats": "5"} | PREFIX,
+        {"n": "10000", "stacks": TWO_STACKS, "suites": "tls13-rsa-aes256", "repeats": "5", **PREFIX},
     ),
     developers_command("dev bench_loop", "bench-loop", {"stacks": TWO_STACKS, "repeats": "15"}),
     developers_command(
         "dev selfcheck",
         "selfcheck",
-        {"n": "40", "stacks": campaign_default("stacks", is_set=True), "suites": "tls13-rsa-aes256 tls12-rsa-aes256"}
-        | PREFIX
-        | {"jobs": "2", "format": ON_TERMINAL}
-        | each("quick", "leave out", "other meter"),
+        {
+            "n": "40",
+            "stacks": campaign_default("stacks", is_set=True),
+            "suites": "tls13-rsa-aes256 tls12-rsa-aes256",
+            **PREFIX,
+            "jobs": "2",
+            "format": ON_TERMINAL,
+            **each("quick", "leave out", "other meter"),
+        },
     ),
     developers_command(
         "dev prove",
@@ -54,7 +59,8 @@ COMMANDS = (
             "recording or none": Words("what this machine recorded today in data/local"),
             "jobs": Words("2"),
             "fresh": None,
-        }
-        | {"out": Words("data/local/DATE-CPU-pPATH"), "into": None},
+            "out": Words("data/local/DATE-CPU-pPATH"),
+            "into": None,
+        },
     ),
 )

@@ -103,11 +103,18 @@ def diff_releases(given: argparse.Namespace, asked: CommandParser) -> int | None
 BUILDS = Command(
     "diff builds",
     "what a patch changes: two builds of a library, measured and compared",
-    {"a": REQUIRED, "b": REQUIRED, "n": campaign_default("n", "compare", is_set=True)}
-    | {"suites": campaign_default("suites", "compare")}
-    | TREES
-    | {"sides": "both", "rss": Words("none: live heap alone"), "out": Words("build/compare"), "format": ON_TERMINAL}
-    | each("bisect", "at least", "site", "worse only", "output text", *IN_WORDS),
+    {
+        "a": REQUIRED,
+        "b": REQUIRED,
+        "n": campaign_default("n", "compare", is_set=True),
+        "suites": campaign_default("suites", "compare"),
+        **TREES,
+        "sides": "both",
+        "rss": Words("none: live heap alone"),
+        "out": Words("build/compare"),
+        "format": ON_TERMINAL,
+        **each("bisect", "at least", "site", "worse only", "output text", *IN_WORDS),
+    },
     diff_builds,
     """Build a library twice, measure both, and say what changed: a commit against another, or against a directory.
 

@@ -3,14 +3,13 @@
 import argparse
 import signal
 import sys
-from typing import Any
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.cli import checks
 from tlsmem.cli.command import CLUSTER as CLUSTER_PACKAGES
 from tlsmem.cli.command import IN_WORDS, TREES, Command, CommandParser, Takes, campaign_default, each
-from tlsmem.cli.options import OPTIONS, Option, Words
+from tlsmem.cli.options import OPTIONS, Default, Option, Words
 from tlsmem.cli.show import ON_TERMINAL
 from tlsmem.config import toml_tables
 from tlsmem.config.choices import LIVE_SERVERS
@@ -42,7 +41,7 @@ RESTART = "Recorded runs are skipped, so the same command continues."
 FAILED = 1  # the status where runs failed
 
 
-def timed(**more: Any) -> Takes:
+def timed(**more: Default) -> Takes:
     """The options of timed campaigns."""
     return {
         "stacks": campaign_default("stacks", "throughput"),
@@ -275,16 +274,24 @@ COMMANDS = (
         "measure axes",
         "stalled peers, post-quantum, client certificates, contexts, resumption, churn: each in short, of two stacks",
         axes_campaigns(),
-        {"stacks": campaign_default("stacks"), "prefix": Words("none"), "jobs": Words("2")} | RECORDS,
+        {"stacks": campaign_default("stacks"), "prefix": Words("none"), "jobs": Words("2"), **RECORDS},
         "axes",
         "--stacks openssl@3.5.5        ten minutes",
     ),
     Command(
         "measure c1m",
         "a million live sessions in one process, predicted and measured",
-        {"n c1m": "1000000", "stack c1m": Words("those of the campaign c1m in memtest/campaigns.toml that are built")}
-        | {"role": "server", "options": "default", "window c1m": "1000", "reserve": "4", "fresh": None}
-        | {"out": DATED, "timeout": BY_SIZE},
+        {
+            "n c1m": "1000000",
+            "stack c1m": Words("those of the campaign c1m in memtest/campaigns.toml that are built"),
+            "role": "server",
+            "options": "default",
+            "window c1m": "1000",
+            "reserve": "4",
+            "fresh": None,
+            "out": DATED,
+            "timeout": BY_SIZE,
+        },
         measure_million,
         f"""\
 Make a million live TLS sessions in one process, and compare their memory with what two smaller runs predict.

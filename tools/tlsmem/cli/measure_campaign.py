@@ -18,7 +18,7 @@ from tlsmem.cli import campaign_conclusion, campaign_plan, cluster_connection
 from tlsmem.cli.campaign_plan import Plan, slots_cpus
 from tlsmem.config import campaign_options, definitions, toml_tables
 from tlsmem.config.campaigns import Campaign, TimedCampaign
-from tlsmem.config.matrix import distinct_values
+from tlsmem.config.matrix import distinct_stacks, distinct_suites
 from tlsmem.profile.capture import instructions
 from tlsmem.run import exclusive, heap_page, preflight, spread_runs, verify_stacks
 from tlsmem.run.cpu_slots import run_to_completion
@@ -145,7 +145,7 @@ def show_memory_campaign(records: list[Record], plan: Plan, title: str) -> Campa
     from tlsmem.stats.selection import select
     from tlsmem.tables import catalogue, render
 
-    selection = select(records, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
+    selection = select(records, distinct_stacks(plan.runs), distinct_suites(plan.runs))
     render.print_all(catalogue.build(selection))
     has_many_stacks = catalogue.has_many_stacks(selection)
     draw = stacks.save_every_suite if has_many_stacks else memory.draw
@@ -166,7 +166,7 @@ def show_timed_campaign(records: list[Record], plan: Plan, title: str) -> Campai
     from tlsmem.topics.timing import pictures
     from tlsmem.topics.timing.warnings import describe_noise
 
-    timed = select(records, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
+    timed = select(records, distinct_stacks(plan.runs), distinct_suites(plan.runs))
     render.print_all(scenario_catalogue.build_timed(timed))
     for warning in describe_noise(records):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
@@ -200,7 +200,8 @@ def spread_over_cluster(plan: Plan, address: str, tls: Path | None, limit_s: flo
 
         def executor_of(builds: Mapping[str, str]) -> Executor:
             needs = {resource_name(stack, sha256): 1 for stack, sha256 in builds.items()}
-            return client.get_executor(resources=needs, pure=False)
+            executor: Executor = client.get_executor(resources=needs, pure=False)
+            return executor
 
         return spread_runs.record_all(plan.to_go, executor_of, plan.provenance, plan.recording, limit_s)
     finally:

@@ -43,8 +43,9 @@ class SessionRuns:
     def __init__(self, given: argparse.Namespace, campaign: Campaign, recording: Path) -> None:
         self.suite, self.recording = name_variant(campaign.suites[0], given.options or "default"), recording
         self.role: Role = given.role or "server"
-        self.window, self.most = given.window, given.n
-        self.reserve_bytes = given.reserve * GIB
+        self.window: int = given.window
+        self.most: int = given.n
+        self.reserve_bytes: int = given.reserve * GIB
         self.runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout)
         self.records = {} if given.fresh else {one.key: one for one in read_runs.load_existing(recording)}
 
@@ -145,7 +146,8 @@ def choose_stacks(given: argparse.Namespace, campaign: Campaign) -> list[str]:
     if given.stack:
         for stack in given.stack:
             read_manifest(stack)
-        return given.stack
+        named: list[str] = given.stack
+        return named
     for stack in campaign.stacks:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)

@@ -3,6 +3,7 @@
 The module of each verb says which command takes which option, and with what default. From both come the parsers, what
 `make` accepts and checks before anything is built, `--help`, completion in a shell, and docs/reference/options.md."""
 
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +105,7 @@ class Option:
 
 def parse_path(text: str) -> Path:
     if not text.strip():
-        raise amounts.ArgumentTypeError("the path is empty; give one, or leave the option out")
+        raise argparse.ArgumentTypeError("the path is empty; give one, or leave the option out")
     return Path(text)
 
 
@@ -112,7 +113,7 @@ def parse_new_directory(text: str) -> Path:
     """A directory that is there, or can be made."""
     parse_path(text)
     if file := next((one for one in (Path(text), *Path(text).parents) if is_no_directory(one)), None):
-        raise amounts.ArgumentTypeError(f"{file} is a file; {kinds.NAME_DIRECTORY}")
+        raise argparse.ArgumentTypeError(f"{file} is a file; {kinds.NAME_DIRECTORY}")
     return Path(text)
 
 

@@ -60,7 +60,8 @@ OLD_SCRIPTS = {  # what they are now
 
 def group_commands(group: str) -> tuple[Command, ...]:
     """Return the commands that begin with this word."""
-    return import_module(f"tlsmem.cli.{group}").COMMANDS
+    found: tuple[Command, ...] = import_module(f"tlsmem.cli.{group}").COMMANDS
+    return found
 
 
 def all_commands() -> list[Command]:

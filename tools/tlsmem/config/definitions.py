@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     Field,
+    GetPydanticSchema,
     PlainValidator,
     PositiveInt,
     RootModel,
@@ -93,7 +95,7 @@ def placeholders(text: str) -> set[str]:
     return {hole for word in shlex.split(text) for _, hole, _, _ in string.Formatter().parse(word) if hole is not None}
 
 
-Kind = TypeVar("Kind", bound=Definition)
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Source(Definition):
@@ -136,6 +138,10 @@ class ManifestTarget(NamedTuple):
     binary: str
 
 
+# pydantic takes a table's source for a Source; a TreeStack, which no table is, has a TreeSource.
+AnySource = Annotated["Source | TreeSource", GetPydanticSchema(lambda _, handler: handler(Source))]
+
+
 class Stack(Definition):
     """A TLS implementation and how its harness is made."""
 
@@ -161,14 +167,19 @@ class Stack(Definition):
     pkg_config: str | None = None
     package: str | None = None
     brings: str | None = None  # an allocator of its own, by the name of its books, which the heap meter cannot see
-    source: Source | None = None
+    source: AnySource | None = None
     also: dict[str, Source] = Field(default={})  # what the library stands on, by placeholder
     expect: Expectations = Expectations()
 
     @property
     def is_shipped(self) -> bool:
         """Whether the library is as a distributor built it: without frame pointers, so without call sites."""
-        return isinstance(self.source, Source) and self.source.package is not None
+        return self.pinned is not None and self.pinned.package is not None
+
+    @property
+    def pinned(self) -> Source | None:
+        """The crate or the package of Debian's that its library is from; None for a tree, or where none is pinned."""
+        return self.source if isinstance(self.source, Source) else None
 
     @property
     def built_from(self) -> "Source | TreeSource":
@@ -188,7 +199,7 @@ class Stack(Definition):
     def how_built(self) -> dict[str, Any]:
         """Return the keys that a harness is made by; a key that came later counts where a stack has it."""
         keys = self.model_dump(exclude={"expect"} if self.also else {"expect", "also"})
-        if isinstance(self.source, Source) and not self.is_shipped:
+        if self.pinned and not self.is_shipped:
             del keys["source"]["package"]
         return keys
 
@@ -312,7 +323,7 @@ class Suite(Definition):
         return frozenset(features if self.resume == "on" else features | {FULL})
 
     @property
-    def harness_keys(self) -> dict[str, Any]:
+    def harness_keys(self) -> dict[str, object]:
         """Its keys and values in a harness's argv. What every suite had before a key was there is left out, so that the
         runs of these suites stay the same."""
         keys = self.model_dump()

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from tlsmem.config import timed_matrix
-from tlsmem.config.definitions import Campaign, TimedCampaign, stacks
+from tlsmem.config.campaigns import Campaign, TimedCampaign
+from tlsmem.config.definitions import stacks
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.scenarios import combine_settings
 from tlsmem.schema.harness_output import Meter
@@ -20,7 +21,7 @@ def sessions(campaign: Campaign, part: str) -> int:
 
 
 def campaign_runs(campaign: Campaign | TimedCampaign) -> list[Run]:
-    return timed_matrix.timed_runs(campaign) if isinstance(campaign, TimedCampaign) else memory_runs(campaign)
+    return [*timed_matrix.timed_runs(campaign)] if isinstance(campaign, TimedCampaign) else memory_runs(campaign)
 
 
 def memory_runs(campaign: Campaign) -> list[Run]:
@@ -95,6 +96,11 @@ def has_tls(stack: str) -> bool:
     return stacks()[stack].tls
 
 
-def distinct_values(field: str, runs: Iterable[Run]) -> list:
-    """Values of a field (stack, suite, ...), each once, in order."""
-    return list(dict.fromkeys(getattr(run, field) for run in runs))
+def distinct_stacks(runs: Iterable[Run]) -> list[str]:
+    """Return each stack once, in order."""
+    return list(dict.fromkeys(run.stack for run in runs))
+
+
+def distinct_suites(runs: Iterable[Run]) -> list[str]:
+    """Return each suite once, in order."""
+    return list(dict.fromkeys(run.suite for run in runs))

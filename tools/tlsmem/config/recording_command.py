@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions
 from tlsmem.config.definitions import Suite
-from tlsmem.config.matrix import campaign_runs, distinct_values
+from tlsmem.config.matrix import campaign_runs, distinct_suites
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.suite_variants import split_variant
 from tlsmem.schema.harness_output import Meter
@@ -45,7 +45,7 @@ def advise_recording(
         return Advice(None, f"{stack} has {'no suite without' if has_tls else 'no'} TLS")
     asked = known.model_copy(update={"stacks": [stack], "suites": suites, "allocators": [allocator], "repeats": 1})
     runs = [run for run in campaign_runs(asked) if meter in (None, run.meter) and (not settings or run.suite == suite)]
-    reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_values("suite", runs)]
+    reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_suites(runs)]
     if None in reasons:
         return Advice(recording_command(campaign, [stack], base, allocator))
     return Advice(None, reasons[0] if reasons else why_no_runs(stack, campaign, meter))

@@ -72,7 +72,7 @@ def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | 
     return kept
 
 
-def final(stack: str) -> tuple:
+def final(stack: str) -> tuple[bool, Key]:
     """What was released comes after what was released to be tried."""
     number = version(stack)
     return "-" not in number, version_key(number)

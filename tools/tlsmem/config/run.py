@@ -1,7 +1,6 @@
 """One run as asked for, of any scenario; the whole of what distinguishes it within a campaign."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from tlsmem.config.certificates import is_padded
 from tlsmem.config.definitions import Suite
@@ -57,11 +56,11 @@ class Run:
         """How many times sessions are opened."""
         return int(dict(self.settings).get("waves", "1"))
 
-    def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+    def harness_keys(self, suite: dict[str, object], role: Role) -> dict[str, object]:
         """The harness's keys, but those of the slot; of two processes the one of `role`."""
         if self.scenario not in LIKE_MEMORY:
             return {"sessions": self.sessions, **suite, **dict(self.settings)}
-        asked = {"sessions": self.sessions, **suite, "window": self.window}
+        asked: dict[str, object] = {"sessions": self.sessions, **suite, "window": self.window}
         if self.roles == "split":
             asked["role"] = role
         if self.data != "short":

@@ -66,7 +66,8 @@ def announce(name: str, stack: str) -> None:
 
 def fold_name(name: str, known: Iterable[str]) -> str:
     """Return the known name that equals this one without case, spaces and hyphens, with its version; else the name."""
-    titles = {fold(library.get("name", key)): key for key, library in read_tables("libraries").items()}
+    libraries = read_tables("libraries")
+    titles: dict[str, str] = {fold(library.get("name", key)): key for key, library in libraries.items()}
     exact = {fold(one): one for one in known}
     if found := exact.get(fold(name)):
         return found

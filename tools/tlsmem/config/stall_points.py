@@ -2,6 +2,7 @@
 
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
+from typing import Any
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.toml_tables import Unreadable, read_tables
@@ -42,7 +43,7 @@ def stall_points() -> dict[str, StallPoint]:
     return {name: parse_point(name, table) for name, table in read_tables("stall_points").items()}
 
 
-def parse_point(name: str, table: dict) -> StallPoint:
+def parse_point(name: str, table: dict[str, Any]) -> StallPoint:
     """Return the point that a table describes. Raises Unreadable."""
     for key, value in table.items():
         if key not in TYPES:

@@ -1,16 +1,17 @@
 """The runs of a timed campaign: how much work each does, with repeats interleaved over the stacks."""
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import NamedTuple
 
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
 from tlsmem.config.choices import TIME_MULTIPLIER
 from tlsmem.config.definitions import Suite
 from tlsmem.config.run import EVERY_FEATURE, SYSTEM, Run
-from tlsmem.schema.harness_output import Role, Scenario
+from tlsmem.schema.harness_output import Cpu, Role, Scenario, Window
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.store.record import Record
 
@@ -51,7 +52,7 @@ def transfers_per_run(size_bytes: int) -> int:
 ASPECTS = {"stack": "the stacks", "suite": "the suites", "size_bytes": "writes, in bytes,", "threads": "threads"}
 ASPECTS |= {"allocator": "the allocators", "cpu": "the CPU’s features"}
 COUNTED_BYTES = 2**24  # of a write, at most: one of a GiB would take callgrind an hour
-WINDOW_ALL = "all"  # the window of a record: a timed run has none
+WINDOW_ALL: Window = "all"  # of a record: a timed run has none
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,11 @@ class TimedRun(Run):
         """Generous: a library of 2 MB/s would do, and 5 handshakes a second.
 
         Warm-up, rounds, faults and cipher each end with a round, and none takes longer than what is timed."""
-        written = writes_per_round(self.size_bytes) if self.size_bytes else 0
-        round_s = self.threads * (written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2)
+        size = self.size_bytes
+        round_s = self.threads * (writes_per_round(size) * (size / 2e6 + 1e-4) if size else 0.2)
         return 60 + 4 * ((self.seconds or self.rounds * round_s) + round_s)
 
-    def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+    def harness_keys(self, suite: dict[str, object], role: Role) -> dict[str, object]:
         size = {"size": self.size_bytes} if self.size_bytes else {}
         ends = {"rounds": self.rounds} | ({"seconds": self.seconds} if self.seconds else {})
         return {**ends, **size, **suite, "threads": self.threads}
@@ -89,31 +90,43 @@ def timed_runs(campaign: TimedCampaign) -> list[TimedRun]:
     known, suites = definitions.stacks(), definitions.suites()
     runs: dict[TimedRun, None] = {}
     for repeat in range(1, campaign.repeats + 1):
-        for settings in compared(campaign):
+        for one in compared(campaign):
             for stack in campaign.stacks:
-                of = settings if known[stack].tls else settings | {"suite": "none"}
-                count = rounds(suites[of["suite"]], of["size_bytes"])
-                of = of | {"rounds": count, "seconds": seconds_per_run()}
-                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=WINDOW_ALL, **of))
+                suite = one.suite if known[stack].tls else "none"
+                run = TimedRun(
+                    stack=stack,
+                    suite=suite,
+                    allocator=one.allocator,
+                    window=WINDOW_ALL,
+                    sessions=2 * one.threads,
+                    meter="time",
+                    repeat=repeat,
+                    cpu=one.cpu,
+                    scenario=campaign.scenario,
+                    threads=one.threads,
+                    size_bytes=one.size_bytes,
+                    rounds=rounds(suites[suite], one.size_bytes),
+                    seconds=seconds_per_run(),
+                )
+                runs.setdefault(run)
     return [*runs, *instruction_runs(run for run in runs if run.suite in campaign.instructions)]
 
 
-def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
+class TimedSettings(NamedTuple):
+    """In what all stacks are measured."""
+
+    suite: str
+    size_bytes: int | None
+    threads: int
+    allocator: str
+    cpu: Cpu
+
+
+def compared(campaign: TimedCampaign) -> Iterator[TimedSettings]:
     """What may stand beside each other in a table, threads and configurations, is made one after the other."""
-    for suite in campaign.configurations:
-        for size in campaign.sizes or [None]:
-            for threads in thread_counts(campaign):
-                for allocator in campaign.allocators:
-                    for cpu in campaign.cpus:
-                        yield {
-                            "scenario": campaign.scenario,
-                            "allocator": allocator,
-                            "cpu": cpu,
-                            "suite": suite,
-                            "size_bytes": size,
-                            "threads": threads,
-                            "sessions": 2 * threads,
-                        }
+    sizes: list[int | None] = [*campaign.sizes] or [None]
+    aspects = (campaign.configurations, sizes, thread_counts(campaign), campaign.allocators, campaign.cpus)
+    return itertools.starmap(TimedSettings, itertools.product(*aspects))
 
 
 def thread_counts(campaign: TimedCampaign) -> list[int]:
@@ -134,8 +147,7 @@ def instruction_runs(timed: Iterable[TimedRun]) -> list[TimedRun]:
 def probe_run(stack: str, suite: str, scenario: Scenario, rounds: int) -> TimedRun:
     """That shows whether a stack can do a suite, of writes of 1 KiB."""
     size = 1024 if scenario == "throughput" else None
-    named = (stack, suite, SYSTEM, WINDOW_ALL, 2, "time", 1)
-    return TimedRun(*named, scenario=scenario, size_bytes=size, rounds=rounds)
+    return TimedRun(stack, suite, SYSTEM, WINDOW_ALL, 2, "time", 1, scenario=scenario, size_bytes=size, rounds=rounds)
 
 
 def run_from_record(record: Record) -> TimedRun:

@@ -6,9 +6,10 @@ only in what it differs from another: `like = "openssl@3.5.5"`."""
 import pickle
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
@@ -26,11 +27,14 @@ ALL_STACKS = "all"  # as a list of stacks
 MOST_LEVELS = 32  # of tables and lists in each other; more would exhaust Python's stack somewhere later
 
 
+Tables = dict[str, Any]  # of TOML, by name; what they may have is checked where they are read
+
+
 class Unreadable(UserError, ValueError):
     """A file of memtest/*.toml that cannot be read, or is not TOML."""
 
 
-def parse_toml(content: bytes) -> dict:
+def parse_toml(content: bytes) -> Tables:
     """The tables of a file. Raises ValueError with half a sentence, which goes after the file's name."""
     try:
         tables = tomllib.loads(content.decode())
@@ -47,8 +51,8 @@ def too_deep() -> str:
     return f"tables or lists stand in each other more than {MOST_LEVELS} levels deep"
 
 
-def check_depth(tables: dict) -> None:
-    level: list[dict | list] = [tables]
+def check_depth(tables: Tables) -> None:
+    level: list[dict[str, Any] | list[Any]] = [tables]
     for _ in range(MOST_LEVELS):
         inner = chain.from_iterable(entry.values() if isinstance(entry, dict) else entry for entry in level)
         level = [value for value in inner if isinstance(value, dict | list)]
@@ -56,7 +60,7 @@ def check_depth(tables: dict) -> None:
         raise ValueError(too_deep())
 
 
-def read_tables(kind: str) -> dict:
+def read_tables(kind: str) -> Tables:
     """The tables of memtest/KIND.toml by name, whole; raises Unreadable naming file and place when they cannot be
     read."""
     path = DEFINITIONS / f"{kind}.toml"
@@ -90,7 +94,7 @@ def expand_stacks(names: Sequence[str], prefix: object = None) -> list[str]:
     return [name for name, entry in read_tables("stacks").items() if prefix or not entry.get("prefix")]
 
 
-def resolve_tables(tables: dict) -> dict:
+def resolve_tables(tables: Tables) -> Tables:
     """Every table with the keys of the one it is like, and of that one's; its own keys count.
 
     A table `expect` inherits key by key: from the table that it names by a `like` of its own, else from that of the
@@ -103,7 +107,7 @@ def resolve_tables(tables: dict) -> dict:
     return resolved
 
 
-def own_expectations(entry: object) -> dict:
+def own_expectations(entry: object) -> dict[str, object]:
     """What the table itself says in `expect`, and which table that inherits from."""
     if not isinstance(entry, dict):
         return {}
@@ -111,7 +115,7 @@ def own_expectations(entry: object) -> dict:
     return {key: entry[key] for key in ["like"] if key in entry} | (own if isinstance(own, dict) else {})
 
 
-def merged(name: str, tables: dict) -> dict:
+def merged(name: str, tables: Mapping[str, object]) -> object:
     entry = tables[name]
     last, seen = name, {name}  # not by recursion: a chain may be longer than Python's stack
     while isinstance(entry, dict) and isinstance(like := entry.get("like"), str):
@@ -119,9 +123,10 @@ def merged(name: str, tables: dict) -> dict:
             raise ValueError(f"[{last}]: like: no table {like}")
         if like in seen:
             raise ValueError(f"[{last}]: like: {like} inherits from this table in turn")
-        if not isinstance(tables[like], dict):
+        above = tables[like]
+        if not isinstance(above, dict):
             raise ValueError(f"[{last}]: like: {like} is not a table")
-        entry = {**tables[like], **{key: value for key, value in entry.items() if key != "like"}}
+        entry = {**above, **{key: value for key, value in entry.items() if key != "like"}}
         last = like
         seen.add(like)
     return entry

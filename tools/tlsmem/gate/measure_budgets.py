@@ -6,7 +6,7 @@ from pathlib import Path
 from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign, TimedScenario
-from tlsmem.config.matrix import campaign_runs, distinct_values
+from tlsmem.config.matrix import campaign_runs, distinct_stacks
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.gate import scenario_meters
 from tlsmem.gate.budget import Budget
@@ -26,7 +26,7 @@ JOBS = 2  # of memory: they do not disturb each other's figures
 def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) -> list[Record]:
     """What was recorded, of each run the newest, in a recording that was claimed. Raises UserError where nothing
     can be measured."""
-    for stack in distinct_values("stack", runs):
+    for stack in distinct_stacks(runs):
         read_manifest(stack)
     timed = [run for run in runs if run.is_timed]
     heap_page.remove_stale_pages()

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ class Section(NamedTuple):
     id: str
     title: str
     html: Markup = Markup()
-    data: dict[str, Any] | None = None  # small: stands in the page as it is
+    data: dict[str, object] | None = None  # small: stands in the page as it is
     packed: str | None = None  # what pack_json of packed_json.py made of data
     whole: Callable[[], str] | None = None  # the same with all that a page in one file has no room for
     scripts: tuple[str, ...] = ()

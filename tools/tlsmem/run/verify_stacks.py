@@ -7,8 +7,9 @@ from pathlib import Path
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
 from tlsmem.config import definitions, toml_tables
+from tlsmem.config.campaigns import Campaign
 from tlsmem.config.certificates import is_for_all
-from tlsmem.config.definitions import Campaign, Stack, Suite
+from tlsmem.config.definitions import Stack, Suite
 from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN, LIBRARY, LOW_MEMORY

@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy
 from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ from tlsmem.stats.comparability import machine_identity
 from tlsmem.store import recordings
 
 CLIENTS, WITHIN_S = 100_000, 10
-STORM: dict[str, Any] = {  # `plan storm --clients 100000`, with its defaults
+STORM: dict[str, object] = {  # `plan storm --clients 100000`, with its defaults
     **dict.fromkeys(("kernel_bytes", "record_bytes", "server", "cores", "handshake_rate", "limit", "timeout")),
     "clients": CLIENTS,
     "within": float(WITHIN_S),

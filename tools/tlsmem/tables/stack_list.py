@@ -88,8 +88,8 @@ def origin(stack: Stack) -> str:
         return "what is installed at PREFIX="
     if stack.pkg_config:
         return f"package {stack.package} of the system"
-    if stack.source:
-        return sources.describe_package(stack.source)
+    if stack.pinned:
+        return sources.describe_package(stack.pinned)
     return "the toolchain itself" if stack.harness == "go" else f"the lockfile beside {stack.manifest}"
 
 
