@@ -4,17 +4,23 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tlsmem.base import repository, termination
-from tlsmem.base.errors import UserError
+from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.printable import printable_text
 from tlsmem.cli import checks
 from tlsmem.cli.command import IN_WORDS, TREES, Command, CommandParser, campaign_default, each
 from tlsmem.cli.options import REQUIRED, Words
 from tlsmem.cli.show import ALL_RELEASES, INTO, ON_TERMINAL, RELEASE_SUITES
-from tlsmem.config import releases, toml_tables
+from tlsmem.config import choices, releases, toml_tables
 from tlsmem.config.choices import ASPECTS, COMPARED_STAGES
+from tlsmem.schema.roles import ROLES, Role
+
+if TYPE_CHECKING:
+    from tlsmem.compare.release_walk import ReleaseWalk
 
 USAGE, SIGNALLED = 2, 128
 UNCHANGED, CHANGED = 0, 3
@@ -92,12 +98,59 @@ def check_releases(given: argparse.Namespace, asked: CommandParser) -> None:
 
 
 def diff_releases(given: argparse.Namespace, asked: CommandParser) -> int | None:
-    from tlsmem.compare import compare_releases
     from tlsmem.tables import table_command
 
     if given.recording:
-        return table_command.run_command(given, partial(compare_releases.compare_recorded, parser=asked))
-    return compare_releases.build_and_compare(given, asked, given.stacks)
+        return table_command.run_command(given, partial(diff_recorded_releases, asked=asked))
+    termination.end_on_signals()
+    with raise_user_errors(given.library):
+        return diff_built_releases(given, asked)
+
+
+def diff_recorded_releases(given: argparse.Namespace, asked: CommandParser) -> int:
+    """Raises ValueError with a sentence."""
+    from tlsmem.compare import release_walk
+    from tlsmem.schema import recording_files
+
+    show_walks(
+        release_walk.load_walks(
+            given.recording, given.library, given.versions, given.suites, chosen_roles(given), given.roles
+        ),
+        given,
+        asked,
+    )
+    return 1 if recording_files.skipped_lines else 0
+
+
+def diff_built_releases(given: argparse.Namespace, asked: CommandParser) -> int:
+    """Raises BuildFailed, ValueError or OSError with a sentence."""
+    from tlsmem.build.commands import CONSOLE, BuildFailed
+    from tlsmem.compare import build_releases, release_plot, release_walk, two_builds
+    from tlsmem.stats.selection import select
+
+    out = two_builds.claim(given.out or Path(f"build/versions/{given.library}"))
+    built = build_releases.ReleaseBuilds(given.stacks)
+    if len(built.stacks) < 2:
+        raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
+    suites = given.suites or list(choices.RELEASE_SUITES)
+    found = select(build_releases.record_runs(built.stacks, suites, out), built.stacks, suites)
+    walks = release_walk.build_walks(found, built.stacks, chosen_roles(given), given.roles)
+    show_walks(walks, given, asked)
+    for file in release_plot.save_figure(walks, given.stage, out / f"versions-{given.library}"):
+        CONSOLE.print(f"compare-versions: {file}")
+    return built.status
+
+
+def chosen_roles(given: argparse.Namespace) -> Sequence[Role]:
+    return ROLES if given.role == choices.BOTH else (given.role,)
+
+
+def show_walks(walks: "Sequence[ReleaseWalk]", given: argparse.Namespace, asked: CommandParser) -> None:
+    from tlsmem.compare import release_tables
+    from tlsmem.tables import table_command
+
+    made = release_tables.build_tables(walks, given.library, given.stage, given.table)
+    table_command.deliver(made, given, asked)
 
 
 BUILDS = Command(

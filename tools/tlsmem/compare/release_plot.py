@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from tlsmem.compare import release_walk
 from tlsmem.compare.release_walk import Release, ReleaseWalk
-from tlsmem.config import definitions, releases
+from tlsmem.config import definitions
 from tlsmem.config.choices import BOTH
 from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.config.suite_title import suite_title
@@ -25,7 +25,6 @@ from tlsmem.plots.bucket_panel import BucketSizes
 from tlsmem.plots.frame import INK, ROW_INCHES, Style, add_frame, describe_records, list_rows, points, write_in_column
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import ROLES
-from tlsmem.store.recordings import load_recording
 
 TOTAL = "total"  # of a release without a sites run
 STAGE_COLUMN, PEAK_COLUMN = 1.17, 1.36  # where their figures end, in parts of the scale
@@ -114,11 +113,9 @@ def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[
 
 
 def draw_given(given: argparse.Namespace) -> list[Path]:
-    runs = load_recording(given.recording, "`make compare-versions` makes one")
-    runs = [run for run in runs if run.scenario == "memory"]
-    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), given.versions)
+    """Draw what was asked for; return the files."""
     roles = ROLES if given.role == BOTH else (given.role,)
-    walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, given.suites), stacks, roles)
+    walks = release_walk.load_walks(given.recording, given.library, given.versions, given.suites, roles)
     return save_figure(walks, given.stage, given.output)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 
 from tlsmem.config import releases
 from tlsmem.config.choices import RELEASE_SUITES, STAGE_PHASES
@@ -18,6 +19,7 @@ from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import HeapCost
 from tlsmem.store.record import Record
+from tlsmem.store.recordings import load_recording
 from tlsmem.tables.settings import describe_machine
 
 UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair
@@ -135,6 +137,23 @@ def build_walks(
     if not made:
         raise ValueError(f"no run of {', '.join(stacks)} was measured in {', '.join(suites) or 'any suite'}")
     return made
+
+
+def load_walks(
+    recording: Path,
+    library: str,
+    versions: Sequence[str] | None,
+    suites: Sequence[str] | None,
+    roles: Sequence[Role] = ROLES,
+    arrangement: str | None = None,
+) -> list[ReleaseWalk]:
+    """Return the walks of a recording, as `build_walks`.
+
+    Raises ValueError with a sentence when it has no runs, or too few, of what was asked for."""
+    runs = load_recording(recording, "`make compare-versions` makes one")
+    runs = [run for run in runs if run.scenario == "memory"]
+    stacks = releases.select_stacks(library, dict.fromkeys(run.stack for run in runs), versions)
+    return build_walks(select_runs(runs, stacks, suites), stacks, roles, arrangement)
 
 
 def laboratory(setting: Setting) -> bool:
