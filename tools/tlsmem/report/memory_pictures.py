@@ -1,16 +1,13 @@
-"""Pictures of memory: every stack in the suites that most of them did, libraries release by release, and memory by
-sessions and phase where few stacks stand side by side."""
+"""Pictures of memory: every stack in the suites that most of them did, and memory by sessions and phase where few
+stacks stand side by side."""
 
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from tlsmem.config import releases
-from tlsmem.config.choices import LEAST_RELEASES
 from tlsmem.config.suite_variants import name_variant
 from tlsmem.plots import in_use, memory, stacks
-from tlsmem.plots import releases as plot_releases
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture
 from tlsmem.stats.configured_stack import CONFIGURATIONS, base_settings
@@ -20,7 +17,6 @@ from tlsmem.tables.catalogue import has_many_stacks
 
 IN_USE = "What a server session in use holds"
 EVERY = "What a server session keeps, every stack"
-LIBRARIES = 3  # of a picture of releases
 SUITES = 3  # with a picture of every stack each
 FEW = ("repeat", "mem")  # campaigns of few stacks side by side
 
@@ -53,31 +49,20 @@ def stacks_in_use(recording: Recording, selection: Selection) -> Iterator[Pictur
         yield Picture(f"in-use-{suite}", title, says, f"{command} {shlex.quote(suite)}", draw, IN_USE, suite)
 
 
+def select_alone(selection: Selection) -> Selection:
+    """Return the part in which each role of one stack is in a process of its own, in the controlled environment."""
+    return selection.where(lambda one: one.peer is None and one.env == "lab" and one.roles == "split")
+
+
 def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]:
-    alone = selection.where(lambda one: one.peer is None and one.env == "lab" and one.roles == "split")
-    suites = popular(alone)
-    if not suites:
-        return
+    """Yield a picture of servers in each of the suites that most stacks did."""
+    alone = select_alone(selection)
     by_role = f"tools/tls-memtest show stacks {recording_arguments(recording)} -o stacks --roles split --suite"
-    for suite in suites:
+    for suite in popular(alone):
         some = alone.where(partial(is_in_suite, suite))
         title = f"What a server session keeps in {suite}"
         told = (f"stacks-{suite}", title, f"{title}, the smallest first. The table has the figures.")
         yield Picture(*told, f"{by_role} {shlex.quote(suite)}", partial(stacks.figure, some, "server"), EVERY, suite)
-    some, libraries = alone.where(lambda one: one.suite in suites), most_released(alone)
-    if not libraries:
-        return
-    command = f"tools/tls-memtest show releases {recording_arguments(recording)} -o releases --roles split "
-    says = "Memory of an established session, and its peak, of each library from release to release, client and server."
-    chosen = [word for name in libraries for word in ("--library", name)]
-    chosen += [word for suite in suites for word in ("--suite", suite)]
-    yield Picture(
-        "releases",
-        "Release by release",
-        says,
-        command + shlex.join(chosen),
-        partial(plot_releases.figure, some, libraries),
-    )
 
 
 def is_in_suite(suite: str, setting: Setting) -> bool:
@@ -95,12 +80,6 @@ def popular(selection: Selection) -> list[str]:
         best.setdefault((found.protocol, found.group) if found else None, suite)
     kept = [*best.values()][:SUITES]
     return [suite for suite in dict.fromkeys(one.suite for one in selection.settings) if suite in kept]
-
-
-def most_released(selection: Selection) -> list[str]:
-    """Libraries by how many releases there are: as many as have room beside each other."""
-    found = releases.group_by_library(selection.stacks, LEAST_RELEASES)
-    return sorted(found, key=lambda name: -len(found[name]))[:LIBRARIES]
 
 
 def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:
