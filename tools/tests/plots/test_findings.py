@@ -12,17 +12,18 @@ from tests.support import synthetic
 from tests.support.colour_vision import find_alike
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
-from tlsmem.compare import release_plot, release_walk
 from tlsmem.config import definitions, releases
 from tlsmem.config.choices import STAGE_PHASES
 from tlsmem.plots import buckets, in_use, memory, stacks
-from tlsmem.plots import releases as plot_releases
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.stack_colours import UNKNOWN
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.store import read_runs
 from tlsmem.tables.buckets import load_profiles
+from tlsmem.topics.releases import picture as plot_releases
+from tlsmem.topics.releases import walk as release_walk
+from tlsmem.topics.releases import walk_picture as release_plot
 
 DATA = ROOT / "data"
 RECORDINGS = sorted(path.name for path in DATA.glob("20*") if is_recording(path))  # not of real servers alone

@@ -20,7 +20,7 @@ from tlsmem.config.choices import ASPECTS, COMPARED_STAGES
 from tlsmem.schema.roles import ROLES, Role
 
 if TYPE_CHECKING:
-    from tlsmem.compare.release_walk import ReleaseWalk
+    from tlsmem.topics.releases.walk import ReleaseWalk
 
 USAGE, SIGNALLED = 2, 128
 UNCHANGED, CHANGED = 0, 3
@@ -109,8 +109,8 @@ def diff_releases(given: argparse.Namespace, asked: CommandParser) -> int | None
 
 def diff_recorded_releases(given: argparse.Namespace, asked: CommandParser) -> int:
     """Raises ValueError with a sentence."""
-    from tlsmem.compare import release_walk
     from tlsmem.schema import recording_files
+    from tlsmem.topics.releases import walk as release_walk
 
     show_walks(
         release_walk.load_walks(
@@ -125,8 +125,10 @@ def diff_recorded_releases(given: argparse.Namespace, asked: CommandParser) -> i
 def diff_built_releases(given: argparse.Namespace, asked: CommandParser) -> int:
     """Raises BuildFailed, ValueError or OSError with a sentence."""
     from tlsmem.build.commands import CONSOLE, BuildFailed
-    from tlsmem.compare import build_releases, release_plot, release_walk, two_builds
+    from tlsmem.compare import build_releases, two_builds
     from tlsmem.stats.selection import select
+    from tlsmem.topics.releases import walk as release_walk
+    from tlsmem.topics.releases import walk_picture as release_plot
 
     out = two_builds.claim(given.out or Path(f"build/versions/{given.library}"))
     built = build_releases.ReleaseBuilds(given.stacks)
@@ -146,8 +148,8 @@ def chosen_roles(given: argparse.Namespace) -> Sequence[Role]:
 
 
 def show_walks(walks: "Sequence[ReleaseWalk]", given: argparse.Namespace, asked: CommandParser) -> None:
-    from tlsmem.compare import release_tables
     from tlsmem.tables import table_command
+    from tlsmem.topics.releases import walk_tables as release_tables
 
     made = release_tables.build_tables(walks, given.library, given.stage, given.table)
     table_command.deliver(made, given, asked)

@@ -131,7 +131,7 @@ Markdown and CSV of every table, PNG and SVG of every picture.""",
         OF_RECORDING
         | each("only suite")
         | {"library shown": Words(f"all with {choices.LEAST_RELEASES} releases or more"), "role": "server"},
-        "tlsmem.plots.releases:draw_from_arguments",
+        "tlsmem.topics.releases.picture:draw_from_arguments",
         "One picture of libraries release by release: what an established session keeps, a line for each suite.",
         "data/2026-11-22-amd-epyc -o releases --suite tls13-rsa-aes128 --library openssl --library rustls+ring",
         "data/2026-11-22-amd-epyc -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq",
@@ -165,7 +165,7 @@ stacks; for one stack, and for threads and latencies, use tls-memtest show table
         each("recording", "output", "library")
         | {"output": REQUIRED, "library": REQUIRED, "versions": ALL_RELEASES, "suites": RELEASE_SUITES}
         | {"sides": "both", "stage": "established"},
-        "tlsmem.compare.release_plot:draw_given",
+        "tlsmem.topics.releases.walk_picture:draw_given",
         "Draw a library release by release: what a session holds, stacked by bucket, and its peak.",
         "data/2026-11-22-amd-epyc -o versions --library openssl",
         "data/2026-11-22-amd-epyc -o idle.svg --library rustls+ring --stage idle --role server",

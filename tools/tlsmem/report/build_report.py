@@ -23,7 +23,6 @@ from tlsmem.report import (
     page,
     phase_section,
     recordings,
-    releases_section,
     residuals_section,
     waterfall_section,
 )
@@ -43,7 +42,6 @@ MAKERS = (
     phase_section,
     residuals_section,
     waterfall_section,
-    releases_section,
 )
 LAST_MAKERS = (inventory_section,)  # after the sections of topics
 OUTPUTS = {HTML: Path("report.html"), DIRECTORY: Path("report"), FILES: Path("report")} | dict.fromkeys(

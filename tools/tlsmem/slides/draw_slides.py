@@ -9,17 +9,10 @@ from matplotlib.figure import Figure
 from tlsmem.base.errors import Usage
 from tlsmem.config.topic import topics
 from tlsmem.schema.recording_files import is_recording
-from tlsmem.slides import (
-    every_stack,
-    handshake_peak,
-    heap_against_rss,
-    post_quantum,
-    reconnect_storm,
-    record_layer,
-    why_openssl,
-)
+from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, post_quantum, reconnect_storm, why_openssl
 from tlsmem.slides.slide import save_slide, style
 from tlsmem.store import recordings
+from tlsmem.topics.releases import record_layer
 
 SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {  # that join topics, or are of none
     "1-every-stack": every_stack.draw,

@@ -14,8 +14,6 @@ from tests.support import commands, forked_command, in_process, synthetic
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
-from tlsmem.compare import release_plot, release_tables, release_walk
-from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.config import releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots.picture import STYLE
@@ -24,6 +22,10 @@ from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
 from tlsmem.store import read_runs
 from tlsmem.tables import render
+from tlsmem.topics.releases import walk as release_walk
+from tlsmem.topics.releases import walk_picture as release_plot
+from tlsmem.topics.releases import walk_tables as release_tables
+from tlsmem.topics.releases.walk import ReleaseWalk
 
 TOOL, PLOT, SHOW_TABLES, CHECK = "diff releases", "show versions", "show tables", "build --check"
 RECORDED = ROOT / "data/2026-11-22-amd-epyc"

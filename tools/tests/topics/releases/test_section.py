@@ -1,7 +1,8 @@
 """The section of releases: a picture of each recording of many stacks, its command, and recordings that have none."""
 
 from tests.support import synthetic
-from tlsmem.report import recordings, releases_section
+from tlsmem.report import recordings
+from tlsmem.topics.releases import section as releases_section
 
 RELEASES = ["openssl@3.0.9", "openssl@3.5.5", "openssl@4.0.3"]
 OTHERS = ["boringssl@5.4.0", "rustls+aws-lc@0.23.46", "gnutls@3.8.9", "awslc@5.12.0"]

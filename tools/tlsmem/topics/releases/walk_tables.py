@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from tlsmem.compare.release_walk import UNEXPLAINED, Release, ReleaseWalk
 from tlsmem.compare.site_changes import SiteComparison
 from tlsmem.config.choices import RELEASE_STAGES, RELEASE_TABLES, STAGE_PHASES
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile.buckets.rules import buckets, find_bucket
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, text_cell
+from tlsmem.topics.releases.walk import UNEXPLAINED, Release, ReleaseWalk
 
 NO_SITES = "no sites run, so its total is all that is known"
 NO_SITE = "no single call site changed in that direction"

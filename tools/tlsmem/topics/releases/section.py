@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES
-from tlsmem.plots import releases as plot_releases
 from tlsmem.report.memory_pictures import popular, select_alone
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section
@@ -15,6 +14,7 @@ from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.tables.catalogue import has_many_stacks
+from tlsmem.topics.releases import picture as plot_releases
 
 TITLE = "Release by release"
 LIBRARIES = 3  # of a picture

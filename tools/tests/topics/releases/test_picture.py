@@ -13,10 +13,10 @@ from tests.support.colour_vision import find_alike
 from tests.support.pictured import LEGIBLE, overlaps, shown, smallest_text
 from tlsmem.base.paths import ROOT
 from tlsmem.config import releases
-from tlsmem.plots import releases as plot_releases
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats.selection import select
+from tlsmem.topics.releases import picture as plot_releases
 
 PLOT = ROOT / "tools/tls-memtest", "show", "releases"
 CLASSIC, PQ = "tls13-rsa-aes256", "tls13-rsa-aes256-pq"

@@ -14,8 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.compare import release_walk
-from tlsmem.compare.release_walk import Release, ReleaseWalk
 from tlsmem.config import definitions
 from tlsmem.config.choices import BOTH
 from tlsmem.config.libraries import library_name, stack_title
@@ -25,6 +23,8 @@ from tlsmem.plots.bucket_panel import BucketSizes
 from tlsmem.plots.frame import INK, ROW_INCHES, Style, add_frame, describe_records, list_rows, points, write_in_column
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import ROLES
+from tlsmem.topics.releases import walk as release_walk
+from tlsmem.topics.releases.walk import Release, ReleaseWalk
 
 TOTAL = "total"  # of a release without a sites run
 STAGE_COLUMN, PEAK_COLUMN = 1.17, 1.36  # where their figures end, in parts of the scale

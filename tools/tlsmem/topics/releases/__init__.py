@@ -1,0 +1,14 @@
+"""Releases: what a session of a library holds, from release to release."""
+
+from tlsmem.config.topic import Topic
+
+TOPIC = Topic(
+    "releases",
+    "What does a session hold, from release to release of a library?",
+    place=5,
+    selects=lambda run: run.scenario == "memory",
+    campaigns=("stacks",),
+    page="explanation/versions.md",
+    section="section:section",
+    pictures=("releases",),
+)
