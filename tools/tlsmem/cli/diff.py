@@ -110,12 +110,10 @@ def diff_releases(given: argparse.Namespace, asked: CommandParser) -> int | None
 def diff_recorded_releases(given: argparse.Namespace, asked: CommandParser) -> int:
     """Raises ValueError with a sentence."""
     from tlsmem.schema import recording_files
-    from tlsmem.topics.releases import walk as release_walk
+    from tlsmem.topics.releases import walk
 
     show_walks(
-        release_walk.load_walks(
-            given.recording, given.library, given.versions, given.suites, chosen_roles(given), given.roles
-        ),
+        walk.load_walks(given.recording, given.library, given.versions, given.suites, chosen_roles(given), given.roles),
         given,
         asked,
     )
@@ -127,8 +125,7 @@ def diff_built_releases(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.build.commands import CONSOLE, BuildFailed
     from tlsmem.compare import build_releases, two_builds
     from tlsmem.stats.selection import select
-    from tlsmem.topics.releases import walk as release_walk
-    from tlsmem.topics.releases import walk_picture as release_plot
+    from tlsmem.topics.releases import walk, walk_picture
 
     out = two_builds.claim(given.out or Path(f"build/versions/{given.library}"))
     built = build_releases.ReleaseBuilds(given.stacks)
@@ -136,9 +133,9 @@ def diff_built_releases(given: argparse.Namespace, asked: CommandParser) -> int:
         raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
     suites = given.suites or list(choices.RELEASE_SUITES)
     found = select(build_releases.record_runs(built.stacks, suites, out), built.stacks, suites)
-    walks = release_walk.build_walks(found, built.stacks, chosen_roles(given), given.roles)
+    walks = walk.build_walks(found, built.stacks, chosen_roles(given), given.roles)
     show_walks(walks, given, asked)
-    for file in release_plot.save_figure(walks, given.stage, out / f"versions-{given.library}"):
+    for file in walk_picture.save_figure(walks, given.stage, out / f"versions-{given.library}"):
         CONSOLE.print(f"compare-versions: {file}")
     return built.status
 
@@ -149,9 +146,9 @@ def chosen_roles(given: argparse.Namespace) -> Sequence[Role]:
 
 def show_walks(walks: "Sequence[ReleaseWalk]", given: argparse.Namespace, asked: CommandParser) -> None:
     from tlsmem.tables import table_command
-    from tlsmem.topics.releases import walk_tables as release_tables
+    from tlsmem.topics.releases import walk_tables
 
-    made = release_tables.build_tables(walks, given.library, given.stage, given.table)
+    made = walk_tables.build_tables(walks, given.library, given.stage, given.table)
     table_command.deliver(made, given, asked)
 
 

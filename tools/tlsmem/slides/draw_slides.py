@@ -12,12 +12,10 @@ from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, post_quantum, reconnect_storm, why_openssl
 from tlsmem.slides.slide import save_slide, style
 from tlsmem.store import recordings
-from tlsmem.topics.releases import record_layer
 
 SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {  # that join topics, or are of none
     "1-every-stack": every_stack.draw,
     "2-why-openssl": why_openssl.draw,
-    "3-openssl-3.2": record_layer.draw,
     "4-post-quantum": post_quantum.draw,
     "5-reconnect-storm": reconnect_storm.draw,
     "6-heap-and-rss": heap_against_rss.draw,

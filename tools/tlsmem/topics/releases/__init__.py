@@ -1,6 +1,6 @@
 """Releases: what a session of a library holds, from release to release."""
 
-from tlsmem.config.topic import Topic
+from tlsmem.config.topic import Topic, TopicSlide
 
 TOPIC = Topic(
     "releases",
@@ -11,4 +11,5 @@ TOPIC = Topic(
     page="explanation/versions.md",
     section="section:section",
     pictures=("releases",),
+    slides=(TopicSlide(3, "openssl-3.2", "record_layer:draw"),),
 )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
@@ -163,8 +164,8 @@ def figure(selection: Selection, asked: Sequence[str] | None = None, role: Role 
 def keys(curves: Curves) -> list[Line2D]:
     """Return the legend: a marker and a dash for each suite."""
     looks = {one.name: one for found in curves.values() for one in found}
-    grey: dict = {"color": "#777777", "markeredgecolor": INK, "markersize": 7}
-    styles: list[dict] = [
+    grey: dict[str, Any] = {"color": "#777777", "markeredgecolor": INK, "markersize": 7}
+    styles: list[dict[str, Any]] = [
         {"marker": one.look.marker, "linestyle": one.dash, "label": one.name} for one in looks.values()
     ]
     return [Line2D([], [], **style, **grey) for style in styles]
@@ -192,15 +193,20 @@ def find_established(selection: Selection, setting: Setting, role: Role, stacks:
 def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[ReleaseCurve], top: float, times: float) -> None:
     """Draw the lines; `times` is how much larger this scale is than that of the panel with the smallest."""
     if times > 1.05:
-        style: dict = {"fontsize": points(0.9), "style": "italic", "va": "bottom", "color": INK}
+        style: dict[str, Any] = {"fontsize": points(0.9), "style": "italic", "va": "bottom", "color": INK}
         axes.text(0.03, 0.03, f"magnified {times:.1f} times", transform=axes.transAxes, **style)
     for index, one in enumerate(lines):
         shift = SHIFT * (index - (len(lines) - 1) / 2)
         runs = groupby(enumerate(one.established), key=lambda point: point[1] is not None)
         for found in [list(run) for there, run in runs if there]:
-            dots: dict = {"color": one.look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 7}
+            dots: dict[str, Any] = {
+                "color": one.look.colour,
+                "markeredgecolor": INK,
+                "markeredgewidth": 0.5,
+                "markersize": 7,
+            }
             dots |= {"marker": one.look.marker, "linestyle": one.dash}
-            axes.plot([at + shift for at, _ in found], [size for _, size in found], **dots)
+            axes.plot([at + shift for at, _ in found], [size for _, size in found if size is not None], **dots)
     named = [version(stack).replace("-", "\n-") for stack in stacks]  # a pre-release's is long
     axes.set_xticks(range(len(stacks)), named, rotation=40, ha="right", rotation_mode="anchor")
     axes.tick_params(labelsize=points(0.9))
@@ -216,6 +222,6 @@ def write_last(axes: Axes, lines: Sequence[ReleaseCurve], right: float, top: flo
     free = 0.0
     for size in sorted(size for one in lines for size in [one.last()] if size is not None):
         height = max(size, free + 0.5 * GAP * top)
-        style: dict = {"va": "center", "fontsize": points(0.9), "color": INK, "weight": "bold"}
+        style: dict[str, Any] = {"va": "center", "fontsize": points(0.9), "color": INK, "weight": "bold"}
         axes.text(right, height, f"{size:,.0f} B", **style)
         free = height + 0.5 * GAP * top

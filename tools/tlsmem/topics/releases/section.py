@@ -14,7 +14,7 @@ from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.tables.catalogue import has_many_stacks
-from tlsmem.topics.releases import picture as plot_releases
+from tlsmem.topics.releases.picture import figure
 
 TITLE = "Release by release"
 LIBRARIES = 3  # of a picture
@@ -72,5 +72,5 @@ def picture(found: Releases, several: bool) -> Picture:
         f"{TITLE}, {name}" if several else TITLE,
         says,
         command + shlex.join(chosen),
-        partial(plot_releases.figure, found.selection, found.libraries),
+        partial(figure, found.selection, found.libraries),
     )

@@ -23,8 +23,7 @@ from tlsmem.plots.bucket_panel import BucketSizes
 from tlsmem.plots.frame import INK, ROW_INCHES, Style, add_frame, describe_records, list_rows, points, write_in_column
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import ROLES
-from tlsmem.topics.releases import walk as release_walk
-from tlsmem.topics.releases.walk import Release, ReleaseWalk
+from tlsmem.topics.releases.walk import Release, ReleaseWalk, load_walks, sort_stacks
 
 TOTAL = "total"  # of a release without a sites run
 STAGE_COLUMN, PEAK_COLUMN = 1.17, 1.36  # where their figures end, in parts of the scale
@@ -99,7 +98,7 @@ def draw_figure(walks: Sequence[ReleaseWalk], stage: str) -> Figure:
 
 def in_order(walks: Sequence[ReleaseWalk]) -> list[str]:
     known = {release.stack: None for one in walks for release in one.releases}
-    return [stack.partition("@")[2] for stack in release_walk.sort_stacks(known)]
+    return [stack.partition("@")[2] for stack in sort_stacks(known)]
 
 
 def panel_title(one: ReleaseWalk) -> str:
@@ -115,7 +114,7 @@ def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[
 def draw_given(given: argparse.Namespace) -> list[Path]:
     """Draw what was asked for; return the files."""
     roles = ROLES if given.role == BOTH else (given.role,)
-    walks = release_walk.load_walks(given.recording, given.library, given.versions, given.suites, roles)
+    walks = load_walks(given.recording, given.library, given.versions, given.suites, roles)
     return save_figure(walks, given.stage, given.output)
 
 
