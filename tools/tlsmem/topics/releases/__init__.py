@@ -8,7 +8,7 @@ TOPIC = Topic(
     place=5,
     selects=lambda run: run.scenario == "memory",
     campaigns=("stacks",),
-    page="explanation/versions.md",
+    page="findings/versions.md",
     section="section:section",
     pictures=("releases",),
     slides=(TopicSlide(3, "openssl-3.2", "record_layer:draw"),),
