@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.frame import INK, ROW_INCHES, Style, add_frame, describe_records, list_rows, points, write_beside
-from tlsmem.plots.picture import PAGE_INCHES, save
+from tlsmem.plots.frame import INK, Style, add_frame, create_rows, describe_records, list_rows, points, write_beside
+from tlsmem.plots.picture import save
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile, profiler_name
@@ -78,8 +77,7 @@ def figure(shown: list[Profile], role: Role | None = None) -> Figure:
     sums = [one for one in sums if role in one.roles()]  # a process of the other role alone has a profile too
     moments = find_moments(sums, role)
     stacks = [one.stack for one in sums]
-    high = AROUND + ROW_INCHES * len(moments) * (len(stacks) + HEADING)
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")
+    made, (axes,) = create_rows(len(moments) * (len(stacks) + HEADING), AROUND)
     widest = draw_moments(axes, moments, stacks)
     title = describe_finding(stacks, choose_moment(moments), role)
     handles = bucket_panel.list_buckets([parts for moment in moments for parts in moment.sizes], widest)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
+from matplotlib import pyplot
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,12 +16,14 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
+from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.store.record import Record
 from tlsmem.tables.settings import dates, describe_machine
 
 Style = dict[str, Any]  # arguments of matplotlib by name, each of a type of its own
 SMALL = 0.9  # of the font size: figures
 ROW_INCHES = 0.26
+FRAME_INCHES = 1.9  # for the frame of most pictures with rows
 THICK = 0.76  # of a row: a bar
 BASE: Style = {"facecolor": "#c4c4c4", "edgecolor": "white", "linewidth": 0, "hatch": "//"}  # told from any colour
 
@@ -94,6 +97,14 @@ def add_frame(made: Figure, title: str, subtitle: str, caption: str, handles: Se
     layout = made.get_layout_engine()
     assert isinstance(layout, ConstrainedLayoutEngine)
     layout.set(rect=(edge / 2 / wide, bottom / high, 1 - edge / wide, 1 - (top + bottom + points(0.3)) / high))
+
+
+def create_rows(rows: float, frame: float = FRAME_INCHES, panels: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a picture of a page with panels beside each other, which have room for so many rows, and `frame` inches
+    more for what stands around them."""
+    size = (PAGE_INCHES, frame + ROW_INCHES * rows)
+    made, grid = pyplot.subplots(1, panels, figsize=size, layout="constrained", squeeze=False)
+    return made, list(grid.flat)
 
 
 def list_rows(axes: Axes, names: Sequence[str], above: float = 0.6) -> None:

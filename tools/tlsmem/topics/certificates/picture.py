@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -13,8 +12,7 @@ from tlsmem.config.releases import newest_of_each_build
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import BucketStyle
-from tlsmem.plots.frame import INK, ROW_INCHES, THICK, add_frame, describe_records, list_rows, points, write_beside
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import INK, THICK, add_frame, create_rows, describe_records, list_rows, points, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.stats.missing import Missing
 from tlsmem.topics.certificates.kinds import OTHER
@@ -94,8 +92,7 @@ def figure(costs: Sequence[CertificateCost], left_out: str = "") -> Figure:
             "no certificate was measured (tools/tls-memtest measure chains, tools/tls-memtest measure contexts)"
         )
     places = [place for place in PLACES if any(one.place == place for one in shown)]
-    high = AROUND + ROW_INCHES * (len(shown) + HEADING * len(places))
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")
+    made, (axes,) = create_rows(len(shown) + HEADING * len(places), AROUND)
     widest, top, rows = float(max(one.bytes for one in shown)), 0.0, []
     for place in places:
         there = [one for one in shown if one.place == place]

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from markupsafe import Markup
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_variants import DROP_PEER_CHAIN
-from tlsmem.plots.frame import ROW_INCHES
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.chains import ChainRow, rank_chains
@@ -58,8 +56,7 @@ def picture(recordings: Sequence[Recording], rows: Sequence[ChainRow]) -> Pictur
 
 def draw(rows: Sequence[ChainRow]) -> Figure:
     """Draw the picture."""
-    high = 1.9 + ROW_INCHES * len(client_certificates.find_costs(rows))
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")
+    made, (axes,) = create_rows(len(client_certificates.find_costs(rows)))
     client_certificates.draw(made, axes, rows)
     return made
 

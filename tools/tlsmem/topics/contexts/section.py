@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from markupsafe import Markup
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import stack_title
-from tlsmem.plots.frame import ROW_INCHES
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts, newest_of_each_stack
@@ -53,8 +51,7 @@ def picture(recordings: Sequence[Recording], found: Sequence[Contexts]) -> Pictu
 
 def draw(found: Sequence[Contexts]) -> Figure:
     """Draw the picture."""
-    high = 1.9 + ROW_INCHES * len(client_contexts.find_bundles(found))
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")
+    made, (axes,) = create_rows(len(client_contexts.find_bundles(found)))
     client_contexts.draw(made, axes, found)
     return made
 

@@ -7,7 +7,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.base.paths import ROOT
-from tlsmem.plots.frame import ROW_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
@@ -19,7 +19,7 @@ from tlsmem.topics.live import prediction_picture as live_picture
 from tlsmem.topics.live import timeline as live_timeline
 from tlsmem.topics.live.prediction import Prediction, predict, prediction_table
 
-ABOVE_INCHES, TIMELINE_INCHES = 2.0, 4.4  # for the frame of rows; a whole picture
+FRAME_INCHES, TIMELINE_INCHES = 2.0, 4.4  # around rows; a whole picture
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
@@ -61,7 +61,7 @@ def pictures(recording: Recording, records: Sequence[LiveRecord], rows: Sequence
 
 def draw_servers(records: Sequence[LiveRecord], rows: int) -> Figure:
     """Draw the stacked bars."""
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, ABOVE_INCHES + ROW_INCHES * rows), layout="constrained")
+    made, (axes,) = create_rows(rows, FRAME_INCHES)
     live_servers.draw(made, axes, records)
     return made
 
@@ -78,6 +78,6 @@ def draw_timeline(records: Sequence[LiveRecord]) -> Figure:
 
 def draw_predictions(rows: Sequence[Prediction], records: Sequence[LiveRecord]) -> Figure:
     """Draw predictions and measurements."""
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, ABOVE_INCHES + ROW_INCHES * len(rows)), layout="constrained")
+    made, (axes,) = create_rows(len(rows), FRAME_INCHES)
     live_picture.draw(made, axes, rows, records)
     return made

@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from markupsafe import Markup
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from tlsmem.plots.frame import ROW_INCHES
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.topics.million import picture as million
@@ -45,7 +43,7 @@ def picture(recordings: Sequence[Recording], rows: Sequence[MillionRow]) -> Pict
 
 def draw(rows: Sequence[MillionRow]) -> Figure:
     """Draw the picture."""
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 2.2 + 1.3 * ROW_INCHES * len(rows)), layout="constrained")
+    made, (axes,) = create_rows(1.3 * len(rows), 2.2)
     million.draw(made, axes, rows)
     return made
 

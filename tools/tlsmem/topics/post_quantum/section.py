@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from markupsafe import Markup
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from tlsmem.plots.frame import ROW_INCHES
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import replace_missing
@@ -53,9 +51,8 @@ def pictures(recording: Recording, rows: Sequence[CostRow]) -> Iterator[Picture]
 
 def draw(rows: Sequence[CostRow]) -> Figure:
     """Draw the picture."""
-    high = 2.4 + ROW_INCHES * len(mldsa.find_bars(rows, "client"))
-    made, panels = pyplot.subplots(1, 2, figsize=(PAGE_INCHES, high), layout="constrained")
-    mldsa.draw(made, list(panels), rows)
+    made, panels = create_rows(len(mldsa.find_bars(rows, "client")), 2.4, panels=2)
+    mldsa.draw(made, panels, rows)
     return made
 
 

@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from markupsafe import Markup
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from tlsmem.plots.frame import ROW_INCHES
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.selection import select
@@ -17,7 +15,7 @@ from tlsmem.topics.resumption import picture as session_stores
 from tlsmem.topics.resumption.stores import SessionStore, find_stores
 from tlsmem.topics.resumption.table import resumed_table, store_table, ticket_table
 
-ABOVE_INCHES = 2.2  # for the frame of rows
+FRAME_INCHES = 2.2
 NAMES = ("resumption", "tickets", "resumed")  # of tables, as they are shown
 
 
@@ -64,8 +62,7 @@ def pictures(recording: Recording, stores: Sequence[SessionStore]) -> Iterator[P
 
 def draw(stores: Sequence[SessionStore], rows: int) -> Figure:
     """Draw the picture."""
-    size = (PAGE_INCHES, ABOVE_INCHES + ROW_INCHES * rows)
-    made, axes = pyplot.subplots(figsize=size, layout="constrained")
+    made, (axes,) = create_rows(rows, FRAME_INCHES)
     session_stores.draw(made, axes, stores)
     return made
 

@@ -5,11 +5,9 @@ from fractions import Fraction
 from functools import partial
 
 from markupsafe import Markup
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from tlsmem.plots.frame import ROW_INCHES
-from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.missing import map_present, replace_missing
@@ -66,7 +64,7 @@ def hello_pictures(recordings: Sequence[Recording], hellos: Sequence[LargeHello]
 
 def draw_hellos(hellos: Sequence[LargeHello], rows: int) -> Figure:
     """Draw that picture."""
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.9 + ROW_INCHES * rows), layout="constrained")
+    made, (axes,) = create_rows(rows)
     large_hellos.draw(made, axes, hellos)
     return made
 
@@ -81,8 +79,7 @@ def picture(recordings: Sequence[Recording], stalls: Sequence[Stall]) -> Picture
 
 def draw(stalls: Sequence[Stall]) -> Figure:
     """Draw the picture."""
-    high = 1.9 + ROW_INCHES * len(stalled_peers.find_worst(stalls))
-    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")
+    made, (axes,) = create_rows(len(stalled_peers.find_worst(stalls)))
     stalled_peers.draw(made, axes, stalls)
     return made
 
