@@ -17,22 +17,19 @@ def stalled_roles(settings: Settings) -> Sequence[str]:
     return [stall_points()[dict(settings)["point"]].waits]
 
 
-def figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing], unit: str) -> FigureOfRuns:
-    """Return what makes the figure of one point: counted, and exact where all sessions are alike to the byte."""
+def figure_of_amplification(runs: Sequence[Record], role: str) -> Figure | Missing:
+    """Return bytes held for each byte received at one point: exact where all sessions are alike to the byte."""
 
-    def judge(found: Fraction, pinned: Fraction, received: Fraction) -> Figure:
+    def judge(found: Fraction, pinned: Fraction) -> Figure:
         byte = found / pinned if pinned else Fraction(1)  # of one pinned byte
-        return Figure((found,), pinned.denominator == 1, unit, noise=byte * (pinned.denominator != 1))
+        return Figure((found,), pinned.denominator == 1, "×", noise=byte * (pinned.denominator != 1))
 
-    def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
-        (stall,) = stalls.find_stalls(runs)
-        return map_present(judge, value(stall), stall.pinned_bytes, stall.received_bytes)
-
-    return figure
+    (stall,) = stalls.find_stalls(runs)
+    return map_present(judge, stall.amplification, stall.pinned_bytes)
 
 
-def exact_figure_of_stall(value: Callable[[stalls.Stall], Fraction | Missing]) -> FigureOfRuns:
-    """Return what makes the figure of one point that is bytes of one session, whatever else it holds."""
+def figure_of_bytes(value: Callable[[stalls.Stall], Fraction | Missing]) -> FigureOfRuns:
+    """Return what makes the figure of one point that is bytes of one session."""
 
     def figure(runs: Sequence[Record], role: str) -> Figure | Missing:
         (stall,) = stalls.find_stalls(runs)
@@ -46,28 +43,28 @@ METERS = {
         "stall",
         unit="×",
         phase="stalled",
-        figure=figure_of_stall(lambda stall: stall.amplification, "×"),
+        figure=figure_of_amplification,
         roles=stalled_roles,
     ),
     "pinned": ScenarioMeter(
         "stall",
         unit="B",
         phase="stalled",
-        figure=figure_of_stall(lambda stall: stall.pinned_bytes, "B"),
+        figure=figure_of_bytes(lambda stall: stall.pinned_bytes),
         roles=stalled_roles,
     ),
     "call-peak": ScenarioMeter(
         "stall",
         unit="B",
         phase="stalled",
-        figure=exact_figure_of_stall(lambda stall: stall.call_peak_bytes),
+        figure=figure_of_bytes(lambda stall: stall.call_peak_bytes),
         roles=stalled_roles,
     ),
     "kept": ScenarioMeter(
         "stall",
         unit="B",
         phase="closed",
-        figure=exact_figure_of_stall(lambda stall: stall.kept_bytes),
+        figure=figure_of_bytes(lambda stall: stall.kept_bytes),
         roles=stalled_roles,
     ),
 }
