@@ -7,10 +7,10 @@ import pytest
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import RecordLine
-from tlsmem.stats.contexts import find_contexts, newest_of_each_stack
+from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
 from tlsmem.topics.contexts import picture as client_contexts
-from tlsmem.topics.contexts.table import contexts_table
+from tlsmem.topics.contexts.table import contexts_table, newest_of_each_stack
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457-contexts"
 OPENSSL, RUSTLS, GNUTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "gnutls@3.8.9"

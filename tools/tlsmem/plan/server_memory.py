@@ -19,11 +19,10 @@ from tlsmem.plan.configuration import configure
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest
 from tlsmem.schema.live_records import FOLDER, LivePhase, LiveRecord, load_live_file
 from tlsmem.schema.recording_files import PLAIN, locate
-from tlsmem.stats.live_costs import BASE, LiveSeries, group_live
+from tlsmem.stats.live_costs import BASE, LiveSeries, group_live, short_version
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import fit_line
 from tlsmem.store import recordings
-from tlsmem.tables.live import short_version
 
 WINDOW = 100  # handshakes at a time, as in the harness's runs of RSS in use
 PHASES = {"at-rest": "established", "in-use": "idle"}  # of live runs, by the state of a plan

@@ -1,7 +1,7 @@
 """What sessions hold of their peers' certificates: mutual authentication beside servers alone, and chains of several
 lengths. Sizes are bytes per session, from runs with a process for each role."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -223,20 +223,6 @@ def find_chains(selection: Selection, suite: Suite) -> list[ChainRow]:
         for stack in selection.stacks
     )
     return [row for row in rows if row.selection.series(row.stack, suites[row.configuration][suite], "server").records]
-
-
-def rank_chains(selection: Selection) -> Iterator[ChainRow]:
-    """Yield those with a figure, the least added first; configurations are in the order of the selection."""
-    rows = find_chains(selection, MUTUAL)
-    order = list(dict.fromkeys(row.configuration for row in rows))
-    added = {row: found for row in rows if isinstance(found := row.added(), Fraction)}
-    yield from sorted(added, key=lambda row: (order.index(row.configuration), added[row]))
-
-
-def newest_of_each_stack(recordings: Iterable[Selection]) -> list[ChainRow]:
-    """Return the rows with a figure of each stack and configuration in the first of the recordings that has any: live
-    heap is the same on every machine."""
-    return list(dict.fromkeys(row for selection in recordings for row in rank_chains(selection)))
 
 
 def describe_refusals(rows: Iterable[ChainRow], value: Callable[[ChainRow], Amount]) -> list[str]:

@@ -3,14 +3,14 @@
 Of a stack with a runtime of its own, live heap is what that says of the whole process after a collection. Where only
 one role has contexts of its own, what a pair more adds before there are sessions is a context of that role."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.stats.allocator_statistics import have_runtime_statistics, runtime_live_bytes, unmetered_reason
-from tlsmem.stats.comparability import machine_identity, sort_by_start
+from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.session_cost import phase_of
 from tlsmem.store.record import HeapCounts, Phase, Record
@@ -37,7 +37,6 @@ class Case:
         return cls(int(given["cas"]), int(given["names"]), given["sharing"])
 
 
-ONE_ROOT = Case(sharing="each-client")
 Runs = dict[Meter, list[Record]]  # by meter, and in each the fewest sessions first
 Bytes = Fraction | Missing
 
@@ -230,20 +229,3 @@ def order_runs(cases: dict[Case, dict[Meter, dict[int, Record]]]) -> dict[Case, 
         case: {meter: [runs[count] for count in sorted(runs)] for meter, runs in meters.items()}
         for case, meters in cases.items()
     }
-
-
-def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
-    """Return the scenario's runs of each stack and suite in the first of the recordings that has any.
-
-    All are of one machine: that of the first such run. A recording without client contexts of one root, as one of the
-    campaign certificates-contexts, counts only where no other is there."""
-    found = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
-    found = [runs for runs in found if any(Case.from_record(run) == ONE_ROOT for run in runs)] or found
-    machine = next((machine_identity(runs[0].machine) for runs in found if runs), None)
-    kept: list[Record] = []
-    for runs in found:
-        known = {(run.stack, run.suite) for run in kept}
-        kept += [
-            run for run in runs if (run.stack, run.suite) not in known and machine_identity(run.machine) == machine
-        ]
-    return kept

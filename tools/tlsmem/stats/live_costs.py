@@ -155,3 +155,8 @@ def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
 def is_constant(quotients: Sequence[Fraction]) -> bool:
     """Return whether each connection costs the same whole number of bytes, however many there are."""
     return len(set(quotients)) == 1 and quotients[0].denominator == 1
+
+
+def short_version(reported: str) -> str:
+    """Return `nginx/1.22.1` of what a server says of itself."""
+    return reported.removeprefix("nginx version: ").partition(" - ")[0]

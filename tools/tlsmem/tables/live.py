@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
-from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant
+from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant, short_version
 from tlsmem.stats.live_rss import RssParts, split_rss
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.session_cost import Line
@@ -154,11 +154,6 @@ def describe_live(records: Iterable[LiveRecord]) -> str:
     )
     days = sorted({one.started_at[:10] for one in records})
     return f"{'; '.join([*what, *machines])}. Recorded {' to '.join(dict.fromkeys((days[0], days[-1])))}."
-
-
-def short_version(reported: str) -> str:
-    """Return `nginx/1.22.1` of what a server says of itself."""
-    return reported.removeprefix("nginx version: ").partition(" - ")[0]
 
 
 class LeftRow(NamedTuple):

@@ -5,11 +5,10 @@ import pytest
 from tests.support import synthetic
 from tests.support.chained import recorded
 from tlsmem.config.certificates import chain_sizes, key_kind
-from tlsmem.stats.chains import newest_of_each_stack
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables import catalogue
 from tlsmem.tables.table import Table
-from tlsmem.topics.chains.table import chain_table, client_table, key_table
+from tlsmem.topics.chains.table import chain_table, client_table, key_table, newest_of_each_stack
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SUITE = "tls13-rsa-aes256"

@@ -15,11 +15,12 @@ from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots.frame import add_frame, describe_records, draw_added, list_added, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
-from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite, newest_of_each_stack
+from tlsmem.stats.chains import ALONE, MUTUAL, ChainRow, Suite
 from tlsmem.stats.selection import select
 from tlsmem.stats.series import Series
 from tlsmem.store import recordings
 from tlsmem.store.record import Record
+from tlsmem.topics.chains.table import newest_of_each_stack
 
 KEY = KINDS["rsa-2048"]
 NEWEST_PROTOCOL = "TLSv1.3"

@@ -11,11 +11,11 @@ from tlsmem.config.suite_variants import DROP_PEER_CHAIN
 from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.chains import ChainRow, rank_chains
+from tlsmem.stats.chains import ChainRow
 from tlsmem.stats.selection import Selection, select
 from tlsmem.topics.chains import picture as client_certificates
 from tlsmem.topics.chains.picture import Cost
-from tlsmem.topics.chains.table import chain_table, client_table, key_table
+from tlsmem.topics.chains.table import chain_table, client_table, key_table, rank_chains
 
 TITLE = "What a client certificate costs a server"
 

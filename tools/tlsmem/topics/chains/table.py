@@ -3,7 +3,7 @@ connection, and for how long.
 
 A column is one entry of COLUMNS: what it takes of a ChainRow, and how that is written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -18,7 +18,6 @@ from tlsmem.stats.chains import (
     ChainRow,
     describe_refusals,
     find_chains,
-    rank_chains,
 )
 from tlsmem.stats.missing import NOT_RECORDED, Missing, keep_present, map_present, without_suite
 from tlsmem.stats.selection import Selection
@@ -109,6 +108,20 @@ COLUMNS = (
     slope_column("per_server_intermediate", "client, per intermediate", lambda row: row.per_server_intermediate),
     optional(Column("holder", "held by", left=True, value=holder, form=holder_cell)),
 )
+
+
+def rank_chains(selection: Selection) -> Iterator[ChainRow]:
+    """Yield those with a figure, the least added first; configurations are in the order of the selection."""
+    rows = find_chains(selection, MUTUAL)
+    order = list(dict.fromkeys(row.configuration for row in rows))
+    added = {row: found for row in rows if isinstance(found := row.added(), Fraction)}
+    yield from sorted(added, key=lambda row: (order.index(row.configuration), added[row]))
+
+
+def newest_of_each_stack(recordings: Iterable[Selection]) -> list[ChainRow]:
+    """Return the rows with a figure of each stack and configuration in the first of the recordings that has any: live
+    heap is the same on every machine."""
+    return list(dict.fromkeys(row for selection in recordings for row in rank_chains(selection)))
 
 
 def chain_table(selection: Selection) -> Table:

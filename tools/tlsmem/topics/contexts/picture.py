@@ -13,9 +13,10 @@ from tlsmem.plots.frame import add_frame, describe_records, draw_added, list_add
 from tlsmem.plots.left_out import find_refusals
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import create_slide, describe_absent
-from tlsmem.stats.contexts import ROOTS, Contexts, find_contexts, newest_of_each_stack
+from tlsmem.stats.contexts import ROOTS, Contexts, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.store import recordings
+from tlsmem.topics.contexts.table import newest_of_each_stack
 
 BUNDLE = ROOTS[1]
 MIB = 2**20

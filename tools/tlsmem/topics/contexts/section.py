@@ -10,10 +10,10 @@ from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import create_rows
 from tlsmem.report.recordings import Recording, picture_command, recording_arguments, select_with_runs
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts, newest_of_each_stack
+from tlsmem.stats.contexts import SCENARIO, Contexts, find_contexts
 from tlsmem.stats.missing import Missing
 from tlsmem.topics.contexts import picture as client_contexts
-from tlsmem.topics.contexts.table import contexts_table
+from tlsmem.topics.contexts.table import contexts_table, newest_of_each_stack
 
 DATABASES = 100  # of a pooler that opens a client context for each of them
 NAMES = 10_000  # of a server

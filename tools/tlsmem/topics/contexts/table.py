@@ -10,7 +10,8 @@ from fractions import Fraction
 from tlsmem.base.printable import strip_suite
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.releases import version
-from tlsmem.stats.contexts import Case, Contexts, Cost, find_contexts
+from tlsmem.stats.comparability import machine_identity
+from tlsmem.stats.contexts import SCENARIO, Case, Contexts, Cost, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.store.record import Record
 from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
@@ -24,6 +25,7 @@ CAPTION = (
     "keeps. Not freed: what the process keeps when all contexts are freed. Held by: the function whose blocks are "
     "largest, outside the library's own containers. RSS: with what the allocator adds to each block."
 )
+ONE_ROOT = Case(sharing="each-client")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Question:
 
 
 QUESTIONS = (
-    Question("one more client context", lambda it: it.context("client"), Case(sharing="each-client"), "client context"),
+    Question("one more client context", lambda it: it.context("client"), ONE_ROOT, "client context"),
     Question(
         "one more client context, 10 CAs",
         lambda it: it.context("client", 10),
@@ -102,6 +104,23 @@ COLUMNS = (
     optional(Column("kept_bytes", "not freed", value=lambda row: row.cost.kept, form=fraction_cell)),
     Column("holder", "held by", left=True, value=lambda row: row.holder, form=holder_cell),
 )
+
+
+def newest_of_each_stack(recordings: Iterable[Sequence[Record]]) -> list[Record]:
+    """Return the scenario's runs of each stack and suite in the first of the recordings that has any.
+
+    All are of one machine: that of the first such run. A recording without client contexts of one root, as one of the
+    campaign certificates-contexts, counts only where no other is there."""
+    found = [[run for run in records if run.scenario == SCENARIO] for records in recordings]
+    found = [runs for runs in found if any(Case.from_record(run) == ONE_ROOT for run in runs)] or found
+    machine = next((machine_identity(runs[0].machine) for runs in found if runs), None)
+    kept: list[Record] = []
+    for runs in found:
+        known = {(run.stack, run.suite) for run in kept}
+        kept += [
+            run for run in runs if (run.stack, run.suite) not in known and machine_identity(run.machine) == machine
+        ]
+    return kept
 
 
 def contexts_table(records: Sequence[Record]) -> Table:
