@@ -190,8 +190,9 @@ def show(
 ) -> None:
     """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
     from tlsmem.store.recordings import find_recordings
-    from tlsmem.tables import live, render
+    from tlsmem.tables import render
     from tlsmem.topics.live import prediction as live_prediction
+    from tlsmem.topics.live import table as live
 
     with raise_user_errors(recording):
         recording = require_recording(recording)

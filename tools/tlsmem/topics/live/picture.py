@@ -13,7 +13,7 @@ from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.slides.slide import create_slide
 from tlsmem.stats.live_costs import IdleCost, find_idle_costs, group_live
-from tlsmem.tables.live import describe_live
+from tlsmem.topics.live.table import describe_live
 
 LIVE, RESIDENT, KERNEL = "#174a73", "#9ecae9", "#6b7280"
 PARTS: dict[str, dict[str, Any]] = {  # how the parts of a bar look, by their names

@@ -15,11 +15,11 @@ from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats import runtime_parts as runtime_memory
 from tlsmem.stats.live_costs import LiveSeries, group_live
-from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing, keep_present, replace_missing
 from tlsmem.store import recordings
-from tlsmem.tables.live import bytes_cell, name_window
 from tlsmem.tables.table import Cell, Column, Table, optional
+from tlsmem.topics.live.rss import split_rss
+from tlsmem.topics.live.table import bytes_cell, name_window
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it
 COLLECTED = {"collected": "in-use"}  # where a runtime has garbage: harnesses collect it before they read

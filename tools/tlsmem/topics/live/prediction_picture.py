@@ -9,9 +9,9 @@ from matplotlib.lines import Line2D
 
 from tlsmem.plots.frame import GREY, INK, add_frame, list_rows, write_in_column
 from tlsmem.schema.live_records import LiveRecord
-from tlsmem.tables.live import describe_live
 from tlsmem.topics.live.picture import name_server
 from tlsmem.topics.live.prediction import TOLERANCE, Prediction, percent
+from tlsmem.topics.live.table import describe_live
 
 PREDICTED, MEASURED = "#b03a2e", "#1f618d"
 ROOM = 1.46

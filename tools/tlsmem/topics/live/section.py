@@ -13,9 +13,9 @@ from tlsmem.report.recordings import Recording, picture_command, recording_argum
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.store.recordings import find_recordings
-from tlsmem.tables import live
 from tlsmem.topics.live import picture as live_servers
 from tlsmem.topics.live import prediction_picture as live_picture
+from tlsmem.topics.live import table as live
 from tlsmem.topics.live import timeline as live_timeline
 from tlsmem.topics.live.prediction import Prediction, predict, prediction_table
 

@@ -12,8 +12,8 @@ from tlsmem.plots.line_labels import HALO
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats.live_costs import group_live, rss_bytes
 from tlsmem.stats.session_cost import MIB
-from tlsmem.tables.live import describe_live
 from tlsmem.topics.live.picture import KERNEL, RESIDENT, name_server, rank_server
+from tlsmem.topics.live.table import describe_live
 
 MARKS = {  # the phase at whose end a line stands, and what has happened since the line before
     "started": "start",

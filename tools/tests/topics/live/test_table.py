@@ -2,7 +2,7 @@
 
 from tests.support import live
 from tests.support.live import live_record
-from tlsmem.tables.live import left_table, live_table
+from tlsmem.topics.live.table import left_table, live_table
 
 COUNTS = (1000, 3000)
 PHASES = ("started", "established", "closed", "settled")

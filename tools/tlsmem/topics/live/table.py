@@ -11,10 +11,10 @@ from typing import NamedTuple
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant, short_version
-from tlsmem.stats.live_rss import RssParts, split_rss
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.session_cost import Line
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
+from tlsmem.topics.live.rss import RssParts, split_rss
 
 RSS_CAPTION = (
     "Bytes of one connection, without a remainder. Live heap: by the heap meter. Headers: what glibc's malloc adds to "

@@ -5,9 +5,9 @@ import pytest
 from tests.support import live
 from tests.support.live import live_record
 from tlsmem.stats.live_costs import group_live
-from tlsmem.stats.live_rss import split_rss
 from tlsmem.stats.missing import Missing
-from tlsmem.tables.live import rss_table
+from tlsmem.topics.live.rss import split_rss
+from tlsmem.topics.live.table import rss_table
 
 COUNTS = (1000, 3000, 9900)
 
