@@ -18,6 +18,7 @@ from tlsmem.config.toml_tables import DEFINITIONS
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import family_of
 from tlsmem.profile.frames import Frame, is_allocator_frame, skip_containers
+from tlsmem.schema.roles import Owner
 from tlsmem.stats.chains import ALONE, ESTABLISHED, MAIN_KEY, MUTUAL, ChainRow, Suite, describe_refusals, find_chains
 from tlsmem.stats.contexts import ROOTS, Case, Contexts, find_contexts
 from tlsmem.stats.missing import Missing, keep_present, map_present, replace_missing, without_suite
@@ -83,17 +84,17 @@ class CertificateCost:
         return map_present(lambda kinds: kinds[name], self.kinds)
 
 
-def sum_by_site(run: Record, owner: str, phase: str) -> Counter[tuple[str, str]]:
+def sum_by_site(run: Record, owner: Owner, phase: str) -> Counter[tuple[str, str]]:
     """Return what is live of an owner at the end of a phase, by kind and function."""
     profile, rules = sites_reader.profile_from_record(run), rules_of_family(family_of(run.stack))
     found: Counter[tuple[str, str]] = Counter()
-    for stack, held in profile.live(phase, owner).items():  # type: ignore[arg-type]
+    for stack, held in profile.live(phase, owner).items():
         frames = profile.stacks.frames(stack)
         found[find_kind(rules, frames), skip_containers(frames)[0].function or UNNAMED] += held.bytes
     return found
 
 
-def recall_sites(run: Record, owner: str, phase: str) -> Counter[tuple[str, str]]:
+def recall_sites(run: Record, owner: Owner, phase: str) -> Counter[tuple[str, str]]:
     """As sum_by_site, which is asked once for a record."""
 
     def compute() -> list[tuple[str, str, int]]:
@@ -111,7 +112,7 @@ def find_kind(rules: Sequence[KindRule], frames: Sequence[Frame]) -> str:
     return kind_of_path(rules, path, [f"{(one.file or '').rpartition('/')[2]}:{one.line}" for one in own])
 
 
-def sites_between(more: Record, less: Record | None, owner: str, phase: str, certificates: int) -> Sites | Missing:
+def sites_between(more: Record, less: Record | None, owner: Owner, phase: str, certificates: int) -> Sites | Missing:
     """Return what one of so many certificates adds by kind and function, from the run `less` to the run `more`; of
     `more` alone without the other. Missing where functions have no names."""
     found = recall_sites(more, owner, phase)

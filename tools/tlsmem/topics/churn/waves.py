@@ -19,7 +19,7 @@ from tlsmem.stats.allocator_statistics import have_runtime_statistics
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.runtime_parts import HEAP, runtime_statistics
-from tlsmem.stats.session_cost import heap_of, phases_of
+from tlsmem.stats.session_cost import PhaseQuantity, heap_of, phases_of
 from tlsmem.store.record import Phase, Record
 
 SCENARIO = "churn"
@@ -222,7 +222,7 @@ def role_phases(run: Record, role: Role) -> list[Phase]:
     return phases_of(run, process)
 
 
-def values_of_waves(run: Record, role: Role, name: str, quantity) -> list[int]:  # type: ignore[no-untyped-def]
+def values_of_waves(run: Record, role: Role, name: str, quantity: PhaseQuantity) -> list[int]:
     """Return what a quantity is at the end of this phase of each wave, less what it is at the end of `contexts`."""
     phases = role_phases(run, role)
     before = quantity(phases[0])
