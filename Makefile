@@ -106,7 +106,7 @@ prove: names setup core built ## what the project claims of its own figures, rec
 
 STEPS := $(sort $(CHECKS) $(STACK_CHECKS))
 HEAVY := check-bare check-bisect check-ci-page check-gate check-kills check-patches check-prometheus soak
-OTHERS := check-answers check-cluster check-pages check-slow docs figures snapshots types-baseline
+OTHERS := check-answers check-cluster check-pages check-slow docs figures snapshots
 check-bisect check-kills check-patches: purpose := compare
 check-bare check-ci-page: purpose := check-ci-page
 check-cluster check-gate soak: purpose := mem
@@ -131,7 +131,6 @@ docs: setup build/docs-venv/ready ## the documentation as a site with the report
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
 snapshots: setup-dev ## write the snapshots of the tests again, after a change of wording; read their diff like code
 soak: ## 1,000 waves of sessions of the null stacks and of OpenSSL, which must leave nothing: ten minutes
-types-baseline: setup-dev ## take the type errors that are mended out of the baseline
 check-c check-harnesses: $(TESTS)
 check-c check-harnesses check-python check-slow: build/tests/faulty
 $(STEPS) $(HEAVY) $(OTHERS):
