@@ -324,6 +324,12 @@ def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tm
             )
 
 
+def test_a_recording_that_is_not_there_is_named_once(tmp_path):
+    with pytest.raises(BudgetError, match=r"^--recording: there is no recording at ") as error:
+        load_judged(tmp_path / "nosuch", None, tmp_path)
+    assert str(error.value).count("nosuch") == 1
+
+
 def test_what_would_be_measured_is_listed(tmp_path, capsys):
     rss = {"stack": "null@c", "suite": "none", "phase": "established", "meter": "rss", "limit": "9 KiB"}
     heap = rss | {"role": ["client", "server"], "meter": "heap", "limit": "4,072 B"}

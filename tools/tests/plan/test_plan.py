@@ -181,6 +181,7 @@ def test_haproxys_constants_name_the_side_whose_rss_they_are():
     answer = haproxy_answer.answer_haproxy([(case, [server, client])], 1024 * MIB, 2, 10_000)
     (most,) = [row[3].value for row in answer.tables[0].rows[1:]]
     assert f"on top: {format_size(10_000 * most)} for the largest maxconn." in " ".join(answer.notes)
+    assert " A proxy with TLS on both sides, suite " in answer.tables[0].caption
 
 
 @pytest.mark.parametrize(

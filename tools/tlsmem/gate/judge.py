@@ -215,7 +215,7 @@ def load_judged(folder: Path, baseline: Recording | None, of_baseline: Path) -> 
     """The recording that is judged; read once where it is the baseline too. Raises BudgetError with a sentence."""
     if baseline and folder.resolve() == of_baseline.resolve():
         return baseline
-    return load_recording(folder, f"{folder}")
+    return load_recording(folder, "--recording")
 
 
 def print_left_out(found: Recording, used: Iterable[tuple[str | None, str]]) -> None:

@@ -115,13 +115,15 @@ def describe_origin(cases: Sequence[Case]) -> str:
     return f"From {places}: a process per role, {allocator}{mixed}.{how}"
 
 
-def describe_tables(cases: Sequence[Case]) -> str:
-    """Return the caption that the tables of an answer begin with: origin, role, suite, configuration and state."""
+def describe_tables(cases: Sequence[Case], role: str = "") -> str:
+    """Return the caption that the tables of an answer begin with: origin, role, suite, configuration and state.
+
+    The role is that of the cases, unless the process has another."""
     model = cases[0].model
     state = model.configuration.describe_state()
     options = dict.fromkeys(case.model.configuration.describe_options() for case in cases)
     return (
-        f"{describe_origin(cases)} A {cases[0].role}, suite {model.suite}, {'; '.join(options)}. "
+        f"{describe_origin(cases)} A {role or cases[0].role}, suite {model.suite}, {'; '.join(options)}. "
         f"Connections {state}.{describe_own(cases)}"
     )
 

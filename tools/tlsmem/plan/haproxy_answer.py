@@ -112,8 +112,9 @@ def haproxy_table(
 ) -> Table:
     where = "both sides" if sides == 2 else "one side"
     each = f"{proxy.stream_bytes:,} + 2 x {proxy.buffer_bytes:,} + {sides} x SSL_SESSION_MAX_COST"
+    described = describe_tables([case for case, _, _ in rows], ROLES["both"] if sides == 2 else "")
     caption = (
-        f"{describe_tables([case for case, _, _ in rows])} HAProxy {proxy.version}, TLS on {where}: {proxy.source}. "
+        f"{described} HAProxy {proxy.version}, TLS on {where}: {proxy.source}. "
         f"maxconn = {float(proxy.usable)} x (memory - TLS cache) / ({each} + SSL_HANDSHAKE_MAX_COST), rounded down to "
         "two digits. SSL_SESSION_MAX_COST: RSS in use; SSL_HANDSHAKE_MAX_COST: what the peak of a handshake needs "
         "beyond it; of the role that needs more. Both are set when HAProxy is built: pass the last column to `make`."
