@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies
 
 from tests.support import in_process, synthetic, synthetic_timed
-from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, default_runs, low_memory_runs
+from tests.support.planned import AT_REST, FIXED, IN_USE, RELEASED, STACK, SUITE, H, default_runs, low_memory_runs
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config import amounts
@@ -55,6 +55,17 @@ def test_the_arithmetic_by_hand():
     held = ConnectionModel(**MODEL, role="server", connection=100, handshake=50, **shares)
     assert capacity.after_handshakes(price, held, demand, 1000) == 1_000 + 100_000 + 1_250 + 4_000
     assert capacity.after_closing(price, held, demand, 1000) == 1_000 + (100_000 + 1_250 + 4_000) // 4 + 1
+
+
+def test_connections_at_rest_are_those_that_are_neither_in_use_nor_busy():
+    price = Price(1_000, 100, 50, 20, 7, rest=60)
+    third = Demand(in_use=Fraction(1, 3))
+    assert capacity.memory_bytes(price, third, 100) == 1_000 + 3_334 + 4_000 + 700  # each term is rounded up
+    busy = Demand(Fraction(1, 2), 20, in_use=10)
+    assert busy.resting(100) == 30
+    assert capacity.memory_bytes(price, busy, 100) == 1_000 + 70 * 100 + 30 * 60 + 50 * 50 + 20 * 20 + 700
+    with pytest.raises(ValueError, match="RSS at rest is not recorded"):
+        capacity.memory_bytes(price._replace(rest=None), third, 100)
 
 
 def test_littles_law():
@@ -223,6 +234,10 @@ def plan(*words, where=None) -> subprocess.CompletedProcess:
         "memory --connections 100 --handshaking 101%",
         "memory --connections 100 --handshaking 80% --in-flight 30%",
         "memory --connections 100 --handshaking 101",
+        "memory --connections 100 --in-use 101",
+        "memory --connections 100 --in-use 10% --state at-rest",
+        "memory --connections 100 --as nginx --low-memory",
+        "memory --connections 100 --tickets many",
         "memory --connections 100 --rate 5",
         "memory --connections 100 --rate 5 --rtt 1s --handshaking 1%",
         "memory --connections 100 --stalled-rate 5",
@@ -263,7 +278,25 @@ def test_memory_is_fixed_and_each_term_and_says_what_it_extrapolates(tmp_path):
     assert "extrapolated" not in plan("memory", "--stack", STACK, "--connections", "1000", where=where).stdout
 
 
+def test_a_share_in_use_low_memory_and_tickets_are_inputs(tmp_path):
+    where = recording(tmp_path, *default_runs(), *low_memory_runs())
+    words = f"memory --stack {STACK} --connections 1000 --kernel-bytes 0"
+    peaks = {
+        more: next(row["bytes"] for row in told(done)["memory"] if row["what"] == "peak")
+        for more in ("--in-use 30%", "--in-use 300 --tickets library", "--low-memory", "--in-use 0")
+        for done in [plan(*words.split(), *more.split(), "--format", "json", where=where)]
+    }
+    assert peaks["--in-use 30%"] == FIXED + 300 * IN_USE + 700 * AT_REST == peaks["--in-use 300 --tickets library"]
+    assert peaks["--low-memory"] == FIXED + 1000 * RELEASED
+    assert peaks["--in-use 0"] == FIXED + 1000 * AT_REST
+    lacking = plan(*words.split(), "--tickets", "0", where=where)
+    assert lacking.returncode == 1 and lacking.stderr.startswith(f"memtest: not recorded: RSS of {STACK} as a server")
+    assert f"to record it: tools/tls-memtest measure deployed-config --stacks {STACK}" in lacking.stderr
+    assert "cannot be recorded" in plan(*words.split(), "--tickets", "3", where=where).stderr
+
+
 SCREENS = {
+    "in part in use": "memory --connections 100000 --in-use 30%",
     "memory": "memory --connections 100000 --handshaking 5%",
     "at rest": "memory --connections 1M --state at-rest",
     "no handshakes": "memory --connections 1000",

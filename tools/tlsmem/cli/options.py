@@ -664,6 +664,14 @@ OPTIONS: dict[str, Option] = {
         "in-use: each connection has sent and received a full record; at-rest: no data yet",
         Choice(choices.PLAN_STATES),
     ),
+    "low memory": Option(
+        "--low-memory",
+        "plan with the library's option to hold less between records (docs/reference/stacks.md)",
+        Flag(),
+    ),
+    "tickets planned": Option(
+        "--tickets", "tickets that the server issues per session", Number(0, word="library"), example="--tickets 0"
+    ),
     "kernel bytes": Option(
         "--kernel-bytes",
         "kernel memory per connection; assumed: 3,866 at a server, 3,903 at a client",
@@ -681,6 +689,7 @@ OPTIONS: dict[str, Option] = {
     "memory": Option("--memory", "the available memory", SIZE, "SIZE", example="--memory 16GiB"),
     "memory haproxy": Option("--memory", "the memory that HAProxy gets with -m", SIZE, "SIZE"),
     "handshaking": Option("--handshaking", "concurrent handshakes: 5% of the connections, or a number", SHARE, "SHARE"),
+    "in use": Option("--in-use", "connections in use, the others are at rest: 30%, or a number", SHARE, "SHARE"),
     "in flight": Option("--in-flight", "connections with a full record in flight: 20%, or a number", SHARE, "SHARE"),
     "rate": Option(
         "--rate",

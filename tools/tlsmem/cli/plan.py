@@ -13,7 +13,7 @@ ABOUT = """How much memory many TLS connections need, how many fit, and what a s
 The first line is the answer, from recorded RSS: memory = process + N·(E + own + K) + W·H + F·R.
 
   N  connections
-  E  RSS per connection: in use, or at rest with --state at-rest
+  E  RSS per connection: in use; at rest with --state at-rest, or for those that --in-use leaves
   own  what the server of --as holds per connection beside TLS
   K  kernel memory per connection: measured once on Linux 6.18 (server 3,866 B); set yours with --kernel-bytes
   W  the most concurrent handshakes so far
@@ -37,7 +37,12 @@ SHARED: Takes = {
     "format": Words("the answer, not tables"),
     **each(*IN_WORDS),
 }
-FOR_SERVERS: Takes = {"as": Words("the library's defaults"), "state": choices.PLAN_STATES[0]}
+FOR_SERVERS: Takes = {
+    "as": Words("the library's defaults"),
+    "state": choices.PLAN_STATES[0],
+    "low memory": None,
+    "tickets planned": Words("as many as the library issues"),
+}
 LOADED: Takes = (
     FOR_SERVERS
     | {"backends": Words("one for each client connection"), "backend servers": Words("1 with --backends")}
@@ -76,10 +81,11 @@ COMMANDS = (
     command(
         "memory",
         "the memory to provision for N connections",
-        {"connections": REQUIRED, "output text": None} | LOADED,
+        {"connections": REQUIRED, "output text": None} | LOADED | {"in use": Words("all, unless --state at-rest")},
         "--connections 100000 --stack openssl@3.5.5",
         "--connections 100000 --stack openssl@3.5.5 --as nginx",
         "--connections 100000 --handshaking 5% --in-flight 20%",
+        "--connections 100000 --in-use 30% --low-memory",
         "--connections 1M --rate 500/s --rtt 100ms --client-time 20ms     handshakes by Little's law",
         "--connections 50k --stalled-rate 200/s --timeout 60s             peers that stop mid-handshake",
     ),

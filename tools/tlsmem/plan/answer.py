@@ -105,7 +105,9 @@ def answer_fleet(given: argparse.Namespace) -> Answer:
 
 def answer_haproxy(given: argparse.Namespace) -> Answer:
     """In use as HAProxy runs the stack."""
-    given = argparse.Namespace(**vars(given) | {"server": "haproxy", "state": "in-use"})
+    given = argparse.Namespace(
+        **vars(given) | {"server": "haproxy", "state": "in-use", "low_memory": False, "tickets": None}
+    )
     roles = ("server", "client") if given.role == "both" else (given.role,)
     stacks = requested_stacks(given) if given.stack else haproxy_assumptions().stacks
     pairs = []

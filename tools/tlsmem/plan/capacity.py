@@ -11,6 +11,7 @@ from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.server_memory import ServerMemory
 
 FIXED, CONNECTIONS, HANDSHAKE = "process without connections", "TLS connections, E", "concurrent handshakes, H"
+RESTING = "TLS connections at rest"
 IN_FLIGHT, OWN, KERNEL = "records in flight, R", "server's own", "kernel, K"
 BACKENDS, CONTEXTS, BACKEND_KERNEL = "backend connections", "backend contexts", "kernel, backends"
 
@@ -45,6 +46,7 @@ class Price(NamedTuple):
     kernel: int
     own: int = 0
     backends: Backends | None = None
+    rest: int | None = None  # of a connection at rest in its process; None: not recorded
 
     @property
     def connection(self) -> int:
@@ -54,10 +56,12 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True)
 class Demand:
-    """How many of N connections are in the handshake at once, and have a full record in flight."""
+    """How many of N connections are in the handshake at once, have a full record in flight, and are in the state of
+    the plan; the others are at rest."""
 
     handshaking: Share = Fraction(0)
     in_flight: Share = Fraction(0)
+    in_use: Share = Fraction(1)
 
     def shaking(self, sessions: int) -> Fraction:
         return take_share(self.handshaking, sessions)
@@ -65,6 +69,11 @@ class Demand:
     def flying(self, sessions: int) -> Fraction:
         """At most those that are not in the handshake."""
         return min(take_share(self.in_flight, sessions), sessions - self.shaking(sessions))
+
+    def resting(self, sessions: int) -> Fraction:
+        """Return how many are at rest: none of those that are in the handshake or have a record in flight."""
+        busy = self.shaking(sessions) + self.flying(sessions)
+        return max(Fraction(0), sessions - max(busy, take_share(self.in_use, sessions)))
 
 
 class Term(NamedTuple):
@@ -90,10 +99,15 @@ def price_model(
 
 
 def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
-    own = [Term(OWN, Fraction(sessions), price.own)] if price.own else []
+    """Raises ValueError if some are at rest and that is not recorded."""
+    resting = demand.resting(sessions)
+    if resting and price.rest is None:
+        raise ValueError("RSS at rest is not recorded")
+    own = [Term(OWN, sessions - resting, price.own)] if price.own else []
     return [
         Term(FIXED, Fraction(1), price.fixed),
-        Term(CONNECTIONS, Fraction(sessions), price.tls),
+        Term(CONNECTIONS, sessions - resting, price.tls),
+        *([Term(RESTING, resting, price.rest)] if resting and price.rest is not None else []),
         Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
         Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,

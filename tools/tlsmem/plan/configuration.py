@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from tlsmem.base.errors import Usage
+from tlsmem.config import definitions
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.config.run import SYSTEM
 from tlsmem.config.servers import Server, find_server
@@ -35,13 +37,15 @@ class Configuration:
         return replace(self, phase=AT_REST if at_rest else self.used_phase)
 
     def variant(self, suite: str) -> str:
-        """Return the name of the suite in this configuration."""
-        return name_variant(suite, self.options, self.tickets)
+        """Return the name of the suite in this configuration; its own tickets are no part of the name."""
+        own = self.tickets == definitions.suites()[suite].tickets != LIBRARY
+        return name_variant(suite, self.options, None if own else self.tickets)
 
     def describe_options(self) -> str:
         """Return who runs the library, and how: `defaults`, or `as nginx runs it, buffers released`."""
         options = "buffers released (low-memory)" if self.options == LOW_MEMORY else "defaults"
-        tickets = "" if self.tickets == LIBRARY else f", {self.tickets} tickets"
+        count = f"{self.tickets} ticket{'s' * (self.tickets != 1)}"
+        tickets = "" if self.tickets == LIBRARY else f", {count}"
         return f"as {self.server.what} runs it, {options}{tickets}" if self.server else f"{options}{tickets}"
 
     def describe_state(self) -> str:
@@ -65,11 +69,16 @@ def describe_recording_of_handshakes(stack: str, suite: str, allocator: str = SY
     return advise_recording("c10k-in-use", stack, suite, allocator=allocator).sentence
 
 
-def configure(server: str | None, state: str, stack: str) -> Configuration:
-    """Return the configuration of --as and --state. Raises ValueError with a sentence when the server cannot run the
-    stack."""
+def configure(
+    server: str | None, state: str, stack: str, low_memory: bool = False, tickets: int | str | None = None
+) -> Configuration:
+    """Return the configuration of --as, --state, --low-memory and --tickets. Raises ValueError with a sentence if the
+    server cannot run the stack, and Usage if it has options and tickets of its own."""
     if server is None:
-        return Configuration(phase=STATES[state])
+        options = LOW_MEMORY if low_memory else "default"
+        return Configuration(options, LIBRARY if tickets is None else tickets, STATES[state])
+    if low_memory or tickets is not None:
+        raise Usage(f"--as {server} has options and tickets of its own; leave out --low-memory and --tickets")
     found = find_server(server)
     if not found.can_run(stack):
         known = ", ".join(found.libraries)

@@ -84,7 +84,7 @@ def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
     under = "" if allocator == SYSTEM else f" under {allocator}"
     return (
         f"not recorded: RSS of {stack} as {describe_role(role)}{under}, {variant}, after a full record each way; "
-        f"{describe_recording(stack, suite, allocator)}{describe_recorded(stack, suite, among)}"
+        f"{describe_recording(stack, variant, allocator)}{describe_recorded(stack, suite, among)}"
     )
 
 

@@ -24,7 +24,7 @@ from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell
 WORST_CASE = (
     "Worst case: all active, and in a handshake or with a full record in flight at once (whichever needs more)."
 )
-ESTIMATED = (capacity.CONNECTIONS, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
+ESTIMATED = (capacity.CONNECTIONS, capacity.RESTING, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
 
 
@@ -46,19 +46,24 @@ def memory_headline(case: Case, demand: Demand, connections: int, several: bool)
     unit = find_unit(size)
     limits = {
         "active" if case.is_at_rest else "idle": other_state_bytes(case, connections),
+        **({"active": capacity.memory_bytes(case.price, QUIET, connections)} if demand.resting(connections) else {}),
         "worst case": busiest_bytes(case, connections),
     }
     words = (
         f"{word}: {NOT_RECORDED}" if limit is None else f"{format_in(limit, unit)} {word}"
         for word, limit in limits.items()
     )
-    text = f"{case.mark}{format_size(size)} for {connections:,} {case.state}"
-    amounts = f"({', '.join(words)})"
-    return (
-        f"{case.title}: {text} {amounts}"
-        if several
-        else f"Provision {text} connection{'s' * (connections > 1)} {amounts}"
-    )
+    text = f"{case.mark}{format_size(size)} for {describe_connections(case, demand, connections, several)}"
+    return f"{case.title if several else 'Provision'}{':' * several} {text} ({', '.join(words)})"
+
+
+def describe_connections(case: Case, demand: Demand, connections: int, several: bool) -> str:
+    """Return how many there are in which state: `100,000 active connections`."""
+    noun = "" if several else f" connection{'s' * (connections > 1)}"
+    resting = demand.resting(connections)
+    if resting:
+        return f"{connections:,}{noun}, {float(connections - resting):,.0f} {case.state}"
+    return f"{connections:,} {case.state}{noun}"
 
 
 def other_state_bytes(case: Case, connections: int) -> int | None:
@@ -84,7 +89,10 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     """Return a term as a line: its size, and how many of how many bytes."""
     if term.what == capacity.FIXED:
         return Line("process, 0 connections", format_size(term.size), describe_process(case))
-    label = {capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use"}
+    label = {
+        capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use",
+        capacity.RESTING: "RSS at rest",
+    }
     if term.what == capacity.HANDSHAKE and case.model.handshake is None:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
     mark = case.mark if term.what in ESTIMATED else ""

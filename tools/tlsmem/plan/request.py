@@ -47,7 +47,8 @@ def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes
     among = recordings.find_recordings(given.recording)
     suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stack, among)
     allocator = find_model.check_allocator(given.allocator)
-    wanted = ModelRequest(stack, suite, allocator, role, configure(given.server, given.state, stack))
+    configuration = configure(given.server, given.state, stack, given.low_memory, given.tickets)
+    wanted = ModelRequest(stack, suite, allocator, role, configuration)
     return find_model.choose_model(wanted, among, handshakes)
 
 
@@ -78,7 +79,8 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
         state_price(given, model, model.configuration.with_state(at_rest), handshakes) for at_rest in (True, False)
     )
     measured = measure_server(given.server) if given.server else None
-    return Case(model, price_model(given, model), note, idle, active, find_other_build(given, model), measured)
+    price = price_model(given, model)._replace(rest=idle.connection if idle else None)
+    return Case(model, price, note, idle, active, find_other_build(given, model), measured)
 
 
 def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:
@@ -167,7 +169,11 @@ def requested_demand(given: argparse.Namespace) -> Demand:
     if given.rate is not None or given.stalled_rate is not None:
         handshaking = capacity.apply_littles_law(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
         handshaking += capacity.apply_littles_law(given.stalled_rate or 0, given.timeout or 0)
-    return Demand(handshaking, given.in_flight if given.in_flight is not None else Fraction(0))
+    in_use = vars(given).get("in_use")
+    if in_use is not None and given.state == "at-rest":
+        raise ImpossibleRequest("--in-use says how many connections are at rest; leave out --state at-rest")
+    in_flight = given.in_flight if given.in_flight is not None else Fraction(0)
+    return Demand(handshaking, in_flight, Fraction(1) if in_use is None else in_use)
 
 
 def check_demand(demand: Demand, connections: int | None) -> Demand:
@@ -180,6 +186,8 @@ def check_demand(demand: Demand, connections: int | None) -> Demand:
         )
     if connections is None:
         return demand
+    if isinstance(demand.in_use, int) and demand.in_use > connections:
+        raise ImpossibleRequest(f"--in-use {demand.in_use:,} is more than {connections:,} connections")
     busy = sum(one * connections if isinstance(one, Fraction) else one for one in parts)
     if busy > connections:
         raise ImpossibleRequest(
