@@ -50,14 +50,19 @@ def read(*recordings: "Path | str") -> "Recordings":
 
 
 def read_profile(file: "Path | str", suite: "str | None" = None, stack: "str | None" = None) -> "Profile":
-    """Return a heap profile: its moments (what is live at each, by call stack), its call stacks and its totals.
+    """Return a heap profile: what was live at each of its `moments`, in bytes. `call_sites("peak")` has the call sites
+    that hold most, the largest first; `live("peak")` has the same by call stack.
 
-    The file is one of heaptrack, massif or DHAT, plain or compressed, or a recording with a sites run, of which `suite`
-    and `stack` choose one run.
+    The file is one of heaptrack, massif or DHAT, plain or compressed, of any program; or a recording with sites runs,
+    of which `suite` and `stack` choose one. It is a path, or a name below data/.
 
-    Raises UserError with a sentence where the file is none of these, or is damaged."""
+    Raises UserError with a sentence where the file is none of these or is damaged, or is of another suite or stack."""
     from tlsmem.base.errors import raise_user_errors
+    from tlsmem.explore import profile_input
     from tlsmem.profile import open_profile
 
     with raise_user_errors(file):
-        return open_profile.open_profile(file, suite=suite, stack=stack)
+        path = profile_input.find_profile(str(file), stack)
+        profile = open_profile.open_profile(path, suite=suite, stack=stack)
+        profile_input.insist(profile, suite, stack)
+        return profile

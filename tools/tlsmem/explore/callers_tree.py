@@ -46,9 +46,9 @@ def tree(profile: Profile, moment: str, owner: Owner | None = None, pattern: Pat
     for stack, held in profile_selection.live_by_stack(profile, moment, owner, pattern).items():
         root.add(held)
         at = root
-        for frame in limit_callers(
-            frames_below_driver(profile_selection.site_callers(profile.stacks, stack), profile.stacks.owner(stack))
-        ) or [None]:
+        for frame in limit_callers(frames_below_driver(profile.stacks.callers(stack), profile.stacks.owner(stack))) or [
+            None
+        ]:
             at = at.caller(frame)
             at.add(held)
     return root

@@ -39,15 +39,15 @@ def insist(profile: Profile, suite: str | None, stack: str | None) -> None:
 
 
 def find_profile(file: str, stack: str | None = None) -> str:
-    """The file of the stack, where a recording's directory is given. Raises Unreadable with a sentence without a file,
-    and Usage for a stack that it has not."""
+    """Return the path of a profile, of which `file` is the path or the name below data/. In a recording's directory it
+    is the file of the stack. Raises Unreadable with a sentence where there are several, and Usage where it is not."""
     if Path(file).is_file():
         return file
     from tlsmem.schema.recording_files import find_recording, list_files, stack_name  # with pydantic: slow to import
 
     folder = find_recording(file)
     if not folder or not folder.is_dir():
-        return file
+        return str(folder or file)
     files = {stack_name(one): one for one in list_files(folder)}
     if not (there := sorted(files)):
         return file

@@ -11,7 +11,7 @@ from typing import TypeVar
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.phase_names import PEAK_OF
-from tlsmem.profile.frames import Frame, skip_allocators
+from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import (
     BASE,
     END,
@@ -133,13 +133,6 @@ def places(stacks: CallstackTree, count: int, wanted: re.Pattern[str] | str) -> 
 
 def frame_matches(frame: Frame, wanted: re.Pattern[str] | str) -> bool:
     return any(text and re.search(wanted, text) for text in (frame.function, frame.file, frame.module))
-
-
-def site_callers(stacks: CallstackTree, stack: int, most: int | None = None) -> tuple[Frame, ...]:
-    """The callers of the allocator, innermost first; two calls of one line are one place."""
-    return tuple(
-        frame._replace(address=None) if frame.line else frame for frame in skip_allocators(stacks.frames(stack))[:most]
-    )
 
 
 def has_roles(profile: Profile) -> bool:

@@ -9,7 +9,7 @@ from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import BASE, END, CallstackTree, LiveHeap, Profile, sum_live
+from tlsmem.profile.heap_profile import BASE, END, SITE_FRAMES, CallstackTree, LiveHeap, Profile, sum_live
 from tlsmem.schema.roles import Owner
 from tlsmem.tables.table import (
     Cell,
@@ -23,7 +23,6 @@ from tlsmem.tables.table import (
     text_cell,
 )
 
-FRAMES = 3  # of a site
 NO_CALLSTACK = "no call stack is known"
 CALLERS_COLUMN = Heading("callers", "by", left=True)
 
@@ -40,7 +39,7 @@ class Site(NamedTuple):
 def sum_by_site(stacks: CallstackTree, by_stack: Iterable[tuple[int, Amounts]]) -> dict[Site, Amounts]:
     found: dict[Site, list[Amounts]] = defaultdict(list)
     for stack, amounts in by_stack:
-        found[Site(stacks.owner(stack), profile_selection.site_callers(stacks, stack, FRAMES))].append(amounts)
+        found[Site(stacks.owner(stack), stacks.callers(stack, SITE_FRAMES))].append(amounts)
     return {site: add_amounts(parts) for site, parts in found.items()}
 
 

@@ -31,9 +31,11 @@ ALLOCATOR = re.compile("|".join(f"(?:{one})" for one in ALLOCATORS))
 
 
 class Frame(NamedTuple):
-    """One function of a call stack. None: not known. `function` is demangled, without a hash; `file` begins at its
-    package, or at the root of the repository; `address` counts from where the module begins, unless `is_absolute` says
-    that it is one of that run, and another in the next."""
+    """One function of a call stack; what is not known is None, and `str` is `function (file:line)`.
+
+    `function` is demangled, without a hash; `file` begins at its package, or at the root of the repository; `module` is
+    the program or library; `address` counts from where the module begins or, with `is_absolute`, is one that holds for
+    that run only."""
 
     function: str | None
     file: str | None

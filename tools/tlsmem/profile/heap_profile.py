@@ -1,36 +1,52 @@
-"""A heap profile, whatever tool took it: what was live at chosen moments, by call stack, and what was allocated.
+"""A heap profile of any tool: what was live at chosen moments, by call stack, and what was allocated over the run.
 
-Readers fill it, one per form of file (see open_profile.py); all views are made of it."""
+A reader for each form of file fills it (see open_profile.py); all views are made of it. For programs,
+`tlsmem.read_profile` returns one, and `Profile.call_sites` is the way to begin."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
+from tlsmem.base.errors import Usage
 from tlsmem.base.phase_names import PEAK_OF
-from tlsmem.profile.frames import Frame, find_owner
-from tlsmem.schema.roles import Owner
+from tlsmem.profile.frames import Frame, find_owner, skip_allocators
+from tlsmem.schema.roles import OWNERS, Owner
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
     from tlsmem.store.record import Record
 
 Tool = Literal["heaptrack", "massif", "dhat", "sites"]
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
+SITE_FRAMES = 3  # of a call stack, which tell one call site from another
 
 
 class LiveHeap(NamedTuple):
-    """Requested and live. `blocks` is None where the tool does not count them."""
+    """Live heap: the bytes requested from the allocator and not freed, and in how many blocks (allocations); `blocks`
+    is None where the tool does not count them."""
 
     bytes: int
     blocks: int | None
 
 
 class AllocationTotals(NamedTuple):
-    """Over the whole run; temporary are those that were freed before anything else was allocated."""
+    """What was allocated over the whole run, freed or not. `temporary` counts the blocks that were freed before
+    anything else was allocated; None where the tool does not count them."""
 
     blocks: int
     bytes: int
     temporary: int | None
+
+
+class CallSite(NamedTuple):
+    """The live heap of one call site: the bytes, the blocks (None: not counted), whose memory it is ("server",
+    "client", ...), and who called the allocator: at most three frames, innermost first, none where the tool knows no
+    call stack. `str` of a frame is `function (file:line)`."""
+
+    bytes: int
+    blocks: int | None
+    owner: Owner
+    callers: tuple[Frame, ...]
 
 
 Held = Sequence[int | None]  # a LiveHeap, or the list that it is when it comes back from JSON
@@ -44,9 +60,10 @@ class SumsByMoment(TypedDict):
 
 
 class CallstackTree:
-    """Call stacks as a tree: a stack is a place and the stack that called it, 0 where nobody is known.
+    """Call stacks by number. `frames(number)` are the frames of one, `owner(number)` says whose memory it allocates.
 
-    A place is the frames of one address, innermost first: several where functions were inlined there."""
+    They are a tree: a stack is a place and the stack that called it, 0 where that is not known. A place is the frames
+    of one address, innermost first: several where functions were inlined there."""
 
     def __init__(self) -> None:
         self.places: list[tuple[Frame, ...]] = [()]
@@ -56,30 +73,37 @@ class CallstackTree:
         self.numbers_of_owners: dict[tuple[int, Owner], int] = {}
 
     def place(self, frames: tuple[Frame, ...]) -> int:
+        """Add a place and return its number."""
         self.places.append(frames)
         return len(self.places) - 1
 
     def add(self, place: int, caller: int) -> int:
-        """The number of this stack; the same each time."""
+        """Return the number of this stack, the same each time."""
         found = self.numbers.setdefault((place, caller), len(self.nodes))
         if found == len(self.nodes):
             self.nodes.append((place, caller))
         return found
 
     def walk(self, stack: int) -> Iterator[int]:
-        """Its places, innermost first."""
+        """Yield the numbers of the places of a stack, innermost first."""
         while stack:
             place, stack = self.nodes[stack]
             yield place
 
     def frames(self, stack: int) -> tuple[Frame, ...]:
-        """Innermost first."""
+        """Return the frames of a stack, innermost first: the allocator, its caller, ... `main`. Stack 0 has none."""
         return tuple(frame for place in self.walk(stack) for frame in self.places[place])
 
-    def owned_stack(self, stack: int, known: Owner) -> int:
-        """This stack, as the owner's whom its tool knows. Raises ValueError when its frames tell of another one.
+    def callers(self, stack: int, most: int | None = None) -> tuple[Frame, ...]:
+        """Return the callers of the allocator, innermost first, at most so many; two calls in one line are equal."""
+        callers = skip_allocators(self.frames(stack))[:most]
+        return tuple(frame._replace(address=None) if frame.line else frame for frame in callers)
 
-        Where they tell nobody's, a stack of two owners has a number for each."""
+    def owned_stack(self, stack: int, known: Owner) -> int:
+        """Return the number of this stack as one of the owner that the tool knows. Where its frames name no owner, a
+        stack of two owners has a number for each.
+
+        Raises ValueError where its frames name another owner."""
         told = self.owner(stack)
         if told != "harness":
             if told != known:
@@ -92,7 +116,10 @@ class CallstackTree:
         return number
 
     def owner(self, stack: int) -> Owner:
-        """Of the stack that called it, or where that is nobody's, of its own place: each stack is looked at once."""
+        """Return whose memory a stack allocates: "client", "server", "client context", "server context", or "harness"
+        where none of its frames calls a driver for one of them, as in any program but a harness of tls-memtest.
+
+        It is the owner of the calling stack or, where that has none, of the stack's own place; each is found once."""
         if stack in self.owners:  # as most often
             return self.owners[stack]
         unknown = []
@@ -109,46 +136,64 @@ class CallstackTree:
 
 @dataclass
 class Moment:
-    """`bytes` as the tool tells them; what no call stack explains of them is in `live` under the stack 0."""
+    """What is live at one moment of the run: `bytes` in total, and `live` by number of the call stack. What belongs to
+    no known call stack is under 0."""
 
     name: str  # a phase, PEAK_OF one, or PEAK or END; `mark 3`, `snapshot 12` where phases are not known
-    bytes: int
-    live: dict[int, LiveHeap]  # by stack
+    bytes: int  # as the tool counts them
+    live: dict[int, LiveHeap]  # by number in Profile.stacks
 
 
 @dataclass
 class Profile:
+    """A heap profile. `call_sites` has the largest holders at a moment; `live` has the same by call stack, whose frames
+    are `stacks.frames(number)`. All sizes are in bytes."""
+
     tool: Tool
     file: str  # for messages
-    command: str
+    command: str  # the command line that was profiled
     stacks: CallstackTree
-    moments: dict[str, Moment]  # in order of time; then PEAK and END, those that the tool tells
-    allocated: dict[int, AllocationTotals] | None = None  # by stack; None: the tool does not tell
-    sizes: Counter[int] | None = None  # how many blocks of how many bytes were allocated
+    moments: dict[str, Moment]  # by name, in order of time; then PEAK and END, where the tool has them
+    allocated: dict[int, AllocationTotals] | None = None  # by number in `stacks`; None: the tool does not record it
+    sizes: Counter[int] | None = None  # number of blocks allocated over the run, by their size in bytes
     runtime_s: float | None = None
-    of_one_pair: bool = False  # one session of each role, and nothing else: a sites run
-    run: "Record | None" = None  # what the profiled harness printed, when the record is there
-    sessions_of_role: int | None = None  # of which the bytes are; None: not known. 1 in a sites run
+    of_one_pair: bool = False  # a sites run: its bytes are those of one session of each role, and nothing else
+    run: "Record | None" = None  # what the profiled harness printed, where its record is beside the profile
+    sessions_of_role: int | None = None  # sessions of a role that share the bytes; 1 in a sites run; None: not known
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
     torn: str | None = None  # the one of them that says that a part of the file is missing
 
     def sums_by_moment(self) -> SumsByMoment | None:
-        """Sums by bucket that are known without the call stacks; None: they are not."""
+        """Return the sums by bucket where they are known without the call stacks, else None."""
         return None
 
     def moment(self, name: str) -> Moment:
-        """Raises ValueError with a sentence that names those that there are."""
+        """Return the moment of this name. Raises Usage with a sentence that lists the moments of the profile."""
         if name not in self.moments:
-            raise ValueError(f"{self.file}: no moment {name}; it has {', '.join(self.moments) or 'none'}")
+            raise Usage(f"{self.file}: no moment {name}; it has {', '.join(self.moments) or 'none'}")
         return self.moments[name]
 
+    def call_sites(self, moment: str, owner: Owner | None = None) -> list[CallSite]:
+        """Return what is live at a moment by call site, the largest first; of one owner, or of all.
+
+        Raises Usage with a sentence where there is no such moment or owner."""
+        if owner and owner not in OWNERS:
+            raise Usage(f"owner {owner}: there are {', '.join(OWNERS)}")
+        found: dict[tuple[Owner, tuple[Frame, ...]], LiveHeap] = {}
+        for stack, held in self.live(moment, owner).items():
+            site = (self.stacks.owner(stack), self.stacks.callers(stack, SITE_FRAMES))
+            found[site] = add_live(found.get(site, LiveHeap(0, 0)), held)
+        sites = [CallSite(held.bytes, held.blocks, *site) for site, held in found.items()]
+        return sorted(sites, key=lambda site: (-site.bytes, site.owner, *map(str, site.callers)))
+
     def live(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
-        """By stack; of one owner, or of all."""
+        """Return what is live at a moment by number of the call stack; of one owner, or of all. Raises as `moment`."""
         live = self.moment(name).live
         return {stack: held for stack, held in live.items() if owner in (None, self.stacks.owner(stack))}
 
     def live_of_sessions(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
-        """What is live above BASE, by stack: of what was there before any session only the change; without BASE all."""
+        """Return what is live above BASE, by number of the call stack: of what was live before any session only the
+        change is in it. A profile without the moment BASE has no such part: all is returned."""
         live, before = self.live(name, owner), self.moments.get(BASE)
         if before is None or name == BASE:
             return live
@@ -158,21 +203,22 @@ class Profile:
         return {stack: held for stack, held in above.items() if held.bytes or held.blocks}
 
     def owners(self, name: str) -> Iterator[Owner]:
-        """Each once, in the order of their stacks."""
+        """Yield whose memory is live at a moment, each owner once, in the order of their stacks."""
         yield from dict.fromkeys(self.stacks.owner(stack) for stack in self.moment(name).live)
 
 
 def is_phase_end(name: str) -> bool:
-    """Whether the moment is the end of a phase, or a mark or snapshot in its place."""
+    """Return whether a moment is the end of a phase, or a mark or snapshot in its place."""
     return name not in (PEAK, END) and not name.startswith(PEAK_OF)
 
 
 def profiler_name(tool: str) -> str:
-    """As people know it."""
+    """Return the name of a tool as people know it."""
     return "DHAT" if tool == "dhat" else tool
 
 
 def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:
+    """Return the sum of both; its blocks are None where those of one are."""
     blocks = None if held.blocks is None or more.blocks is None else held.blocks + more.blocks
     return LiveHeap(held.bytes + more.bytes, blocks)
 

@@ -26,9 +26,10 @@ FORMS = (
 def open_profile(
     file: Path | str, progress: Progress | None = None, suite: str | None = None, stack: str | None = None
 ) -> Profile:
-    """Of a recording: its largest sites run, of one suite and stack.
+    """Return the profile in a file; of a recording's file the largest sites run, of one suite and stack. With the
+    record of the run beside it, its moments have the names of phases.
 
-    With the record beside it, moments have the names of their phases. Raises Unreadable with a sentence otherwise."""
+    Raises Unreadable with a sentence where the file is no profile, is damaged, or has several suites or stacks."""
     file = Path(file)
     if not file.exists():
         from tlsmem.schema import recording_files
