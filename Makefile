@@ -106,7 +106,7 @@ prove: names setup core built ## what the project claims of its own figures, rec
 
 STEPS := $(sort $(CHECKS) $(STACK_CHECKS))
 HEAVY := check-bare check-bisect check-ci-page check-gate check-kills check-patches check-prometheus soak
-OTHERS := check-answers check-cluster check-pages check-slow docs figures snapshots
+OTHERS := check-answers check-cluster check-notebook check-pages check-slow docs figures snapshots
 check-bisect check-kills check-patches: purpose := compare
 check-bare check-ci-page: purpose := check-ci-page
 check-cluster check-gate soak: purpose := mem
@@ -123,6 +123,7 @@ check-ci-page: ## the steps of docs/how-to/ci.md in a bare Debian 12, as root: t
 check-cluster: names packages setup setup-dev core build/cluster-venv/ready ## a campaign on two workers of a Dask cluster, one of which is killed three times: a minute
 check-gate: ## budgets let through what has not changed, 50 times of 50: half an hour
 check-kills: ## a comparison that is killed at a random moment leaves no process behind: 50 times, ten minutes
+check-notebook: names setup setup-dev build/notebook-venv/ready ## the notebooks in docs/notebooks run, and show the figures that are committed: a minute
 check-pages: names packages setup setup-dev build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
 check-patches: ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour
 check-prometheus: ## a real Prometheus scrapes `heap run --listen` for a minute, and each panel of the dashboard has data: Debian's prometheus and nginx-light
@@ -180,11 +181,12 @@ pip_failed = || { echo 'memtest: $@: pip did not install the packages; "from ver
 build/docs-venv/ready: tools/requirements-docs.txt
 build/pages-venv/ready: tools/requirements-pages.txt
 build/cluster-venv/ready: tools/requirements-cluster.txt .venv/ready
-build/docs-venv/ready build/pages-venv/ready build/cluster-venv/ready:
+build/notebook-venv/ready: tools/requirements-notebook.txt .venv/ready
+build/docs-venv/ready build/pages-venv/ready build/cluster-venv/ready build/notebook-venv/ready:
 	@echo 'the Python packages of $< into $(@D)'
 	@rm -rf $(@D) && mkdir -p build && python3 -m venv $(@D)
 	@$(@D)/bin/pip install --disable-pip-version-check --require-hashes -r $< >&2 $(pip_failed)
-	@$(if $(findstring cluster,$@),printf '%s\n' $(CURDIR)/.venv/lib/python3*/site-packages $(CURDIR)/tools > $$(echo $(@D)/lib/python3*/site-packages)/memtest.pth) # it sees what .venv has
+	@$(if $(filter .venv/ready,$^),printf '%s\n' $(CURDIR)/.venv/lib/python3*/site-packages $(CURDIR)/tools > $$(echo $(@D)/lib/python3*/site-packages)/memtest.pth) # it sees what .venv has
 	@touch $@
 
 # The core: memtest/*.c into one archive, but for the heap meter and the marks, which are libraries to preload, and for

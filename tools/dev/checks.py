@@ -158,6 +158,12 @@ def check_cluster(_: Options) -> Commands:
     yield "build/cluster-venv/bin/python -m pytest tools/tests/cluster"
 
 
+def check_notebook(_: Options) -> Commands:
+    python = "build/notebook-venv/bin/python"
+    yield f"{python} -m pytest tools/tests/dev/test_check_notebook.py"
+    yield f"{python} tools/dev/check_notebook.py"
+
+
 def check_answers(_: Options) -> Commands:
     yield f"{MEMTEST} show report --out build/report.html"
     yield f"{PYTHON} tools/dev/check_answers.py build/report.html"
@@ -224,6 +230,7 @@ STEPS = {
     "check-slow": Step("slow Python tests", check_slow),
     "check-pages": Step("pages in a browser", check_pages),
     "check-cluster": Step("a campaign on a cluster", check_cluster),
+    "check-notebook": Step("notebooks and their outputs", check_notebook),
     "check-answers": Step("answers and commands of a report", check_answers),
     "check-bare": Step("make check in a bare Debian 12", find_script("check_bare")),
     "check-bisect": Step("git bisect finds a planted commit", check_bisect),

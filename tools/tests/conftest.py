@@ -33,8 +33,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 os.environ.pop("MEMTEST_CACHE", None)  # tests have libraries of their own, and build them anew
 os.environ["PAGER"] = "cat"  # no test waits for a key
 
-# These need the packages of build/cluster-venv, with which `make check-cluster` runs them.
-collect_ignore = [] if importlib.util.find_spec("distributed") else ["cluster"]
+# These need the packages of build/cluster-venv and build/notebook-venv, with which `make check-cluster` and
+# `make check-notebook` run them.
+NEEDS = {"distributed": "cluster", "nbclient": "dev/test_check_notebook.py"}
+collect_ignore = [tests for package, tests in NEEDS.items() if not importlib.util.find_spec(package)]
 
 STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
 
