@@ -43,8 +43,16 @@ def read(*recordings: "Path | str") -> "Recordings":
     `.live_samples`, and `.sql("select ...")`. A recording is a directory, one of its files, or a name below data/;
     without any, those of the repository are read.
 
-    Raises UserError with a sentence where there is no such recording, or a line of one is no record."""
-    from tlsmem.store import views
+    Raises UserError with a sentence where there is no such recording, a line of one is no record, or DuckDB is not
+    installed."""
+    try:
+        from tlsmem.store import views
+    except ModuleNotFoundError as error:
+        from tlsmem.base.errors import UserError
+
+        raise UserError(
+            f"tlsmem.read needs {error.name}: pip install {error.name}, or `make setup` in a clone"
+        ) from None
 
     return views.read(*recordings)
 

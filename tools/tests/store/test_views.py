@@ -176,6 +176,14 @@ def test_what_cannot_be_read_is_one_sentence(recording, tmp_path, damage):
     assert str(refused.value).count("\n") == 0 and str(places.get(damage, named)) in str(refused.value)
 
 
+def test_without_duckdb_one_sentence_says_how_to_install_it(recording, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.delitem(sys.modules, "tlsmem.store.views", raising=False)
+    monkeypatch.delattr(tlsmem.store, "views")
+    with pytest.raises(UserError, match="needs duckdb: pip install duckdb, or `make setup` in a clone"):
+        tlsmem.read(recording)
+
+
 def test_a_script_without_a_main_guard_reads_recordings_by_several_processes(recording, tmp_path):
     script = tmp_path / "notebook.py"
     script.write_text(f"""import sys
