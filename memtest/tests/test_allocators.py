@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked_command
+
 ROOT = Path(__file__).resolve().parents[2]
-HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
+HEAP_RUN = sys.executable, ROOT / "tools/tls-memtest", "heap", "run"
 MIB = 1 << 20
 OBJECTS = "kept = [(i, str(i)) for i in range(100_000)]"
 
@@ -27,7 +29,7 @@ def allocators(tmp_path_factory):
 def followed(*command, **variables):
     """Exit status, objects of programs, and sentences."""
     words = [*HEAP_RUN, "--once", "--json", "--", *command]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=os.environ | variables)
+    done = forked_command.run(words, timeout=60, env=os.environ | variables)
     lines = done.stderr.splitlines()
     programs = [json.loads(line) for line in lines if line.startswith('{"record": "program"')]
     return done.returncode, programs, [line for line in lines if line.startswith("memtest: ")]

@@ -4,13 +4,16 @@ sums that were live at one moment."""
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.support import forked_command
+
 ROOT = Path(__file__).resolve().parents[2]
-HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
+HEAP_RUN = sys.executable, ROOT / "tools/tls-memtest", "heap", "run"
 PARENT = (1_000_000, 0)  # private and inherited bytes
 IS_ROOT = os.geteuid() == 0
 
@@ -27,9 +30,7 @@ def processes():
 
 def followed(program, way):
     """Exit status, objects of programs and of all, and sentences."""
-    done = subprocess.run(
-        [*HEAP_RUN, "--once", "--json", "--", program, way], capture_output=True, text=True, timeout=60
-    )
+    done = forked_command.run([*HEAP_RUN, "--once", "--json", "--", program, way], timeout=60)
     lines = done.stderr.splitlines()
     objects = [json.loads(line) for line in lines if line.startswith("{")]
     sentences = [line for line in lines if line.startswith("memtest: ")]
@@ -101,9 +102,7 @@ def test_a_program_that_is_started_by_a_link_has_the_name_that_it_is_called_by(p
 def test_no_name_of_a_program_reaches_the_terminal_as_an_escape_sequence(processes, way):
     program = processes.with_name("a\x1b[31mb\n")
     program.hardlink_to(processes)
-    done = subprocess.run(
-        [*HEAP_RUN, "--once", "--", program, way], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = forked_command.run([*HEAP_RUN, "--once", "--", program, way], timeout=60)
     program.unlink()
     assert "a?[31mb?" in done.stderr and "\x1b" not in done.stderr
 

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.monitor.tree import ProcessTree, descendants
 from tlsmem.run import heap_page
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAP_RUN = ROOT / "tools/tls-memtest", "heap", "run"
-HEAP_ATTACH = ROOT / "tools/tls-memtest", "heap", "attach"
+HEAP_RUN = sys.executable, ROOT / "tools/tls-memtest", "heap", "run"
+HEAP_ATTACH = sys.executable, ROOT / "tools/tls-memtest", "heap", "attach"
 METER = ROOT / "build/core/libheapmeter.so"
 SOURCES = ROOT / "memtest/tests"
 CXX = """
@@ -42,7 +43,7 @@ COUNTED = os.environ | {"PYTHONMALLOC": "malloc"}  # else a part of Python's mem
 
 def heap(*words, env=COUNTED):
     verb = HEAP_RUN if "--" in words else HEAP_ATTACH
-    return subprocess.run([*verb, *map(str, words)], capture_output=True, text=True, timeout=60, env=env)
+    return forked_command.run([*verb, *map(str, words)], timeout=60, env=env)
 
 
 def followed(*command, env=COUNTED):
