@@ -7,12 +7,13 @@ import sys
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 
 
 def c1m(*options: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, ROOT / "tools/tls-memtest", "measure", "c1m", *options]
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"})
+    return forked_command.run(words, env=os.environ | {"COLUMNS": "200"})
 
 
 def test_sessions_of_the_null_stack_are_as_predicted_and_made_once(tmp_path):
