@@ -81,10 +81,10 @@ def test_what_a_driver_has_not_or_takes_no_time_is_none():
 def test_latencies_are_of_all_threads_and_repeats():
     runs = [handshake(threads=2, tail={3: 5}), handshake(repeat=2)]
     found = timed_rates.latencies(runs, "client")
-    assert found.intervals == sum(count for _, count in found.counts) == 2 * 517 + 512
+    assert found.intervals == 2 * 517 + 512
     assert found.at_percentile(50) == pytest.approx(400_000, rel=0.001)
     assert found.at_percentile(99.9) == pytest.approx(1_200_000, rel=0.001)
-    assert found.max_ns == found.counts[-1][0] == pytest.approx(1_200_000, rel=0.001)
+    assert found.max_ns == pytest.approx(1_200_000, rel=0.001)
     assert timed_rates.latencies(runs, "seal") is None
 
 

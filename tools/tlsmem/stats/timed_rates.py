@@ -3,7 +3,7 @@
 A rate is that of one thread that does nothing else: intervals, or bytes, over the time that the part took. A figure is
 None where the driver has no such part, or the part took no measurable time."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,10 +119,9 @@ def resumption_rate(record: Record) -> float | None:
 
 
 class Latencies(NamedTuple):
-    """All intervals of all threads and runs: their number, [ns, count] by increasing ns, and ns at PERCENTILES."""
+    """All intervals of all threads and runs: their number, ns at PERCENTILES, and the longest."""
 
     intervals: int
-    counts: list[tuple[int, int]]
     percentiles: dict[str, int]
     max_ns: int
 
@@ -133,31 +132,24 @@ class Latencies(NamedTuple):
 
 def latencies(records: Iterable[Record], name: str) -> Latencies | None:
     """Return the latencies of a part over all runs; None when no interval was recorded."""
-    texts = sorted(part.histogram for record in records for part in parts(record, name) if part.histogram)
-    if not texts:
+    timed = sorted((one for one in records if parts(one, name)), key=lambda one: one.digest)
+    if not timed:
         return None
     code = digest_code(("stats/timed_rates.py",))
-    found = memo.recall("latencies", [PERCENTILES, texts], code, partial(read_latencies, texts))
+    digests = [one.digest for one in timed]
+    found = memo.recall("latencies", [PERCENTILES, name, digests], code, partial(read_latencies, timed, name))
     return Latencies(*found) if found else None
 
 
-def read_latencies(texts: Sequence[str]) -> Latencies | None:
-    """Return the latencies of these histograms (HdrHistogram's text); None when they have no intervals."""
-    merged = merge_histograms(texts)
-    if not merged.total_count:
+def read_latencies(timed: Iterable[Record], name: str) -> Latencies | None:
+    """Return the latencies of a part from the histograms of these runs; None when they have no intervals."""
+    texts = sorted(part.histogram for record in timed for part in parts(record, name) if part.histogram)
+    merged = merge_histograms(texts) if texts else None
+    if not merged or not merged.total_count:
         return None
     at_percentiles = merged.get_percentile_to_value_dict(list(PERCENTILES))
     percentiles = {f"{one:g}": at_percentiles[one] for one in PERCENTILES}
-    return Latencies(merged.get_total_count(), list(recorded_counts(merged)), percentiles, merged.get_max_value())
-
-
-def recorded_counts(histogram: "HdrHistogram") -> Iterator[tuple[int, int]]:
-    """Yield (highest ns of a bucket, its count) where there is a count, as HdrHistogram's own iterator does.
-
-    Its iterator visits each of some 30,000 buckets by several calls; of a report, that took half of the time."""
-    for index, count in enumerate(histogram.counts):
-        if count:
-            yield histogram.get_highest_equivalent_value(histogram.get_value_from_index(index)), count
+    return Latencies(merged.get_total_count(), percentiles, merged.get_max_value())
 
 
 def merge_histograms(texts: Sequence[str]) -> "HdrHistogram":
