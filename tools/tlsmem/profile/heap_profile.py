@@ -4,9 +4,9 @@ A reader for each form of file fills it (see open_profile.py); all views are mad
 `tlsmem.read_profile` returns one, and `Profile.call_sites` is the way to begin."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.phase_names import PEAK_OF
@@ -166,6 +166,10 @@ class Profile:
     def sums_by_moment(self) -> SumsByMoment | None:
         """Return the sums by bucket where they are known without the call stacks, else None."""
         return None
+
+    def recall(self, name: str, arguments: Sequence[str], code: bytes, compute: Callable[[], object]) -> Any:
+        """Return `compute()`, or where the profile is a record's what that returned before: see tlsmem.base.memo."""
+        return compute()
 
     def moment(self, name: str) -> Moment:
         """Return the moment of this name. Raises Usage with a sentence that lists the moments of the profile."""

@@ -3,8 +3,9 @@ each session in it, and what it had allocated by then."""
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
@@ -109,6 +110,9 @@ class SitesProfile(Profile):
 
     def sums_by_moment(self) -> SumsByMoment:
         return self.sums
+
+    def recall(self, name: str, arguments: Sequence[str], code: bytes, compute: Callable[[], object]) -> Any:
+        return memo.recall(name, [self.record.digest, self.process, *arguments], code, compute)
 
 
 def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBlocks]]:

@@ -5,6 +5,8 @@ A rest is memory that does not come from where that pair's does: tables that gro
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import session_cost
 from tlsmem.stats.process_tables import TableSize, are_tables, remove_tables
@@ -57,7 +59,18 @@ def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Re
     before = session_cost.phase_of(run, BEFORE)
     phases = [phase for phase in session_cost.phases_of(run) if is_reconciled(run, phase.phase)]
     alone = heap and remove_tables(heap)
-    return [account(phase, before, alone and slope(alone, phase.phase)) for phase in phases]
+    code = digest_code(("stats/reconciliation.py",))
+    live = memo.recall("live of the pair", [run.digest], code, lambda: [*map(live_of_pair, phases)])
+    return [
+        account(phase, size, before, alone and slope(alone, phase.phase))
+        for phase, size in zip(phases, live, strict=True)
+    ]
+
+
+def live_of_pair(phase: Phase) -> tuple[int, int]:
+    """Return the live bytes and blocks of the pair at the end of a phase."""
+    every = sites_of(phase).live
+    return sum(site.bytes for site in every), sum(site.blocks for site in every)
 
 
 def is_reconciled(run: Record, phase: str) -> bool:
@@ -71,11 +84,10 @@ def sites_of(phase: Phase) -> PhaseSites:
     return phase.sites
 
 
-def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Reconciliation:
-    """Return the account of a phase; `before` is the phase at whose end the account opens."""
+def account(phase: Phase, live: tuple[int, int], before: Phase, of_heap: Quotient | None) -> Reconciliation:
+    """Return the account of a phase at whose end the pair has so many live bytes and blocks; `before` is the phase at
+    whose end the account opens."""
     sites = sites_of(phase)
-    every = sites.live
-    live = sum(site.bytes for site in every), sum(site.blocks for site in every)
     now, then = live_in_sessions(phase), live_in_sessions(before)
     pairs = (sites.pairs, sites.alike, sites.identical)
     return Reconciliation(phase.phase, *pairs, *live, now[0] - then[0], now[1] - then[1], of_heap)

@@ -2,6 +2,7 @@
 and who holds what is in a bucket."""
 
 from collections import Counter
+from functools import partial
 from typing import NamedTuple
 
 from tlsmem.base import memo
@@ -78,7 +79,15 @@ def holder_cell(holder: Holder) -> Cell:
 
 def find_bucket_holder(run: Record, role: Role, phase: str, bucket: str) -> Holder | Missing:
     """Return the function below which most of the bucket's live bytes of one session were allocated, and the bytes of
-    the whole bucket."""
+    the whole bucket. Cached as `sum_by_function` is."""
+    code = digest_code(("tables/phase_holder.py",))
+    compute = partial(largest_of_bucket, run, role, phase, bucket)
+    found = memo.recall("holder of a bucket", [run.digest, role, phase, bucket], code, compute)
+    return Holder(Frame(*found[0]), found[1]) if found else Missing(f"no live bytes in the bucket {bucket}")
+
+
+def largest_of_bucket(run: Record, role: Role, phase: str, bucket: str) -> Holder | None:
+    """Return what `find_bucket_holder` does, from the call stacks of the record; None without live bytes."""
     profile = sites_reader.profile_from_record(run)
     sums, held = BucketSums(profile), Counter[Frame]()
     for stack, live in profile.live_of_sessions(phase, role).items():
@@ -86,7 +95,7 @@ def find_bucket_holder(run: Record, role: Role, phase: str, bucket: str) -> Hold
         if rule and rule.bucket == bucket:
             held[find_known_frame(profile.stacks.frames(stack), rule)] += live.bytes
     if not held:
-        return Missing(f"no live bytes in the bucket {bucket}")
+        return None
     ((frame, _),) = held.most_common(1)
     return Holder(frame, round(sums.each(sums.live_by_bucket(phase, role)[bucket])))
 

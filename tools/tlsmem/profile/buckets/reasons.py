@@ -35,11 +35,11 @@ class StackSide(NamedTuple):
     def whys(self, bucket: str) -> dict[str, Fraction]:
         """Reasons with their bytes: of the rules that took most of the bucket, the largest first."""
         found = self.sums.reasons(self.moment, self.role, bucket)
-        needed, whys = OF_BUCKET * found.total(), {}
-        for rule, size in found.most_common():
+        needed, whys = OF_BUCKET * sum(size for _, size in found), {}
+        for why, size in found:
             if needed <= 0:
                 break
-            whys[rule.why] = Fraction(size, self.sums.sessions)
+            whys[why] = Fraction(size, self.sums.sessions)
             needed -= size
         return whys
 

@@ -3,7 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
+from tlsmem.base.cache_file import digest_code
 from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
@@ -109,13 +111,19 @@ class BucketSums:
             found = {owner for name in self.profile.moments for owner in self.profile.owners(name)}
         return [role for role in ("client", "server") if role in found]
 
-    def reasons(self, moment: str, owner: Owner, bucket: str) -> Counter[Rule]:
-        """Bytes of a bucket by the rule that took them."""
+    def reasons(self, moment: str, owner: Owner, bucket: str) -> list[tuple[str, int]]:
+        """Reasons of a bucket with the bytes that the rule of each took, the most first."""
+        code = digest_code(("profile/buckets/sums.py",))
+        compute = partial(self.find_reasons, moment, owner, bucket)
+        return [(why, size) for why, size in self.profile.recall("reasons", [moment, owner, bucket], code, compute)]
+
+    def find_reasons(self, moment: str, owner: Owner, bucket: str) -> list[tuple[str, int]]:
+        """Return what `reasons` does, from the call stacks."""
         found: Counter[Rule] = Counter()
         for stack, held in self.profile.live_of_sessions(moment, owner).items():
             if self.bucket(stack) == bucket and (rule := self.rule(stack)):
                 found[rule] += held.bytes
-        return found
+        return [(rule.why, size) for rule, size in found.most_common()]
 
     def each(self, held: LiveHeap | None) -> Fraction:
         """Bytes of one session."""
