@@ -280,3 +280,12 @@ def test_a_file_that_grew_too_large_begins_anew_and_keeps_what_comes(file, compu
     next_command()
     assert [ask(computed, (2, 2)), ask(computed, (1, 1))] == [4, 2]
     assert computed == [(1, 1), (2, 2), (1, 1)]
+
+
+def test_what_a_wheel_brings_along_is_not_computed(file, computed, monkeypatch):
+    brought = {memo.brought_key(memo.make_key("sum", [1], CODE)): 7}
+    monkeypatch.setattr(memo, "read_brought", lambda: brought)
+    assert (ask(computed), ask(computed, (2,))) == (7, 2)
+    next_command()
+    brought.clear()
+    assert (ask(computed), computed) == (7, [(2,)])  # it was kept with the others

@@ -10,10 +10,10 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from tlsmem import cli
-from tlsmem.base import termination
+from tlsmem.base import repository, termination
 from tlsmem.base.errors import Usage, UserError, raise_user_errors
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import registry
+from tlsmem.cli import dispatch, registry
 from tlsmem.cli.main import main, run
 
 
@@ -139,3 +139,28 @@ def test_outside_a_clone_the_installed_command_is_a_sentence_with_the_way_out(ru
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("memtest: there is no clone of tls-memtest here") and done.stderr.count("\n") == 1
     assert "change into one" in done.stderr and "pip install --no-deps -e CLONE" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["build openssl@3.5.5", "measure mem", "gate BUDGET.toml", "diff builds", "diff releases", "heap record"]
+)
+def test_what_runs_harnesses_needs_a_clone_before_its_options_are_looked_at(words, monkeypatch):
+    monkeypatch.setattr(repository, "IS_WHEEL", True)
+    with pytest.raises(UserError, match="needs a clone of the repository") as refused:
+        dispatch.run_words([*words.split(), "--no-such-option"])
+    assert refused.value.status == 2
+
+
+def test_a_package_that_is_not_beside_a_wheel_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(cli.main, "IS_WHEEL", True)
+    with pytest.raises(SystemExit) as ended:
+        run(raising(ModuleNotFoundError("No module named 'duckdb'", name="duckdb")))
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "memtest: this needs duckdb: pip install 'tls-memtest[data]'\n"
+
+
+@pytest.mark.parametrize("name", ["tlsmem.nothing", "rich", None])
+def test_another_module_that_is_missing_is_a_fault_of_the_package(name, monkeypatch):
+    monkeypatch.setattr(cli.main, "IS_WHEEL", True)
+    with pytest.raises(ModuleNotFoundError):
+        run(raising(ModuleNotFoundError("No module", name=name)))

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, PACKAGE, ROOT
 
-PACKAGE = Path(__file__).absolute().parents[1]
 REQUIREMENTS = (ROOT / "tools/requirements-core.txt", ROOT / "tools/requirements.txt")  # the versions of all packages
 DEFINITIONS = ROOT / "memtest"
 TABLE_READER = "config/toml_tables.py"  # the module that reads memtest/*.toml
@@ -39,10 +38,13 @@ def digest_files(files: Iterable[Path]) -> bytes:
 @cache
 def digest_code(patterns: tuple[str, ...], more: tuple[Path, ...] = ()) -> bytes:
     """Return a digest of the modules that match the patterns (relative to tools/tlsmem) and of all that they import, of
-    memtest/*.toml where one of them reads it, of more files, of all packages' versions and of Python's."""
+    memtest/*.toml where one of them reads it, of more files, of all packages' versions and of Python's.
+
+    In a wheel not of the last two: it has results that were computed when it was built."""
     modules = import_closure(module for pattern in patterns for module in PACKAGE.glob(pattern))
     tables = sorted(DEFINITIONS.glob("*.toml")) if PACKAGE / TABLE_READER in modules else []
-    return compute_digest(sys.version.encode(), digest_files([*sorted(modules), *tables, *more, *REQUIREMENTS]))
+    found = digest_files([*sorted(modules), *tables, *more, *([] if IS_WHEEL else REQUIREMENTS)])
+    return found if IS_WHEEL else compute_digest(sys.version.encode(), found)
 
 
 def import_closure(modules: Iterable[Path]) -> set[Path]:

@@ -1,8 +1,10 @@
 """Results that take long and follow from their arguments alone, kept from one command to the next.
 
-They are in build/results/results.sqlite, which git ignores. Each is found by the function's name, its arguments and the
-code that decides it (see cache_file.py), and is JSON behind a checksum: reading it runs no code, and a damaged result
-is computed again. Where the file is missing, locked or damaged, or cannot be written, results are computed as usual."""
+They are in build/results/results.sqlite, which git ignores; with a wheel, in the user's cache directory. A wheel brings
+some along: those that are computed of call stacks and histograms, which it has not. Each is found by the function's
+name, its arguments and the code that decides it (see cache_file.py), and is JSON behind a checksum: reading it runs no
+code, and a damaged result is computed again. Where the file is missing, locked or damaged, or cannot be written,
+results are computed as usual."""
 
 import atexit
 import json
@@ -14,9 +16,10 @@ from typing import Any
 from urllib.parse import quote
 
 from tlsmem.base.cache_file import KEY_BYTES, compute_digest
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import DERIVED, IS_WHEEL, PUBLISHED
 
-FILE = ROOT / "build/results/results.sqlite"
+FILE = DERIVED / "results/results.sqlite"
+BROUGHT = PUBLISHED / "results.json.xz"  # by a wheel: results by key
 MOST_BYTES = 256 << 20  # of a larger file all results are forgotten
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 FAILURES = (sqlite3.Error, UnicodeDecodeError)  # Python fails to decode SQLite's message about a damaged schema
@@ -30,11 +33,34 @@ def recall(name: str, arguments: Json, code: bytes, compute: Callable[[], object
     """Return `compute()`, or what it returned before for the same name, arguments and code.
 
     The result comes back from JSON, which must be able to hold it: tuples are lists, and keys of mappings strings."""
-    key = compute_digest(json.dumps([name, arguments]).encode(), code)
+    key = make_key(name, arguments, code)
     found = pending.get(key) or read_result(key)
     if found is None:
-        found = pending[key] = json.dumps(compute()).encode()
+        brought = read_brought()
+        short = brought_key(key)
+        found = pending[key] = json.dumps(brought[short] if short in brought else compute()).encode()
     return json.loads(found)
+
+
+def make_key(name: str, arguments: Json, code: bytes) -> bytes:
+    """Return what finds a result."""
+    return compute_digest(json.dumps([name, arguments]).encode(), code)
+
+
+@cache
+def read_brought() -> dict[str, Json]:
+    """Return the results that a wheel brings along, by `brought_key`."""
+    if not IS_WHEEL:
+        return {}
+    import lzma
+
+    brought: dict[str, Json] = json.loads(lzma.decompress(BROUGHT.read_bytes()))
+    return brought
+
+
+def brought_key(key: bytes) -> str:
+    """Return what finds a result that a wheel brings along: the beginning of its key, as keys do not compress."""
+    return key[:8].hex()
 
 
 def read_result(key: bytes) -> bytes | None:

@@ -5,10 +5,16 @@ import subprocess
 from pathlib import Path
 
 from tlsmem.base.errors import Usage
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, ROOT
 
 DATA, LOCAL = "data", "data/local"  # recordings of the repository, and the user's own, which git ignores
 MANIFEST = "manifest.json"  # beside the files of a recording that is sealed: it takes no more runs
+
+
+def require_clone(what: str) -> None:
+    """Raise Usage in an installed package, which has no harnesses, sources and call stacks, for what needs them."""
+    if IS_WHEEL:
+        raise Usage(f"{what}: needs a clone of the repository of tls-memtest; this is the installed package")
 
 
 def git(*words: str) -> str:

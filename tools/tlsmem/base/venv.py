@@ -9,8 +9,8 @@ A command parses its arguments with the standard library, and imports what must 
 A command that needs only the packages of requirements-core.txt says activate(core=True). One that needs those of
 requirements-cluster.txt too says activate(cluster=True): they are in build/cluster-venv, which sees those of .venv.
 
-Inside .venv this does nothing. Outside, the command starts again with .venv/bin/python, same arguments, same directory;
-without a .venv it says how to make one and exits with 2.
+Inside .venv this does nothing, nor in a wheel, whose packages pip installed. Outside, the command starts again with
+.venv/bin/python, same arguments, same directory; without a .venv it says how to make one and exits with 2.
 """
 
 import os
@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from tlsmem.base.errors import UserError
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, ROOT
 
 CLUSTER = "build/cluster-venv"
 OWN_CLONE = "have its owner allow it, or run `make setup` in a clone of your own"
@@ -35,6 +35,8 @@ def activate(root: Path = ROOT, core: bool = False, cluster: bool = False) -> No
     Raises UserError with exit status 2 when the environment is not there or not complete."""
     sys.excepthook = handle_uncaught
     forget_zero_columns()
+    if IS_WHEEL:
+        return
     environment = root / (CLUSTER if cluster else ".venv")
     python = environment / "bin/python"
     # The file is written last: an environment that is half made is none.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlsmem.base import stdout, venv
 from tlsmem.base.errors import UserError
+from tlsmem.base.repository import require_clone
 from tlsmem.cli import help, registry
 from tlsmem.cli.command import CLUSTER, CORE, NONE, Command, CommandParser
 from tlsmem.cli.output import page_on_terminal, text_file, write_to_file
@@ -30,6 +31,8 @@ def run_words(words: Sequence[str]) -> int | None:
     command, rest = registry.find_command(words)
 
     def step() -> int | None:
+        if command.words.startswith(registry.OF_A_CLONE):
+            require_clone(command.words)
         parser = command.parser()
         parser.known_elsewhere = registry.describe_owners
         given = command.parse(rest, parser)

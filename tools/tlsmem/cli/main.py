@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from tlsmem.base.errors import UserError, raise_user_errors
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.base.termination import Terminated
 
 USAGE = 2  # exit status
+EXTRAS = {"duckdb": "data", "matplotlib": "plots", "scipy": "plots", "hdrh": "plots"}  # of the wheel, by module
 LONGEST = 4000  # characters
 
 
@@ -22,8 +23,10 @@ def main(*before: str) -> NoReturn:
     run(lambda: import_module("tlsmem.cli.dispatch").run_words([*before, *sys.argv[1:]]))
 
 
-def run_in_clone() -> NoReturn:
-    """Run the command of a clone; this is the `tls-memtest` that pip installs."""
+def run_installed() -> NoReturn:
+    """Run the command of a wheel, or that of a clone; this is the `tls-memtest` that pip installs."""
+    if IS_WHEEL:
+        main()
     run(start_command_of_clone)
 
 
@@ -51,9 +54,16 @@ def shorten(sentence: str) -> str:
 def run(command: Callable[[], int | None]) -> NoReturn:
     """Call a command and exit with the status that it returns; None is 0.
 
-    A UserError's sentence is printed on stderr. Ctrl-C ends the process by its signal, without a traceback."""
+    A UserError's sentence is printed on stderr, or one about a package that is not installed beside a wheel. Ctrl-C
+    ends the process by its signal, without a traceback."""
     try:
         status = command()
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if not (IS_WHEEL and extra):
+            raise
+        print(f"memtest: this needs {error.name}: pip install 'tls-memtest[{extra}]'", file=sys.stderr)
+        status = USAGE
     except UserError as error:
         if sentence := str(error):
             print(f"memtest: {shorten(sentence) if error.status == USAGE else sentence}", file=sys.stderr)

@@ -23,6 +23,7 @@ GROUPS = {  # by the first word: the module that has its commands, and what they
     "data": "check, seal and query recordings",
     "help": "help, options, completion in a shell",
 }
+OF_A_CLONE = ("build", "measure", "gate", "diff builds", "diff releases", "heap record")  # what a wheel has not
 OLD_SCRIPTS = {  # what they are now
     "build": "build",
     "c1m": "measure c1m",

@@ -3,7 +3,7 @@
 import argparse
 
 from tlsmem.base.errors import UserError, raise_user_errors
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import DERIVED
 from tlsmem.cli import checks
 from tlsmem.cli.command import Command, CommandParser, each
 from tlsmem.cli.options import Words
@@ -38,7 +38,7 @@ def deliver_new_releases(stacks: list[str], given: argparse.Namespace, asked: Co
     from tlsmem.tables import stack_list, table_command
 
     known = definitions.stacks()
-    found, failures = offers.find_new_releases({name: known[name] for name in stacks}, ROOT / "build/logs/offers.log")
+    found, failures = offers.find_new_releases({name: known[name] for name in stacks}, DERIVED / "logs/offers.log")
     table_command.deliver([stack_list.new_releases_table(found)], given, asked)
     if failures:
         raise UserError("\nmemtest: ".join(failures))

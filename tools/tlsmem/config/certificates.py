@@ -5,6 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from tlsmem.base.paths import IS_WHEEL
 from tlsmem.config.toml_tables import DEFINITIONS
 
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
@@ -17,6 +18,7 @@ KINDS = {  # of keys, as tables name them, by the start of a directory's name
 }
 MANY_CLIENTS = "-clients"  # behind a kind: each client may have a certificate of its own
 ALIKE = re.compile(rf"(-depth\d+|{MANY_CLIENTS})?$")  # what may stand behind a kind
+LENGTHS = ".lengths"  # the end of a file's name in a wheel, which has them in place of certificates
 SENT = {"client": "client-chain.pem", "server": "chain.pem"}  # by the role that sends it
 
 
@@ -49,8 +51,10 @@ def chain_sizes(certs: str, role: str) -> tuple[int, ...]:
 
 @cache
 def certificate_sizes(chain: Path) -> tuple[int, ...]:
-    """The same of a file."""
+    """The same of a file; a wheel has the lengths alone."""
     try:
+        if IS_WHEEL:
+            return tuple(map(int, chain.with_suffix(LENGTHS).read_text().split()))
         text = chain.read_text()
     except OSError as error:
         raise ValueError(f"{chain}: {error.strerror}") from None

@@ -24,7 +24,7 @@ from pydantic import (
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_beginning, suggest_nearest
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
 from tlsmem.config.suite_variants import LIBRARY, Suites, is_ticket_count
 from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables, resolve_tables
@@ -266,9 +266,9 @@ def list_certificates() -> list[str]:
 
 
 def certificates(name: str) -> str:
-    """A directory of memtest/certs."""
+    """A directory of memtest/certs. A wheel has none of them, and suites that were checked before."""
     there = list_certificates()
-    if name not in (NO_CERTIFICATES, *there):
+    if not IS_WHEEL and name not in (NO_CERTIFICATES, *there):
         near = suggest_nearest(name, there) or f"; there are: {NO_CERTIFICATES}, {', '.join(there)}"
         raise ValueError(f"memtest/certs has no {name!r}{near}")
     return name

@@ -120,10 +120,11 @@ def why_impossible(runs: list[Run]) -> str | None:
 
 
 def count_client_certificates(suite: Suite) -> int | None:
-    """Return how many clients have a certificate of their own; None where all have the same one."""
+    """Return how many clients have a certificate of their own; None where all have the same one, and in a wheel."""
     if suite.client_certs == "same":
         return None
-    return sum(1 for _ in (ROOT / "memtest/certs" / suite.certs / "clients").iterdir())
+    clients = ROOT / "memtest/certs" / suite.certs / "clients"
+    return sum(1 for _ in clients.iterdir()) if clients.is_dir() else None
 
 
 def why_no_runs(stack: str, campaign: str, meter: Meter | None) -> str:

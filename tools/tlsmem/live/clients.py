@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import PACKAGE
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
@@ -29,7 +29,7 @@ class ClientProcess:
             [*network.prefix, sys.executable, "-m", "tlsmem.live.client_process", f"127.0.{1 + number}.1"],
             signal.SIGKILL,
             join=group.add,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+            env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -12,7 +12,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import PACKAGE
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.clients import Clients
 from tlsmem.live.network import Network
@@ -48,7 +48,7 @@ def run_server(network: Network, group: MemoryGroup) -> Iterator[None]:
     """Run the server of this repository that holds what it accepts."""
     process = subprocess.Popen(
         [*network.prefix, sys.executable, "-m", "tlsmem.live.idle_server", str(PORTS.plain)],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -29,11 +29,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from tlsmem.base.cache_file import DEFINITIONS, PACKAGE, digest_code
-from tlsmem.base.paths import ROOT
+from tlsmem.base.cache_file import DEFINITIONS, digest_code
+from tlsmem.base.paths import PACKAGE, ROOT
 from tlsmem.tables.table import Table
 
-ASSETS = ROOT / "tools/tlsmem/report/assets"
+ASSETS = PACKAGE / "report/assets"
 ASSET_ENDINGS = (".js", ".css", ".html", ".jinja", ".json", ".toml")
 PUBLISHED = ROOT / "data/published"
 BACKTICKED = re.compile(r"`([^`]+)`")

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from tlsmem.base.errors import UserError
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import PACKAGE
 from tlsmem.schema import recording_files
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import RecordLine
@@ -94,7 +94,7 @@ def take_in(files: Sequence[Path], as_parquet: bool) -> None:
 
 def start_worker() -> subprocess.Popen[str]:
     """Start a process that derives entries: not a fork, since DuckDB has threads and locks of its own."""
-    variables = os.environ | {"PYTHONPATH": str(ROOT / "tools"), "PYTHONSAFEPATH": "1"}
+    variables = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "PYTHONSAFEPATH": "1"}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     return subprocess.Popen([sys.executable, "-m", __name__, derive.FOLDER], env=variables, text=True, **pipes)
 

@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, PACKAGE, ROOT
+from tlsmem.base.repository import require_clone
 from tlsmem.build import commands, stamps
 from tlsmem.build.shared_resources import hold_lock
 
-PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
+PINNED = PACKAGE / "explore/flamegraph/assets"
 FETCHED = ROOT / "build/page"
 NODE, NODE_PINS = ROOT / "build/node-venv", ROOT / "tools/requirements-node.txt"
 LOG = ROOT / "build/logs/page.log"
@@ -52,11 +53,12 @@ def list_pins() -> list[Path]:
 
 
 def are_fetched() -> bool:
-    return stamps.is_current(FETCHED / "stamp", stamps.hash_files(list_pins(), ROOT))
+    return not IS_WHEEL and stamps.is_current(FETCHED / "stamp", stamps.hash_files(list_pins(), ROOT))
 
 
 def fetch() -> None:
-    """Once; afterwards no network is needed."""
+    """Once; afterwards no network is needed. Raises Usage outside a clone."""
+    require_clone("a page of flamegraphs")
     if are_fetched():
         return
     with hold_lock(FETCHED.with_suffix(".lock")):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import jinja2
 from markupsafe import Markup
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import PACKAGE
 from tlsmem.base.phase_names import PEAK_OF, READABLE_NAMES
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff import sentences
@@ -124,13 +124,13 @@ def render_page(about: Mapping[str, object], moments: Sequence[str], tree: call_
         "looks": {bucket: looks(bucket) for bucket in tree.known},
     }
     drawn = page_scripts.scripts()
-    folder = jinja2.FileSystemLoader(ROOT / "tools/tlsmem/explore/flamegraph/assets")
+    folder = jinja2.FileSystemLoader(PACKAGE / "explore/flamegraph/assets")
     template = jinja2.Environment(loader=folder, autoescape=True, trim_blocks=True).get_template("page.html.jinja")
     parts = {
         "about": about,
         "scripts": [plain(script) for script in drawn.scripts],
         "policy": " ".join(f"'sha256-{digest(script)}'" for script in drawn.scripts),
-        "style": plain((ROOT / "tools/tlsmem/explore/flamegraph/assets/page.css").read_text(encoding="utf-8")),
+        "style": plain((PACKAGE / "explore/flamegraph/assets/page.css").read_text(encoding="utf-8")),
         "licences": plain("\n\n".join(drawn.licences)),
         "json": Markup(page_data.pack_json(about)),
     }

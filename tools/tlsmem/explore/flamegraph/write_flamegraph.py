@@ -6,8 +6,9 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import PACKAGE, ROOT
 from tlsmem.base.printable import printable_text
+from tlsmem.base.repository import require_clone
 from tlsmem.build import commands, stamps
 from tlsmem.build.commands import BuildFailed
 from tlsmem.build.shared_resources import hold_lock
@@ -20,7 +21,7 @@ from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import LiveHeap, Profile
 from tlsmem.schema.roles import Owner
 
-CRATE = ROOT / "tools/tlsmem/explore/flamegraph/svg"
+CRATE = PACKAGE / "explore/flamegraph/svg"
 BINARY = ROOT / "build/cargo/release/flamegraph"
 
 
@@ -104,7 +105,8 @@ def render_svg(lines: Iterable[str], title: str, subtitle: str) -> str:
 
 
 def build() -> None:
-    """The drawing program, once."""
+    """The drawing program, once. Raises Usage outside a clone."""
+    require_clone("a flamegraph")
     sources = [CRATE / name for name in ("Cargo.toml", "Cargo.lock", "src/main.rs")]
     stamp, made_of = BINARY.with_name("flamegraph.stamp"), stamps.hash_files(sources, ROOT)
     if stamps.is_current(stamp, made_of) and BINARY.is_file():
