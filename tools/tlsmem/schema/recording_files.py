@@ -13,14 +13,16 @@ from backports import zstd
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.manifest import BadRecording, load_manifest
 
 PLAIN, SEALED = ".jsonl", ".jsonl.zst"
+SUMMARY = "summary.json.xz"  # of a recording in an installed package, in place of the files that its manifest has
 RESTORE = "restore the file from git or a copy, or record again into another OUT="
 
 FOLDERS = (ROOT / "data", ROOT / "data/local")  # where a recording may be named without them
+BASES = (*FOLDERS, *([ROOT] if IS_WHEEL else []))  # of names; those of a wheel begin with data/, as a clone's may
 WAY = "recordings are directories under data/"  # the way to one that was not found
 MOST_NAMED = 5  # recordings that a sentence lists
 MOST_BYTES = 256 << 20  # of a sealed file without a manifest; of those in data/ the largest has 13 MB
@@ -47,6 +49,8 @@ def list_files(recording: Path | str) -> list[Path]:
         os.listdir(recording)  # glob() takes a directory that cannot be read for an empty one
     except OSError as error:
         raise BadRecording(f"{recording}: cannot read the recording: {error.strerror}") from None
+    if (recording / SUMMARY).exists() and (sealed_as := load_manifest(recording)):
+        return [recording / name for name in sorted(sealed_as.files, key=lambda name: name.removesuffix(".zst"))]
     plain, sealed = ({stack_name(file): file for file in recording.glob(f"*{end}")} for end in (PLAIN, SEALED))
     manifest = load_manifest(recording) if plain else None
     for stack, file in plain.items():
@@ -76,15 +80,28 @@ def require_files(recording: Path | str) -> list[Path]:
 def locate(file: Path) -> Path:
     """Return the file under the name that it has now: STACK.jsonl may have been sealed."""
     sealed = file.with_name(f"{file.name}{SEALED.removeprefix(PLAIN)}")
-    return sealed if file.name.endswith(PLAIN) and not file.exists() and sealed.exists() else file
+    return sealed if file.name.endswith(PLAIN) and not file.exists() and is_there(sealed) else file
+
+
+def is_there(file: Path) -> bool:
+    """Return whether there is such a file or directory, or the summary has what such a file held."""
+    return file.exists() or is_summarised(file)
+
+
+def is_summarised(file: Path) -> bool:
+    """Return whether there is a summary in place of this file. Raises BadRecording where the manifest is damaged."""
+    if not file.name.endswith(SEALED) or not file.with_name(SUMMARY).exists() or file.exists():
+        return False
+    manifest = load_manifest(file.parent)
+    return bool(manifest and file.name in manifest.files)
 
 
 def find_recording(name: Path | str) -> Path | None:
     """Return the recording of this name: a path, or a directory of data/ or data/local/ by its name alone; None where
     there is none."""
     name = Path(name)
-    places = [name, *(folder / name for folder in FOLDERS if not name.is_absolute())]
-    return next((one for one in places if locate(one).exists()), None)
+    places = [name, *(base / name for base in BASES if not name.is_absolute())]
+    return next((one for one in places if is_there(locate(one))), None)
 
 
 def require_recording(name: Path | str, kind: str = "recording", way: str = WAY) -> Path:
@@ -116,7 +133,7 @@ def stack_name(file: Path) -> str:
 def is_recording(path: Path) -> bool:
     """Return whether this is a directory with files of runs, or a path with the name of such a file."""
     if path.is_dir():
-        return any(any(path.glob(f"*{end}")) for end in (PLAIN, SEALED))
+        return any(any(path.glob(f"*{end}")) for end in (PLAIN, SEALED)) or (path / SUMMARY).exists()
     return path.name.endswith((PLAIN, SEALED))
 
 
@@ -131,6 +148,8 @@ def read_file(file: Path) -> bytes:
     """Return the bytes of a file, packed or plain. Raises BadRecording when it cannot be read."""
     if file.exists() and not file.is_file():
         raise BadRecording(f"{file}: cannot read the recording: not a regular file")
+    if is_summarised(file):
+        raise BadRecording(f"{file.parent}: the installed package has the summary of this recording only; use a clone")
     try:
         return file.read_bytes()
     except OSError as error:

@@ -18,6 +18,7 @@ from backports import zstd
 from pydantic_core import from_json, to_json
 
 from tlsmem.base.errors import UserError
+from tlsmem.base.repository import require_clone
 from tlsmem.schema.records import RecordLine, digest_line
 from tlsmem.store import tables
 
@@ -53,6 +54,12 @@ class Content(NamedTuple):
     files: Mapping[str, bytes]
     runs: int
     phases: int
+
+    def write(self, folder: Path) -> tuple[int, int]:
+        """Write the files into a folder; return the numbers of runs and phases. Raises OSError."""
+        for name, packed in self.files.items():
+            (folder / name).write_bytes(packed)
+        return self.runs, self.phases
 
 
 def pack_records(records: Iterable[tuple[RecordLine, bytes]]) -> Content:
@@ -130,6 +137,8 @@ class Pieces:
                 content.seek(length + offset)
                 return from_json(zstd.decompress(content.read(size)))
         except (OSError, ValueError, KeyError, zstd.ZstdError) as error:
+            if not self.file.exists() and self.file.parent.exists():
+                require_clone("call stacks of recordings")
             raise UserError(f"{self.file}: was changed meanwhile; run the command again ({error})") from None
 
 

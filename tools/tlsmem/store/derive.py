@@ -10,31 +10,30 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tlsmem.base.cache_file import PACKAGE, REQUIREMENTS, compute_digest, digest_files
+from tlsmem.base.cache_file import REQUIREMENTS, compute_digest, digest_files
 from tlsmem.base.errors import UserError
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import DERIVED, PACKAGE
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema import live_records, recording_files
 from tlsmem.schema.read_records import parse, printable_json, without_collection
-from tlsmem.schema.recording_files import SEALED, Lines
+from tlsmem.schema.recording_files import SEALED, SUMMARY, Lines
 from tlsmem.schema.records import RecordLine, digest_line
 from tlsmem.store import tables
 from tlsmem.store.columns import pack_records
+from tlsmem.store.summary import rebuild_lines, unpack_summary
 
-CLONE = ROOT / "tools/tlsmem"  # there, unless the package was copied elsewhere to install it
-CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-FOLDER = ROOT / "build/store" if CLONE.is_dir() else CACHES / "tls-memtest/store"
+FOLDER = DERIVED / "store"
 LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
 CODE = (  # checks lines, and derives entries of them
     *("schema/*.py", "base/printable.py"),
-    *(f"store/{name}.py" for name in ("columns", "database", "derive", "tables")),
+    *(f"store/{name}.py" for name in ("columns", "database", "derive", "summary", "tables")),
 )
 ABOUT, PARQUET = "entry", ".parquet"  # the file, and the end of an entry's name
 LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it
@@ -68,6 +67,8 @@ def find_entry(file: Path, as_parquet: bool = False) -> Entry:
     """Return the entry with the columns of a file of a recording, or with its tables. A new one is derived.
 
     Raises BadRecording where the file cannot be read or a line is no record, with file, line and a way out."""
+    if recording_files.is_summarised(file):
+        return find_summarised(file, as_parquet)
     packed = recording_files.read_file(file)
     place = find_place(file, packed, as_parquet)
     return read_entry(place) or derive_entry(file, packed, place, as_parquet)
@@ -75,8 +76,39 @@ def find_entry(file: Path, as_parquet: bool = False) -> Entry:
 
 def has_entry(file: Path, as_parquet: bool = False) -> bool:
     """Return whether an entry of a file is there, or need not be. Raises BadRecording where it cannot be read."""
+    if recording_files.is_summarised(file):
+        return True  # or as good as there
     packed = recording_files.read_file(file)
     return is_small(file, packed) or (find_place(file, packed, as_parquet) / ABOUT).exists()
+
+
+def find_summarised(file: Path, as_parquet: bool = False) -> Entry:
+    """Return the entry of a file that is in the summary of its recording. Those with the columns of all its files are
+    made together, and tables are made of the columns.
+
+    Raises UserError where the summary is damaged, or there is no room at all."""
+    place = find_summarised_place(file, as_parquet)
+    if found := read_entry(place):
+        return found
+    if as_parquet:
+        lines = rebuild_lines(find_summarised(file).folder)
+        return store_entry(file, prepare_tables(file, lines), place)
+    made: dict[str, Entry] = {}
+    for name, content in unpack_summary(file.with_name(SUMMARY)).items():
+        of = file.with_name(name)
+        made[name] = store_entry(of, content.write, find_summarised_place(of))
+    return made[file.name]
+
+
+def find_summarised_place(file: Path, as_parquet: bool = False) -> Path:
+    """Return where the entry of a file in a summary is, if there is one. Raises OSError without a summary."""
+    return find_place(file, digest_summary(file.with_name(SUMMARY)) + file.name.encode(), as_parquet)
+
+
+@cache
+def digest_summary(summary: Path) -> bytes:
+    """Return a digest of the summary of a recording. Raises OSError where it cannot be read."""
+    return digest_files([summary])
 
 
 def find_place(file: Path, packed: bytes, as_parquet: bool) -> Path:
@@ -122,9 +154,16 @@ def derive_entry(file: Path, packed: bytes, place: Path, as_parquet: bool) -> En
     Raises BadRecording as `find_entry` does, and UserError where there is no room at all."""
     lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
     with without_collection():
-        write = prepare_parquet(file, lines) if as_parquet else prepare_columns(check_lines(file, lines))
+        write = prepare_parquet(file, lines) if as_parquet else pack_records(check_lines(file, lines)).write
+    return store_entry(file, write, None if is_small(file, packed) else place, cut)
+
+
+def store_entry(file: Path, write: Write, place: Path | None, cut: int | None = None) -> Entry:
+    """Write the entry of a file to its place; for this process alone where there is none, or it cannot be written.
+
+    Raises UserError where there is no room at all."""
     try:
-        if not is_small(file, packed):
+        if place:
             with suppress(OSError):  # a full disk, or one that may not be written
                 return keep(write_entry(make_folder(FOLDER), write, file, cut), place)
         return write_entry(make_folder(make_own_folder()), write, file, cut)
@@ -137,18 +176,6 @@ def check_lines(file: Path, lines: Lines) -> Iterator[tuple[RecordLine, bytes]]:
     return ((parse(line, f"{file}: line {number}"), line) for number, line in lines)
 
 
-def prepare_columns(records: Iterable[tuple[RecordLine, bytes]]) -> Write:
-    """Return what writes the columns of these records, each of which is beside its line."""
-    content = pack_records(records)
-
-    def write(folder: Path) -> tuple[int, int]:
-        for name, packed in content.files.items():
-            (folder / name).write_bytes(packed)
-        return content.runs, content.phases
-
-    return write
-
-
 def prepare_parquet(file: Path, lines: Lines) -> Write:
     """Return what writes the tables for queries of the lines of a file. Raises BadRecording as `check_lines` does."""
     if is_live(file):
@@ -156,9 +183,13 @@ def prepare_parquet(file: Path, lines: Lines) -> Write:
             live_records.parse_live(line, f"{file}: line {number}")
     else:
         find_entry(file)  # which checks the lines, once
+    return prepare_tables(file, [add_digest(line) for _, line in lines])
+
+
+def prepare_tables(file: Path, checked: Sequence[bytes]) -> Write:
+    """Return what writes the tables for queries of lines that were checked."""
     from tlsmem.store.database import write_parquet  # slow to import, and seldom needed
 
-    checked = [add_digest(line) for _, line in lines]
     return lambda folder: write_parquet(folder, checked, is_live(file))
 
 
@@ -175,8 +206,8 @@ def add_digest(line: bytes) -> bytes:
 
 def derive_lines(records: Iterable[RecordLine]) -> Entry:
     """Return the tables of records that were checked; they last as long as the process. Raises OSError."""
-    write = prepare_columns((one, one.to_json_line().rstrip(b"\n")) for one in records)
-    return write_entry(make_folder(make_own_folder()), write)
+    content = pack_records((one, one.to_json_line().rstrip(b"\n")) for one in records)
+    return write_entry(make_folder(make_own_folder()), content.write)
 
 
 def make_folder(below: Path) -> Path:
@@ -224,7 +255,8 @@ def remove_old() -> None:
             of = (read_source(place), place.suffix == PARQUET)
             found.append((place, of, changed_at))
             newest[of] = max(newest.get(of, 0), changed_at)
-    needless = [(place, at) for place, of, at in found if at < newest[of] or not of[0] or not Path(of[0]).exists()]
+    gone = {of for of in newest if not of[0] or not recording_files.is_there(Path(of[0]))}
+    needless = [(place, at) for place, of, at in found if at < newest[of] or of in gone]
     left = [(place, place.stat().st_mtime) for place in FOLDER.glob(".partial-*")]
     for place, changed_at in needless + left:
         if time.time() - changed_at > LEAST_SECONDS:

@@ -61,6 +61,7 @@ VIEWS = {  # of the tables of the store; of a run that was made again the last o
     "live": "SELECT recording, run, position, * EXCLUDE (recording, run, position, place) FROM store.live",
     "live_samples": "SELECT * EXCLUDE (recording, place) FROM store.samples",
 }
+NO_CALL_STACKS = "blocks and stacks: need a clone of the repository; the installed package has runs and phases"
 MACROS = (  # of each pair of sessions a role has one; rows without the amount do not count
     "CREATE MACRO per_session(amount, sessions) AS 2 * (max_by(amount, sessions) - min_by(amount, sessions)) / nullif("
     "max(sessions) FILTER (WHERE amount IS NOT NULL) - min(sessions) FILTER (WHERE amount IS NOT NULL), 0)",
@@ -138,7 +139,11 @@ def define_views(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -
             if named:
                 rows = ", ".join(f"({', '.join(map(tables.quote, (path, *names)))})" for path, names in named.items())
                 connection.execute(f"INSERT INTO store.files VALUES {rows}")
-            connection.execute(f"CREATE VIEW store.{name} AS {select_files([*named]) or select_none(line, query)}")
+            if name in tables.OF_SITES_RUNS and any(map(recording_files.is_summarised, files)):
+                found = f"{select_none(line, query)} UNION ALL {fail(connection, select_none(line, query))}"
+            else:
+                found = select_files([*named]) or select_none(line, query)
+            connection.execute(f"CREATE VIEW store.{name} AS {found}")
     for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {name} AS {query}")
     for statement in MACROS:
@@ -157,6 +162,12 @@ def select_files(paths: Sequence[str]) -> str:
         f" p.* EXCLUDE (run, filename) FROM read_parquet([{listed}], filename = true, hive_partitioning = false) AS p"
         " JOIN store.files AS f ON f.path = p.filename"
     )
+
+
+def fail(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """Return a query of as many columns that fails."""
+    columns = ", ".join(["NULL"] * len(connection.sql(query).columns))
+    return f"SELECT {columns} FROM range(1) WHERE error({tables.quote(NO_CALL_STACKS)}) IS NULL"
 
 
 def select_none(line: Mapping[str, str], query: str) -> str:
