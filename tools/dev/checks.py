@@ -231,6 +231,8 @@ STEPS = {
     "check-pages": Step("pages in a browser", check_pages),
     "check-cluster": Step("a campaign on a cluster", check_cluster),
     "check-notebook": Step("notebooks and their outputs", check_notebook),
+    "check-wheel": Step("the wheel's answers and the clone's", find_script("check_wheel")),
+    "wheel": Step("the wheel", find_script("build_wheel")),
     "check-answers": Step("answers and commands of a report", check_answers),
     "check-bare": Step("make check in a bare Debian 12", find_script("check_bare")),
     "check-bisect": Step("git bisect finds a planted commit", check_bisect),

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Install the wheel of build/wheel into empty environments outside of the clone, and compare what its command prints
+with what the clone's prints, byte for byte.
+
+  tools/dev/check_wheel.py                        what `make check-wheel` does
+  tools/dev/check_wheel.py --python python3.13    under another Python
+
+What a wheel has not, or lacks a package for, must be one sentence and exit status 2."""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+from tlsmem.cli.main import run
+from tlsmem.config.toml_tables import read_tables
+
+CSV = ("--format", "csv")
+CLONE = str(ROOT / "tools/tls-memtest")
+PLANS = (
+    "memory --connections 100000",
+    "memory --connections 100000 --stack openssl@3.5.5 --as nginx",
+    "memory --connections 100000 --handshaking 5% --in-flight 20%",
+    "memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms",
+    "memory --connections 50k --stalled-rate 200/s --timeout 60s",
+    "fit --memory 16GiB --handshaking 5% --in-flight 20% --role both",
+    "storm --clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5",
+    "fleet --clients 10M --hosts 40 --fail 1",
+    "haproxy --memory 16GiB --role both",
+    "check",
+)
+PROFILE = str(ROOT / "data/2026-11-21-amd-epyc-2/profiles/openssl@3.5.5.tls13-rsa-aes256.1000.heaptrack.zst")
+QUERIES = (
+    "select recording, scenario, count(*) as runs from runs group by all order by all",
+    "select recording, stack, suite, sum(total_live_bytes) as bytes from phases join runs using (run)"
+    " group by all order by all",
+    "select run, max(peak_rss_bytes) as peak from phases group by all order by all limit 500",
+    "select server, meter, phase, count(*) as rows from live group by all order by all",
+)
+REFUSED = {  # in an environment with the core alone; and a part of the sentence
+    "measure mem": "needs a clone",
+    "build openssl@3.5.5": "needs a clone",
+    "gate BUDGET.toml": "needs a clone",
+    "diff builds --a openssl@3.5.5 --b openssl@3.6.3": "needs a clone",
+    "heap record --stack openssl@3.5.5": "needs a clone",
+    "data sql x": "pip install 'tls-memtest[data]'",
+    "show mem data/2026-11-22-amd-epyc -o picture": "pip install 'tls-memtest[plots]'",
+}
+MOST_BYTES = 90e6  # of the core's packages, before Python compiles what it imports
+USAGE = 2
+
+
+class Answer(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    status: int
+    out: bytes
+    error: str
+
+
+class Environment:
+    """An empty environment with the wheel."""
+
+    def __init__(self, folder: Path, python: str, extras: str = "") -> None:
+        self.folder = folder
+        (wheel,) = (ROOT / "build/wheel").glob("*.whl")
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "-q", "--no-compile"]
+        subprocess.run([*pip, "--disable-pip-version-check", f"{wheel}{extras}"], check=True)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all that was installed."""
+        return sum(one.lstat().st_size for one in self.folder.rglob("*") if "__pycache__" not in one.parts)
+
+    def list_files(self) -> set[str]:
+        """Return what is there outside of the cache directory and what Python compiles, by path and size."""
+        return {
+            f"{file.relative_to(self.folder)}: {file.lstat().st_size} B"
+            for file in self.folder.rglob("*")
+            if file.is_file() and "__pycache__" not in file.parts and not file.is_relative_to(self.folder / "cache")
+        }
+
+    def answer(self, words: tuple[str, ...]) -> Answer:
+        """Return what the wheel's command says, in an empty directory."""
+        variables = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        return call([str(self.folder / "bin/tls-memtest"), *words], self.folder, variables)
+
+
+def call(command: list[str], folder: Path, variables: dict[str, str]) -> Answer:
+    """Return how a command ended, without a terminal."""
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, stdin=subprocess.DEVNULL)
+    return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+
+def list_core_questions() -> Iterator[tuple[str, ...]]:
+    """Yield commands that need the core alone and print CSV."""
+    yield "cost", *CSV
+    for library in read_tables("libraries"):
+        yield "cost", library, *CSV
+    for words in (["--mtls"], ["--pq"], ["--ecdsa"], ["--tls12"], ["--role", "client"]):
+        yield "cost", "openssl", "rustls", *words, *CSV
+    for line in PLANS:
+        yield "plan", *line.split(), *CSV
+    for recording in name_recordings():
+        yield "why", recording, *CSV
+    yield "stacks", *CSV
+    yield "heap", "read", PROFILE, "--json"
+
+
+def list_other_questions() -> Iterator[tuple[str, ...]]:
+    """Yield commands that need the extras and print CSV."""
+    for recording in name_recordings():
+        yield "show", "tables", recording, *CSV
+    for query in QUERIES:
+        yield "data", "sql", query, *CSV
+
+
+def name_recordings() -> Iterator[str]:
+    """Yield the names of the recordings in the repository."""
+    files = (ROOT / "data").glob("20*/*.jsonl.zst")
+    yield from sorted({str(file.parent.relative_to(ROOT)) for file in files}, reverse=True)
+
+
+def count_equal(environment: Environment, questions: Iterator[tuple[str, ...]]) -> int:
+    """Return how many answers are equal; one that both refuse is equal too. Raises UserError where some differ."""
+    equal, different = 0, []
+    for words in questions:
+        ours, theirs = call([CLONE, *words], ROOT, dict(os.environ)), environment.answer(words)
+        sentence = re.sub(r"\S*/tlsmem/published/", "", theirs.error)
+        if (ours.status, ours.out) == (theirs.status, theirs.out) and (ours.status == 0 or ours.error == sentence):
+            equal += 1
+        else:
+            different.append(
+                f"{' '.join(words)}: status {theirs.status}, and {ours.status} in the clone: {theirs.error}"
+            )
+    if different:
+        raise UserError(f"{len(different)} answers differ, {equal} do not:\n" + "\n".join(different))
+    return equal
+
+
+def check_refusals(environment: Environment) -> int:
+    """Return how many commands that cannot be are one sentence and status 2. Raises UserError where one is not."""
+    for words, sentence in REFUSED.items():
+        found = environment.answer(tuple(words.split()))
+        if (found.status, found.out) != (USAGE, b"") or found.error.count("\n") != 1 or sentence not in found.error:
+            raise UserError(f"{words}: status {found.status}, and not the sentence `{sentence}`: {found.error}")
+    return len(REFUSED)
+
+
+def main() -> int:
+    """Compare all answers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="memtest-wheel-") as place:
+        core = Environment(Path(place) / "core", given.python)
+        if (size := core.bytes) > MOST_BYTES:
+            raise UserError(f"the core takes {size:,} B, and {MOST_BYTES:,.0f} at most")
+        print(f"check-wheel: the core takes {size / 1e6:.0f} MB", flush=True)
+        files = core.list_files()
+        print(f"check-wheel: {check_refusals(core)} commands that need more are one sentence", flush=True)
+        print(
+            f"check-wheel: {count_equal(core, list_core_questions())} answers of the core are the clone's", flush=True
+        )
+        every = Environment(Path(place) / "every", given.python, "[data,plots]")
+        equal = count_equal(every, list_other_questions())
+        print(f"check-wheel: {equal} answers with the extras too", flush=True)
+        if written := core.list_files() - files:
+            raise UserError(f"the wheel's commands wrote {min(written)}, which is not below XDG_CACHE_HOME")
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)
