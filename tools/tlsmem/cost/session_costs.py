@@ -24,7 +24,7 @@ class SessionCost(NamedTuple):
     suite: str
     role: Role
     configuration: str  # in words: "default", "low memory"
-    live_heap_in_use_bytes: float | None  # what the library has allocated after 16 KiB each way; exact
+    live_heap_in_use_bytes: float | None  # what the library holds after 16 KiB each way; exact
     live_heap_at_rest_bytes: float | None  # the same once the session is established, before it carries data
     rss_at_rest_bytes: float | None
     rss_in_use_bytes: float | None  # the one to plan with

@@ -12,9 +12,9 @@ from tlsmem.stats.repeats import Number
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
 
 CAPTION = (
-    "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats: they "
-    "exceed a limit if they are beyond it by more than the spread of the repeats, the baseline's included. A budget "
-    "that cannot be judged counts as exceeded."
+    "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats. They "
+    "break a limit only if they miss it by more than the repeats differ, in this run or in the baseline. A budget that "
+    "cannot be judged counts as exceeded."
 )
 COLUMNS = (
     Heading("stack", "stack", left=True),

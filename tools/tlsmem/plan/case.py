@@ -8,6 +8,7 @@ from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_title import suite_title
+from tlsmem.config.suite_variants import LIBRARY
 from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
@@ -112,6 +113,8 @@ def describe_origin(cases: Sequence[Case]) -> str:
     hows = dict.fromkeys(f"{case.title}: {case.model.how}" for case in cases if case.model.how != MEASURED)
     how = "".join(f" {sentence}." for sentence in hows)
     allocator = describe_allocator(cases[0].model)
+    if any(case.model.how == BY_RATIO for case in cases):
+        allocator = f"for {allocator}"
     return f"From {places}: a process per role, {allocator}{mixed}.{how}"
 
 
@@ -122,8 +125,9 @@ def describe_tables(cases: Sequence[Case], role: str = "") -> str:
     model = cases[0].model
     state = model.configuration.describe_state()
     options = dict.fromkeys(case.model.configuration.describe_options() for case in cases)
+    tickets = "; the library's default number of tickets" if model.configuration.tickets == LIBRARY else ""
     return (
-        f"{describe_origin(cases)} A {role or cases[0].role}, suite {model.suite}, {'; '.join(options)}. "
+        f"{describe_origin(cases)} A {role or cases[0].role}, suite {model.suite}, {'; '.join(options)}{tickets}. "
         f"Connections {state}.{describe_own(cases)}"
     )
 

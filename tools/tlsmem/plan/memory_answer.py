@@ -22,7 +22,8 @@ from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
 
 WORST_CASE = (
-    "Worst case: all active, and in a handshake or with a full record in flight at once (whichever needs more)."
+    "Worst case: all are active, and each also needs memory for a handshake or for a full record in flight, whichever "
+    "is more."
 )
 ESTIMATED = (capacity.CONNECTIONS, capacity.RESTING, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
@@ -132,9 +133,8 @@ def describe_next(cases: Sequence[Case]) -> str:
 
 def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Table:
     """Return the terms and totals of each stack."""
-    caption = (
-        f"{describe_tables(cases)} Peak: RSS of the process and kernel memory. RSS: without kernel memory. {WORST_CASE}"
-    )
+    totals = "Peak: RSS of the process plus kernel memory. RSS: without kernel memory."
+    caption = f"{describe_tables(cases)} {totals} {WORST_CASE}"
     columns = [Heading(key, heading, left=True) for key, heading in {"stack": "stack", "what": ""}.items()]
     columns += [Heading("count", "how many"), Heading("each_bytes", "bytes each"), Heading("bytes", "memory")]
     table = Table("memory", f"Memory of {connections:,} connections", caption, columns)

@@ -12,9 +12,9 @@ from tlsmem.stats.missing import Missing, map_present
 from tlsmem.stats.runtime_heap import bytes_per_session
 
 VOCABULARY = (
-    "Live heap in use: what the library has allocated for a session that sent and received a full record (16 KiB); "
-    "exact. RSS at rest: the physical memory of an established session that has carried no data. RSS in use: the same "
-    "after a full record each way; plan with this one."
+    "Live heap in use: the bytes that the library holds for a session after a full record (16 KiB) each way; the count "
+    "is exact. RSS at rest: the physical memory of an established session that has carried no data. RSS in use: the "
+    "same after a full record each way; plan with this one."
 )
 
 
