@@ -2,12 +2,16 @@
 
 import json
 import re
+import shlex
+import subprocess
+import sys
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import NARROW, PAGES, WIDE
 from playwright.sync_api import Locator, Page, expect
 
+ROOT = PAGES.parents[1]
 MOST, NODES = 2_000_000, 10_000
 COST = "#card-cost"
 TABLES = sorted(file.stem for file in (PAGES / "report-small").glob("*.csv"))
@@ -84,9 +88,76 @@ def test_the_chooser_gives_the_number_of_the_cost_command(opened, role, state):
         ):
             page.locator(f'.answer-row[data-stack="{row["stack"]}"]').click()
             expect(page.locator("#answer-number strong")).to_have_text(f"{row['texts'][key]} B")
-            expect(page.locator("#answer-total")).to_have_text(f"{100_000 * row[key] / 2**30:.2f} GiB of RSS")
             checked += 1
     assert checked >= 8
+
+
+def answered_by_plan(page: Page) -> tuple[int, int]:
+    """What the page answers, and what the command beside it does, in bytes."""
+    told = page.locator("#answer-plan .answer-quiet").inner_text()
+    words = shlex.split(page.locator("#answer-plan code").inner_text())
+    command = [sys.executable, ROOT / words[0], *words[1:], "--table", "memory", "--format", "json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    (table,) = json.loads(done.stdout)["tables"]
+    (peak,) = (row["bytes"] for row in table["rows"] if row["what"] == "peak")
+    return int(told.partition(" B")[0].replace(",", "")), peak
+
+
+def test_what_if_is_what_the_command_beside_it_answers(opened):
+    page = opened("report.html")
+    ours, theirs = answered_by_plan(page)
+    assert ours == theirs
+    inputs = {"connections": "1,234,567", "share": "33.3%", "handshakes": "2%", "kernel": "5000"}
+    for name, text in inputs.items():
+        page.fill(f"#answer-{name}", text)
+    page.select_option("#answer-low", "yes")
+    ours, theirs = answered_by_plan(page)
+    assert ours == theirs
+    again = opened(f"report.html{page.evaluate('location.hash')}")
+    assert answered_by_plan(again) == (ours, theirs)
+    page.select_option("#answer-role", "client")
+    page.fill("#answer-handshakes", "0")
+    page.select_option("#answer-tickets", "0")
+    ours, theirs = answered_by_plan(page)
+    assert ours == theirs
+
+
+def test_what_if_names_what_is_wrong_or_not_recorded(opened):
+    page = opened("report.html")
+    page.fill("#answer-connections", "many")
+    expect(page.locator("#answer-total")).to_contain_text("Connections must be a whole number")
+    page.fill("#answer-connections", "10")
+    page.fill("#answer-handshakes", "11")
+    expect(page.locator("#answer-total")).to_contain_text("Handshakes at a time must be")
+    page.fill("#answer-handshakes", "5")
+    page.select_option("#answer-tickets", "0")
+    expect(page.locator("#answer-total")).to_have_text("not recorded: what a handshake adds with no tickets")
+
+
+def test_a_and_b_differ_by_bucket_and_the_rows_add_up(opened):
+    page = opened("report.html")
+    page.select_option("#answer-other", label="rustls 0.23.46 (aws-lc)")
+    table = page.locator("#answer-parts table")
+    expect(table.locator("thead th")).to_have_text(
+        ["bytes of one session", re.compile("^A: "), re.compile("^B: "), "B − A"]
+    )
+    lines = [row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()]
+    numbers = [[0 if one == "–" else int(re.sub(r"[,+]", "", one).replace("−", "-")) for one in line] for line in lines]
+    sums = [
+        at
+        for at, row in enumerate(table.locator("tbody tr").all())
+        if "answer-sum" in (row.get_attribute("class") or "")
+    ]
+    assert len(sums) == 2 and sums[1] == len(lines) - 1
+    for column in range(3):
+        figures = [line[column] for line in numbers]
+        assert abs(sum(figures[: sums[0]]) - figures[sums[0]]) <= len(figures)  # each is rounded
+        assert abs(figures[sums[0]] + sum(figures[sums[0] + 1 : -1]) - figures[-1]) <= len(figures)
+    assert all(abs(line[1] - line[0] - line[2]) <= 1 for line in numbers)
+    expect(page.locator("#answer-other-bar .answer-bar")).to_be_visible()
+    page.select_option("#answer-other", label="Go crypto/tls 1.27.4")
+    expect(page.locator("#answer-other-bar")).to_contain_text("not recorded")
+    expect(table.locator("thead th")).to_have_count(2)
 
 
 def test_go_has_no_figure_in_a_suite_that_is_not_recorded_but_the_way_to_one(opened):
@@ -97,6 +168,7 @@ def test_go_has_no_figure_in_a_suite_that_is_not_recorded_but_the_way_to_one(ope
     expect(page.locator("#answer-suite option:checked")).to_be_disabled()
     expect(page.locator("#answer-number strong")).to_have_text("not recorded")
     expect(page.locator("#answer-total")).to_have_text("not recorded")
+    expect(page.locator("#answer-parts")).to_be_empty()
     page.locator("#answer-notes .answer-others button", has_text="AES-128-GCM, X25519, RSA-2048").first.click()
     expect(page.locator("#answer-number strong")).to_have_text(re.compile(r"^[\d,]+ B$"))
     expect(page.locator("#answer-notes .answer-quiet")).to_contain_text("AES-128-GCM")
@@ -228,7 +300,7 @@ def test_axe_finds_nothing(opened, size, scheme):
 
 def test_a_bar_is_on_the_first_narrow_screen_and_no_picture_is_clipped(opened):
     page = opened("report.html", NARROW)
-    expect(page.locator(".answer-bar")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#answer-bar .answer-bar")).to_be_in_viewport(ratio=1)
     wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
     assert page.locator(".picture").evaluate_all(wide) == 0
 
@@ -255,7 +327,8 @@ LINES = """one => { const names = document.createRange(); names.selectNodeConten
 
 def test_the_answer_is_on_the_first_screen(opened):
     page = opened("report.html")
-    for place in (".vocabulary", "#answer-choice", "#answer-number", ".answer-bar", ".answer-many"):
+    places = (".vocabulary", "#answer-choice", "#answer-number", "#answer-bar", "#answer-other-bar", "#answer-inputs")
+    for place in (*places, "#answer-total", "#answer-libraries ul"):
         expect(page.locator(place)).to_be_in_viewport(ratio=1)
 
 

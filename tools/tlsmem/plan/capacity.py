@@ -1,4 +1,6 @@
-"""The arithmetic of a plan: process + N·(E + own + K) + W·H + F·R + backends, in whole bytes, and what fits."""
+"""The arithmetic of a plan: process + N·(E + own + K) + W·H + F·R + backends, in whole bytes, and what fits.
+
+report/assets/plan_memory.js has the sum for the report, without a server; a test compares both over a grid."""
 
 import math
 from dataclasses import dataclass

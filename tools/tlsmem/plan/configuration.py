@@ -38,8 +38,9 @@ class Configuration:
 
     def variant(self, suite: str) -> str:
         """Return the name of the suite in this configuration; its own tickets are no part of the name."""
-        own = self.tickets == definitions.suites()[suite].tickets != LIBRARY
-        return name_variant(suite, self.options, None if own else self.tickets)
+        known = definitions.suites()
+        is_own = suite in known and self.tickets == known[suite].tickets != LIBRARY
+        return name_variant(suite, self.options, None if is_own else self.tickets)
 
     def describe_options(self) -> str:
         """Return who runs the library, and how: `defaults`, or `as nginx runs it, buffers released`."""

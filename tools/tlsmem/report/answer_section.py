@@ -11,13 +11,19 @@ from typing import NotRequired, TypedDict
 from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
+from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, library_title, sort_by_library
-from tlsmem.config.recording_command import Advice, advise_recording
+from tlsmem.config.recording_command import AS_DEPLOYED, Advice, advise_recording
 from tlsmem.config.releases import version
+from tlsmem.config.run import SYSTEM
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_title
+from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
+from tlsmem.plan import assumptions, capacity, find_model
+from tlsmem.plan.configuration import Configuration as PlannedConfiguration
+from tlsmem.plan.connection_model import ModelRequest
 from tlsmem.plan.recorded_states import describe_configuration
 from tlsmem.plots.bucket_panel import bucket_look
 from tlsmem.report import inventory_section
@@ -38,8 +44,10 @@ STATES = {  # of a session: its name, its RSS, its live heap, and the phase at w
     "rest": ("at rest", RSS_AT_REST, LIVE_AT_REST, AT_REST),
 }
 FIRST_LIBRARY = "openssl"  # that the chooser opens with, where it is recorded
+COMPARED_LIBRARY = "rustls"  # that it is compared with at first
 ROLES: tuple[Role, ...] = ("server", "client")
 SIZES_CAMPAIGN = "in-use-sites"  # records what live heap is for
+HANDSHAKES_CAMPAIGN = "c10k-in-use"  # records what handshakes add
 CONNECTIONS = 100_000
 
 
@@ -62,6 +70,28 @@ class StateFigures(TypedDict):
     command: str | None  # that records these
 
 
+class PlanPrices(TypedDict):
+    """Bytes that a plan has: of the process, of a connection in use and at rest, of a handshake; None: not recorded."""
+
+    process: int
+    use: int
+    rest: int | None
+    handshake: int | None
+    widest: int  # connections up to which every term was measured
+    recording: str
+
+
+class Plan(TypedDict):
+    """What tools/tls-memtest plan has of one choice of options and tickets."""
+
+    low: bool
+    tickets: int | str
+    quiet: PlanPrices | None  # None: not recorded
+    busy: PlanPrices | None  # with handshakes, if that is from another recording; None: as `quiet`
+    advice: Advice | None  # how it is recorded
+    handshakes: Advice | None  # how what a handshake adds is recorded
+
+
 class ChooserRow(TypedDict):
     """The figures of a role of a stack in a suite."""
 
@@ -76,6 +106,7 @@ class ChooserRow(TypedDict):
     recording: str
     use: StateFigures
     rest: StateFigures
+    plans: list[Plan]  # none in a state that is not as servers run it
     made_by: str
 
 
@@ -89,7 +120,10 @@ class ChooserData(TypedDict):
     unrecorded: dict[str, dict[str, Advice]]
     usual: dict[str, str | None]  # the suite of a stack
     buckets: dict[str, dict[str, str]]
+    kernel: dict[Role, int]  # bytes of a connection that a plan assumes
+    named: list[str]  # options of commands
     opens: str | None
+    beside: str | None  # the stack that it is compared with
 
 
 def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> Section:
@@ -102,7 +136,7 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
         vocabulary=VOCABULARY, connections=CONNECTIONS, machines=machine_lines(read), caveats=caveats
     )
     scripts, styles = (
-        (read_asset("charts.js"), read_asset("answer.js")),
+        tuple(map(read_asset, ("charts.js", "plan_memory.js", "answer.js"))),
         (read_asset("charts.css"), read_asset("answer.css")),
     )
     compared = find_compared(read, among)
@@ -149,6 +183,9 @@ def chooser_data(among: Sequence[Path], named: Sequence[str] = ()) -> ChooserDat
         "unrecorded": unrecorded,
         "usual": {stack: recorded_stacks.usual_suite(stack, among) for stack in shown},
         "buckets": {bucket: bucket_look(bucket) for bucket in buckets},
+        "kernel": {role: assumptions.assumed_kernel_bytes(role) for role in ROLES},
+        "named": list(named),
+        "beside": newest.get(COMPARED_LIBRARY),
         "opens": newest.get(FIRST_LIBRARY) or next(iter(newest.values()), shown[0] if shown else None),
     }
 
@@ -194,8 +231,57 @@ def cost_rows(costs: StackCosts, among: Sequence[Path], named: Sequence[str]) ->
             "recording": where,
             "use": use,
             "rest": rest,
+            "plans": [] if state else plans(costs, role, among),
             "made_by": shlex.join(words),
         }
+
+
+def plans(costs: StackCosts, role: Role, among: Sequence[Path]) -> list[Plan]:
+    """Return what a plan has of the stack in the suite: with and without the library's option to hold less, if it has
+    one, and with tickets as the library issues them, and as the suite has them."""
+    known = libraries().get(library_key(costs.stack))
+    options = ["default", *([LOW_MEMORY] if known and known.low_memory else [])]
+    suites = definitions.suites()
+    own = [suites[costs.suite].tickets] if costs.suite in suites else []
+    tickets = dict.fromkeys([LIBRARY, *own])
+    return [plan(costs, role, among, *choice) for choice in itertools.product(options, tickets)]
+
+
+def plan(costs: StackCosts, role: Role, among: Sequence[Path], options: str, tickets: int | str) -> Plan:
+    """Return what a plan has of one choice of options and tickets."""
+    configuration = PlannedConfiguration(options, tickets)
+    wanted = ModelRequest(costs.stack, costs.suite, SYSTEM, role, configuration)
+    variant = configuration.variant(costs.suite)
+    quiet = plan_prices(wanted, among)
+    lacks = quiet is not None and quiet["handshake"] is None
+    busy = plan_prices(wanted, among, handshakes=True) if lacks else None
+    busy = busy if busy and busy["handshake"] is not None else None
+    return {
+        "low": options == LOW_MEMORY,
+        "tickets": tickets,
+        "quiet": quiet,
+        "busy": busy,
+        "advice": None if quiet else advise_recording(AS_DEPLOYED, costs.stack, variant),
+        "handshakes": advise_recording(HANDSHAKES_CAMPAIGN, costs.stack, variant) if lacks and not busy else None,
+    }
+
+
+def plan_prices(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> PlanPrices | None:
+    """Return the prices of tools/tls-memtest plan; `handshakes`: from the newest recording that has them."""
+    model = find_model.find_model(wanted, among, handshakes)
+    if not model:
+        return None
+    at_rest = wanted._replace(configuration=wanted.configuration.with_state(at_rest=True))
+    resting = find_model.find_model(at_rest, among, handshakes)
+    price = capacity.price_model(model, kernel=0, record=0, assumed=0)
+    return {
+        "process": price.fixed,
+        "use": price.tls,
+        "rest": round(resting.connection) if resting else None,
+        "handshake": None if model.handshake is None else price.handshake,
+        "widest": model.widest,
+        "recording": recorded.display_name(model.origin) if model.origin else "",
+    }
 
 
 def describe_other_state(costs: StackCosts) -> str | None:
