@@ -101,6 +101,16 @@ def test_the_share_of_handshake_memory_that_stays_is_as_recorded(tmp_path, retai
     assert (found.handshake, found.handshake_retention) == pytest.approx((H, retained))
 
 
+def test_no_tickets_are_recorded_as_the_suite_itself_or_by_name(tmp_path):
+    """Handshakes without tickets are recorded by `--tickets 0`, which names them."""
+    wanted, others = Configuration(tickets=0), {"use": IN_USE, "rest": AT_REST, "live": LIVE}
+    own = used_runs(SUITE, handshakes=False, **others)
+    assert model(tmp_path / "own", own, wanted).handshake is None
+    named = used_runs(f"{SUITE}+tickets-0", **others)
+    assert model(tmp_path / "named", named, wanted).handshake == pytest.approx(H)
+    assert model(tmp_path / "others", default_runs(), wanted) is None
+
+
 def test_nothing_is_derived_from_live_heap(tmp_path):
     """Heap runs, and RSS with all handshakes concurrent, are no RSS in use."""
     runs = [run for run in default_runs() if run.meter == "heap" or run.window == "all"]

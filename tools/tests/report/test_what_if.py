@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import synthetic
 from tests.support.commands import parse
-from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, default_runs, low_memory_runs
+from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, default_runs, low_memory_runs, used_runs
 from tlsmem.base.errors import UserError
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size
@@ -94,6 +94,7 @@ def compare(rows, among=None):
 
 
 @needs_node
+@pytest.mark.slow
 def test_the_page_answers_what_plan_answers_over_a_grid_of_inputs_of_committed_recordings():
     among = [path for path in recordings.find_recordings(None) if path.name in RECORDINGS]
     costs = [answer_section.find_chooser_costs(stack, suite, among) for stack, suite in RECORDED]
@@ -128,6 +129,16 @@ def test_what_is_not_recorded_has_its_command_and_no_figure(tmp_path):
         assert found[key]["quiet"] is None and found[key]["advice"].command.startswith(f"{beginning} deployed-config ")
     assert found[False, "library"]["handshakes"].command.startswith(f"{beginning} c10k-in-use ")
     assert found[True, "library"]["handshakes"] is None
+
+
+def test_handshakes_without_tickets_are_recorded_by_a_command_that_says_so(tmp_path):
+    runs = used_runs(SUITE, IN_USE, AT_REST, 53_000, handshakes=False)
+    where = synthetic.write(tmp_path / "one", [*default_runs(), *runs])
+    rows = answer_section.cost_rows(answer_section.find_chooser_costs(STACK, SUITE, [where]), [where], ())
+    found = {(one["low"], one["tickets"]): one for row in rows if row["role"] == "server" for one in row["plans"]}
+    assert found[False, 0]["quiet"] and found[False, 0]["handshakes"].command == (
+        f"tools/tls-memtest measure c10k-in-use --stacks {STACK} --suites {SUITE} --tickets 0"
+    )
 
 
 @needs_node

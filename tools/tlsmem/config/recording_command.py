@@ -32,7 +32,8 @@ def advise_recording(
     campaign: str, stack: str, suite: str | None = None, meter: Meter | None = None, allocator: str = SYSTEM
 ) -> Advice:
     """Return the command by which a memory campaign records the stack in the suite, or in its own suites if none is
-    named. With a meter, the campaign must have runs under it; with a variant of a suite, runs in that variant."""
+    named. With a meter, the campaign must have runs under it; with a variant of a suite, runs in that variant, of whose
+    tickets it may have to be told."""
     known = definitions.campaigns()[campaign]
     if stack not in definitions.stacks():
         return Advice(None, f"memtest/stacks.toml has no stack {stack}")
@@ -44,10 +45,13 @@ def advise_recording(
     if all(has_tls == (definitions.suites()[one].protocol == "none") for one in suites):
         return Advice(None, f"{stack} has {'no suite without' if has_tls else 'no'} TLS")
     asked = known.model_copy(update={"stacks": [stack], "suites": suites, "allocators": [allocator], "repeats": 1})
+    tickets = settings.get("tickets")
+    other = tickets if tickets is not None and tickets not in known.tickets else None
+    asked = asked if other is None else asked.model_copy(update={"tickets": [other]})
     runs = [run for run in campaign_runs(asked) if meter in (None, run.meter) and (not settings or run.suite == suite)]
     reasons = [why_impossible([run for run in runs if run.suite == one]) for one in distinct_suites(runs)]
     if None in reasons:
-        return Advice(recording_command(campaign, [stack], base, allocator))
+        return Advice(recording_command(campaign, [stack], base, allocator, other))
     return Advice(None, reasons[0] if reasons else why_no_runs(stack, campaign, meter))
 
 
@@ -70,10 +74,17 @@ def advise_recording_any(campaign: str, stacks: Sequence[str], suite: str | None
     return next((one for one in several if one.command), reasons)
 
 
-def recording_command(campaign: str, stacks: Sequence[str], suite: str | None = None, allocator: str = SYSTEM) -> str:
+def recording_command(
+    campaign: str,
+    stacks: Sequence[str],
+    suite: str | None = None,
+    allocator: str = SYSTEM,
+    tickets: int | str | None = None,
+) -> str:
     """Return the command that measures the stacks, or the campaign's own if none are named; it needs no quotes."""
     words = ["tools/tls-memtest", "measure", campaign, *["--stacks", ",".join(stacks)] * bool(stacks)]
     words += ["--suites", suite] if suite else []
+    words += ["--tickets", str(tickets)] if tickets is not None else []
     words += ["--prefix", "DIRECTORY"] * any(definitions.stacks()[stack].prefix for stack in stacks)
     return " ".join([*words, *["--allocator", allocator] * (allocator != SYSTEM)])
 

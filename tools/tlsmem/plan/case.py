@@ -206,6 +206,6 @@ def describe_missing(cases: Sequence[Case]) -> list[str]:
     models = [case.model for case in cases if case.model.handshake is None]
     return [
         f"What a handshake of {stack_title(one.stack)} adds: not recorded; "
-        f"{describe_recording_of_handshakes(one.stack, one.configuration.variant(one.suite), one.allocator)}"
+        f"{describe_recording_of_handshakes(one.stack, one.configuration.full_variant(one.suite), one.allocator)}"
         for one in models
     ]

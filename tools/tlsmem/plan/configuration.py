@@ -42,6 +42,10 @@ class Configuration:
         is_own = suite in known and self.tickets == known[suite].tickets != LIBRARY
         return name_variant(suite, self.options, None if is_own else self.tickets)
 
+    def full_variant(self, suite: str) -> str:
+        """Return the name of the same where tickets were asked for: `measure --tickets 0` names them."""
+        return name_variant(suite, self.options, self.tickets)
+
     def describe_options(self) -> str:
         """Return who runs the library, and how: `defaults`, or `as nginx runs it, buffers released`."""
         options = "buffers released (low-memory)" if self.options == LOW_MEMORY else "defaults"

@@ -131,16 +131,16 @@ def find_series(
     return None
 
 
-def select_runs(runs: Sequence[Record], stack: str, suite: str) -> Selection | None:
-    """Return the comparable measured runs of memory of the stack in the suite; None where there are none."""
-    found = [one for one in runs if (one.scenario, one.suite, one.status) == ("memory", suite, "measured")]
-    return select(found, [stack], [suite]) if found else None
+def select_runs(runs: Sequence[Record], stack: str, *suites: str) -> Selection | None:
+    """Return the comparable measured runs of memory of the stack in the suites; None where there are none."""
+    found = [one for one in runs if (one.scenario, one.status) == ("memory", "measured") and one.suite in suites]
+    return select(found, [stack], list(dict.fromkeys(one.suite for one in found))) if found else None
 
 
 def fit_configuration(runs: Sequence[Record], wanted: ModelRequest) -> ConnectionModel | None:
     """Return the model of the role's process in the configuration; None where it was not recorded."""
     stack, suite, allocator, role, configuration = wanted
-    selection = select_runs(runs, stack, configuration.variant(suite))
+    selection = select_runs(runs, stack, configuration.variant(suite), configuration.full_variant(suite))
     narrow = find_series(selection, allocator, role, "full", narrow=True) if selection else None
     waiting = slope_at(narrow, configuration.phase) if narrow else None
     if not selection or not narrow or not waiting:

@@ -37,10 +37,10 @@ def choose_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool =
     if not found:
         raise ValueError(describe_missing(wanted, among))
     if handshakes and found.handshake is None:
-        variant = wanted.configuration.variant(wanted.suite)
+        variant, full = (wanted.configuration.variant(wanted.suite), wanted.configuration.full_variant(wanted.suite))
         raise ValueError(
             f"{wanted.stack}, {variant}: what a handshake adds is not recorded; "
-            f"{describe_recording_of_handshakes(wanted.stack, variant, wanted.allocator)}"
+            f"{describe_recording_of_handshakes(wanted.stack, full, wanted.allocator)}"
         )
     return found
 

@@ -82,7 +82,7 @@ class PlanPrices(TypedDict):
 
 
 class Plan(TypedDict):
-    """What tools/tls-memtest plan has of one choice of options and tickets."""
+    """What a plan has of one choice of options and tickets."""
 
     low: bool
     tickets: int | str
@@ -251,7 +251,7 @@ def plan(costs: StackCosts, role: Role, among: Sequence[Path], options: str, tic
     """Return what a plan has of one choice of options and tickets."""
     configuration = PlannedConfiguration(options, tickets)
     wanted = ModelRequest(costs.stack, costs.suite, SYSTEM, role, configuration)
-    variant = configuration.variant(costs.suite)
+    variant, full = configuration.variant(costs.suite), configuration.full_variant(costs.suite)
     quiet = plan_prices(wanted, among)
     lacks = quiet is not None and quiet["handshake"] is None
     busy = plan_prices(wanted, among, handshakes=True) if lacks else None
@@ -262,12 +262,12 @@ def plan(costs: StackCosts, role: Role, among: Sequence[Path], options: str, tic
         "quiet": quiet,
         "busy": busy,
         "advice": None if quiet else advise_recording(AS_DEPLOYED, costs.stack, variant),
-        "handshakes": advise_recording(HANDSHAKES_CAMPAIGN, costs.stack, variant) if lacks and not busy else None,
+        "handshakes": advise_recording(HANDSHAKES_CAMPAIGN, costs.stack, full) if lacks and not busy else None,
     }
 
 
 def plan_prices(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> PlanPrices | None:
-    """Return the prices of tools/tls-memtest plan; `handshakes`: from the newest recording that has them."""
+    """Return the prices of a plan; `handshakes`: from the newest recording that has them."""
     model = find_model.find_model(wanted, among, handshakes)
     if not model:
         return None
