@@ -15,22 +15,25 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellControlSignal, DeadKernelError
-from nbformat import NotebookNode
-from traitlets.config import Config
+if TYPE_CHECKING:  # of build/notebook-venv: --help needs no package
+    from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "docs/notebooks"
 LIMIT_S = 600  # of a cell: the first one derives tables from recordings
-FAILED = (CellControlSignal, DeadKernelError)  # a cell that raises, takes too long, or ends the kernel
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def run_notebook(notebook: NotebookNode) -> NotebookNode:
-    """Return a copy of a notebook with the outputs of a run. Raises one of FAILED where a cell fails."""
+def run_notebook(notebook: "NotebookNode") -> "NotebookNode":
+    """Return a copy of a notebook with the outputs of a run.
+
+    Raises CellControlSignal where a cell raises or takes too long, DeadKernelError where it ends the kernel."""
+    import nbformat
+    from nbclient import NotebookClient
+    from traitlets.config import Config
+
     found = nbformat.from_dict(notebook)
     for cell in found.cells:
         if cell.cell_type == "code":
@@ -45,7 +48,7 @@ def run_notebook(notebook: NotebookNode) -> NotebookNode:
     return found
 
 
-def output_lines(cell: NotebookNode) -> list[str]:
+def output_lines(cell: "NotebookNode") -> list[str]:
     """Return the text outputs of a cell by line, each after its type; of other outputs the type alone."""
     lines = []
     for output in cell.get("outputs", ()):
@@ -56,7 +59,7 @@ def output_lines(cell: NotebookNode) -> list[str]:
     return lines
 
 
-def find_differences(committed: NotebookNode, run: NotebookNode) -> Iterator[str]:
+def find_differences(committed: "NotebookNode", run: "NotebookNode") -> Iterator[str]:
     """Yield the lines of text outputs that are committed (-) and no longer printed, or printed (+) and not committed,
     each below the number of its cell from 1."""
     for number, (old, new) in enumerate(zip(committed.cells, run.cells, strict=True), 1):
@@ -70,6 +73,9 @@ def find_differences(committed: NotebookNode, run: NotebookNode) -> Iterator[str
 def find_faults(file: Path, write: bool) -> Iterator[str]:
     """Yield a sentence for a cell that fails, outputs that differ, or a path of this machine in the outputs; with
     `write` write the outputs, where no cell fails."""
+    import nbformat
+    from nbclient.exceptions import CellControlSignal, DeadKernelError
+
     name = file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
     try:
         committed = nbformat.read(file, as_version=4)
@@ -78,7 +84,7 @@ def find_faults(file: Path, write: bool) -> Iterator[str]:
         return
     try:
         run = run_notebook(committed)
-    except FAILED as error:
+    except (CellControlSignal, DeadKernelError) as error:
         yield f"{name}: a cell fails: {COLOURS.sub('', str(error)).strip()}"
         return
     if paths := {place for place in (str(ROOT), str(Path.home())) if place in nbformat.writes(run)} - {"/"}:

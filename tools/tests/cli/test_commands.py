@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -258,11 +257,6 @@ def test_a_script_of_developers_answers_without_a_package(run_alone, script):
     assert (shown.returncode, shown.stderr) == (0, "") and shown.stdout.startswith(f"usage: {script}")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.splitlines()[-1].startswith((f"{script}: error: ", f"memtest: {script}: ", "memtest: "))
-
-
-def test_the_readme_lists_the_scripts_of_developers():
-    listed = re.findall(r"^\| `dev/([\w/]+\.py)` \|", (TOOLS / "README.md").read_text(), re.MULTILINE)
-    assert sorted(listed) == DEVELOPERS
 
 
 def test_the_schema_is_printed_from_outside_the_environment(tmp_path):
