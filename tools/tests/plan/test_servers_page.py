@@ -47,5 +47,5 @@ def test_a_row_is_what_the_server_sets_and_holds(name: str, server: Server):
 
 def test_the_page_names_the_recording_of_the_live_runs():
     recordings = {server.live.recording for server in servers().values() if server.live}
-    (named,) = re.findall(r"^Process and own are RSS of live runs .*, in `(data/[^`]+)`", PAGE, re.MULTILINE)
+    (named,) = re.findall(r"^The columns .* are RSS of live runs, .*, in `(data/[^`]+)`", PAGE, re.MULTILINE)
     assert recordings == {named}
