@@ -79,23 +79,25 @@ function partTable(row) {
   const figures = row[state.state];
   const beside = otherFigures(row);
   const [ours, theirs] = [partsOf(figures, state.stack), beside ? partsOf(beside, state.other) : []].map((some) => some.filter((one) => one.name !== UNSPLIT));
-  const areSplit = figures.parts.length > 0 && beside?.parts.length > 0;
+  const areSplit = [figures, beside].map((one) => one?.parts.length > 0);
+  const areKnown = (key) => [figures, beside].map((one) => one?.[key].bytes !== undefined);
   const names = distinct([...ours, ...theirs].map((one) => one.name));
   const heading = (text) => html("th", { scope: "col" }, text);
   const sizes = (some, name) => some.find((one) => one.name === name)?.bytes;
-  const cells = (one, other, isKnown) => {
-    const texts = [one, ...(beside ? [other] : [])].map((bytes) => (bytes === undefined ? "–" : whole(bytes)));
-    const difference = beside ? [isKnown ? signed((other ?? 0) - (one ?? 0)) : "–"] : [];
-    return [...texts, ...difference].map((text) => html("td", {}, text));
+  const text = (bytes, isSplit) => (bytes !== undefined ? whole(bytes) : isSplit ? "–" : "not recorded");
+  const cells = (one, other, areKnown) => {
+    const texts = beside ? [text(one, areKnown[0]), text(other, areKnown[1])] : [text(one, true)];
+    const difference = areKnown[0] && areKnown[1] ? signed(Math.round(other ?? 0) - Math.round(one ?? 0)) : "–";
+    return [...texts, ...(beside ? [difference] : [])].map((said) => html("td", {}, said));
   };
   const line = (name) => {
     const one = ours.find((part) => part.name === name) ?? theirs.find((part) => part.name === name);
     const swatch = html("i", { class: one.outside ? `answer-swatch answer-${one.outside}` : "answer-swatch" });
     if (!one.outside) swatch.style.background = fillOf(one);
     const sign = (bytes) => (bytes !== undefined && one.outside === "absent" ? -bytes : bytes);
-    return html("tr", {}, html("th", { scope: "row" }, swatch, html("b", {}, name), one.means ? html("small", {}, one.means) : null), ...cells(sign(sizes(ours, name)), sign(sizes(theirs, name)), areSplit || one.outside));
+    return html("tr", {}, html("th", { scope: "row" }, swatch, html("b", {}, name), one.means ? html("small", {}, one.means) : null), ...cells(sign(sizes(ours, name)), sign(sizes(theirs, name)), one.outside ? areKnown("rss") : areSplit));
   };
-  const sum = (name, key) => html("tr", { class: "answer-sum" }, html("th", { scope: "row" }, name), ...cells(figures[key].bytes, beside?.[key].bytes, figures[key].bytes !== undefined && beside?.[key].bytes !== undefined));
+  const sum = (name, key) => html("tr", { class: "answer-sum" }, html("th", { scope: "row" }, name), ...cells(figures[key].bytes, beside?.[key].bytes, areKnown(key)));
   const outside = (name) => [...ours, ...theirs].find((one) => one.name === name).outside;
   const live = [...names.filter((name) => !outside(name)), ...names.filter((name) => outside(name) === "shared")];
   const outer = names.filter((name) => !live.includes(name));
@@ -193,7 +195,8 @@ function total() {
     element("plan").replaceChildren(...(how ? advice(how) : []));
     return;
   }
-  const beside = other && !other.wrong ? `${titleOf(stackOf(state.other))}: ${other.bytes === undefined ? "not recorded" : formatSize(other.bytes)}` : "";
+  const without = state.low && otherStack() && !stackOf(state.other).option ? "has no option to hold less" : "not recorded";
+  const beside = other && !other.wrong ? `${titleOf(stackOf(state.other))}: ${other.bytes === undefined ? without : formatSize(other.bytes)}` : "";
   const shown = terms.filter((one) => one.bytes).map((one) => `${one.what} ${formatSize(one.bytes)}`);
   const beyond = connections > BigInt(prices.widest) ? ` Measured up to ${whole(prices.widest)} connections; beyond that, extrapolated.` : "";
   element("total").replaceChildren("= ", html("strong", {}, formatSize(bytes)), ` to provision`, beside ? html("span", { class: "answer-against" }, beside) : "");
