@@ -39,6 +39,7 @@ PLANS = (
     "check",
 )
 PROFILE = str(ROOT / "data/2026-11-21-amd-epyc-2/profiles/openssl@3.5.5.tls13-rsa-aes256.1000.heaptrack.zst")
+OWN = str(ROOT / "data/2026-11-21-amd-epyc-2")  # by its path in the clone, it is no published one
 QUERIES = (
     "select recording, scenario, count(*) as runs from runs group by all order by all",
     "select recording, stack, suite, sum(total_live_bytes) as bytes from phases join runs using (run)"
@@ -52,6 +53,9 @@ REFUSED = {  # in an environment with the core alone; and a part of the sentence
     "gate BUDGET.toml": "needs a clone",
     "diff builds --a openssl@3.5.5 --b openssl@3.6.3": "needs a clone",
     "heap record --stack openssl@3.5.5": "needs a clone",
+    "heap read x.heaptrack.zst --flamegraph flames.html": "needs a clone",
+    "heap read data/2026-11-26-amd-epyc-p355e-sites/openssl@3.5.5.jsonl": "needs a clone",
+    "data verify data/2026-11-26-amd-epyc-p355e-sites": "needs a clone",
     "data sql x": "pip install 'tls-memtest[data]'",
     "show mem data/2026-11-22-amd-epyc -o picture": "pip install 'tls-memtest[plots]'",
 }
@@ -115,6 +119,7 @@ def list_core_questions() -> Iterator[tuple[str, ...]]:
         yield "why", recording, *CSV
     yield "stacks", *CSV
     yield "heap", "read", PROFILE, "--json"
+    yield "diff", "recordings", "data/2026-11-21-amd-epyc", OWN, *CSV
 
 
 def list_other_questions() -> Iterator[tuple[str, ...]]:

@@ -13,7 +13,7 @@ import pytest
 from tests.support import forked_command, synthetic
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
-from tlsmem.tables import render
+from tlsmem.tables import memory_model, render
 from tlsmem.tables import table as tables
 
 TABULATE = ROOT / "tools/tls-memtest", "show", "tables"
@@ -291,3 +291,8 @@ def test_one_reason_is_said_once_moves_no_cursor_and_a_table_of_holes_keeps_its_
     assert render.drop_silent_columns(some).caption == "Of. No low, high, at: not ?[31m here."
     none = tables.Table("t", "T", "Of.", columns, [[tables.text_cell("a"), *[why] * 4]])
     assert render.drop_silent_columns(none) == none
+
+
+def test_a_term_of_the_model_that_is_nothing_has_no_sign():
+    cells = [memory_model.term_cell(size) for size in (-1e-9, 1e-9, -0.4)]
+    assert [(cell.text, repr(cell.value)) for cell in cells] == [("0", "0.0"), ("0", "0.0"), ("0", "-0.4")]

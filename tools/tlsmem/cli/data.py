@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
-from tlsmem.base.repository import is_sealed
+from tlsmem.base.repository import is_sealed, require_clone
 from tlsmem.cli.command import Command, CommandParser, each
 from tlsmem.cli.options import REQUIRED, Words
 
@@ -48,13 +48,15 @@ def verify(given: argparse.Namespace, asked: CommandParser) -> int:
 def is_intact(name: Path) -> bool:
     """Return whether nothing is wrong with a recording, which is said."""
     from tlsmem.schema import seal_recording
-    from tlsmem.schema.recording_files import require_recording
+    from tlsmem.schema.recording_files import has_summary, require_recording
 
     try:
         recording = require_recording(name)
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         return False
+    if has_summary(recording):
+        require_clone("data verify of a published recording")
     failures = list(seal_recording.verify(recording))
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -5,6 +5,7 @@ import signal
 from itertools import product
 from typing import TYPE_CHECKING
 
+from tlsmem.base.repository import require_clone
 from tlsmem.cli import checks
 from tlsmem.cli.command import CORE, TREES, Command, CommandParser, each
 from tlsmem.cli.options import Words
@@ -109,6 +110,7 @@ def check_views(given: argparse.Namespace) -> None:
         raise ValueError(f"--by {given.by} covers the whole run; leave --phase out")
     if given.flamegraph:
         flamegraph_suffix(given.flamegraph)
+        require_clone("a flamegraph")
 
 
 def read(given: argparse.Namespace, asked: CommandParser) -> int | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlsmem.base.errors import UserError
+from tlsmem.base.repository import require_clone
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
@@ -35,6 +36,8 @@ def open_profile(
         from tlsmem.schema import recording_files
 
         file = recording_files.locate(file)
+        if recording_files.is_summarised(file):
+            require_clone("call stacks of recordings")
     start = read_beginning(file)
     if is_json(start, "tool_version"):
         from tlsmem.profile import profile_metadata

@@ -49,7 +49,7 @@ def list_files(recording: Path | str) -> list[Path]:
         os.listdir(recording)  # glob() takes a directory that cannot be read for an empty one
     except OSError as error:
         raise BadRecording(f"{recording}: cannot read the recording: {error.strerror}") from None
-    if (recording / SUMMARY).exists() and (sealed_as := load_manifest(recording)):
+    if has_summary(recording) and (sealed_as := load_manifest(recording)):
         return [recording / name for name in sorted(sealed_as.files, key=lambda name: name.removesuffix(".zst"))]
     plain, sealed = ({stack_name(file): file for file in recording.glob(f"*{end}")} for end in (PLAIN, SEALED))
     manifest = load_manifest(recording) if plain else None
@@ -83,6 +83,11 @@ def locate(file: Path) -> Path:
     return sealed if file.name.endswith(PLAIN) and not file.exists() and is_there(sealed) else file
 
 
+def has_summary(recording: Path) -> bool:
+    """Return whether a recording has a summary in place of its files; not where the directory cannot be searched."""
+    return os.path.exists(recording / SUMMARY)
+
+
 def is_there(file: Path) -> bool:
     """Return whether there is such a file or directory, or the summary has what such a file held."""
     return file.exists() or is_summarised(file)
@@ -90,7 +95,7 @@ def is_there(file: Path) -> bool:
 
 def is_summarised(file: Path) -> bool:
     """Return whether there is a summary in place of this file. Raises BadRecording where the manifest is damaged."""
-    if not file.name.endswith(SEALED) or not file.with_name(SUMMARY).exists() or file.exists():
+    if not file.name.endswith(SEALED) or not has_summary(file.parent) or file.exists():
         return False
     manifest = load_manifest(file.parent)
     return bool(manifest and file.name in manifest.files)
@@ -133,7 +138,7 @@ def stack_name(file: Path) -> str:
 def is_recording(path: Path) -> bool:
     """Return whether this is a directory with files of runs, or a path with the name of such a file."""
     if path.is_dir():
-        return any(any(path.glob(f"*{end}")) for end in (PLAIN, SEALED)) or (path / SUMMARY).exists()
+        return any(any(path.glob(f"*{end}")) for end in (PLAIN, SEALED)) or has_summary(path)
     return path.name.endswith((PLAIN, SEALED))
 
 

@@ -43,7 +43,7 @@ def fixed_cell(size: float) -> Cell:
 
 def term_cell(size: float) -> Cell:
     """Whole bytes, to a tenth for programs."""
-    return Cell(f"{size:,.0f}", round(size, 1))
+    return Cell(f"{round(size):,}", round(size, 1) + 0.0)  # -0.0 or 0.0 would depend on the processor
 
 
 def error_cell(error: ModelError) -> Cell:
