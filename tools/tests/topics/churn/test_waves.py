@@ -105,3 +105,8 @@ def test_what_moves_from_the_context_to_a_session_is_no_growth():
             one["heap"]["server_context"]["live_bytes"] = 10**6 - moved
     changed = churn(LEAK, [MIB] * 20, "heap", phases=phases)
     assert (server(run).heap_trend.verdict, server(changed).heap_trend.verdict) == ("growing", "flat")
+
+
+def test_a_slope_of_nothing_has_no_sign(monkeypatch):
+    monkeypatch.setattr(memo, "recall", lambda *_: (-0.0, -1.0, -0.0))
+    assert repr(fit_slope([1, 2])) == "(0.0, -1.0, 0.0)"

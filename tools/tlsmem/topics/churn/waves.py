@@ -81,7 +81,7 @@ def fit_slope(values: Sequence[float]) -> tuple[float, float, float]:
 
     code = digest_code(("topics/churn/waves.py",))
     slope, low, high = memo.recall("slope of Theil and Sen", [CONFIDENCE, *map(float, values)], code, compute)
-    return slope, low, high
+    return slope + 0.0, low + 0.0, high + 0.0  # which of -0.0 and 0.0 is the median depends on the processor
 
 
 @dataclass(frozen=True)
