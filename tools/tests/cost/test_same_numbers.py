@@ -166,7 +166,7 @@ def test_a_ratio_is_said_with_its_quantity(among):
     peak = next(
         found[1] for text in titles if (found := re.match(r"OpenSSL 3.5.5 takes ([\d.]+) times the peak RSS", text))
     )
-    assert f"- Peak RSS of a session of either role: {peak} (" in SESSIONS
+    assert f"- Peak RSS, mean of a client and a server session: {peak} (" in SESSIONS
     assert any(text.startswith(f"OpenSSL 3.5.5 takes {ratios[LIVE_IN_USE]:.1f} times the live heap") for text in titles)
 
 

@@ -10,7 +10,7 @@ from tlsmem.store import recordings
 from tlsmem.tables.table import Column, Table
 
 CAPTION = (
-    "What data/ has of each stack in each suite. As servers run it: in use, with the library's tickets, few handshakes "
+    "What data/ has of each stack in each suite. As servers run it: in use, with default tickets, few handshakes "
     "at a time, the state of the three costs. In use: after a full record (16 KiB) each way. At rest: established. "
     "Other runs: scenarios, and `memory` with another allocator, environment or peer, or with the sessions of one role "
     "kept. A suite without a row is not recorded for the stack; `tls-memtest cost STACK --suite SUITE` says how to "
