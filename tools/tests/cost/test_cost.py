@@ -48,6 +48,21 @@ def refused(capsys, monkeypatch, recording, *words) -> str:
     return capsys.readouterr().err.removesuffix("\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("openssl@3.0.19", "recorded of this library: openssl@3.0.22, openssl@system, openssl@4.0.3"),
+        ("openssl@9.9.9", "recorded of this library: openssl@system, openssl@4.0.3"),
+        ("rustls@0.23.1", "did you mean rustls"),
+    ],
+)
+def test_of_a_release_that_is_not_recorded_those_of_its_series_are_named(monkeypatch, name, there):
+    names = ["rustls+aws-lc@0.23.46", "openssl@3.0.22", "openssl@4.0.3", "openssl@system", "openssl@3.5.5"]
+    monkeypatch.setattr(recordings, "stacks", lambda _: names)
+    with pytest.raises(ValueError, match=f"no recording has the stack {name}; {there}"):
+        recorded_stacks.resolve_stack(name, [ROOT])
+
+
 def test_a_line_that_was_cut_off_is_told_by_the_exit_status(monkeypatch, recording):
     monkeypatch.setattr(recording_files, "skipped_lines", [])
     file = recording / f"{RUSTLS}.jsonl"

@@ -56,7 +56,7 @@ def test_what_is_refused_has_the_libraries_own_words_and_no_figure(rows):
 
 def test_what_has_no_row_is_a_sentence(records):
     without = advisory_table(records).without
-    assert "CVE-2025-14831: not recorded of gnutls@3.8.9" in " ".join(without)
+    assert "CVE-2025-14831: not among these runs: gnutls@3.8.9" in " ".join(without)
     assert any(line.startswith("HollowByte: not measured of OpenSSL 3.5.6") for line in without)
 
 

@@ -127,7 +127,7 @@ def describe_absent(known: Mapping[str, Advisory], found: Sequence[Finding]) -> 
     for name, advisory in known.items():
         absent = [stack for _, stack in advisory.stacks() if (name, stack) not in recorded]
         if absent:
-            yield f"{name}: not recorded of {', '.join(absent)}"
+            yield f"{name}: not among these runs: {', '.join(absent)}"
         yield from (f"{name}: not measured of {release}: {why}" for release, why in advisory.lacking.items())
 
 
