@@ -51,8 +51,8 @@ def refused(capsys, monkeypatch, recording, *words) -> str:
 @pytest.mark.parametrize(
     ("name", "there"),
     [
-        ("openssl@3.0.19", "recorded of this library: openssl@3.0.22, openssl@system, openssl@4.0.3"),
-        ("openssl@9.9.9", "recorded of this library: openssl@system, openssl@4.0.3"),
+        ("openssl@3.0.19", "did you mean openssl@3.0.22, openssl@system or openssl@4.0.3"),
+        ("openssl@9.9.9", "did you mean openssl@system or openssl@4.0.3"),
         ("rustls@0.23.1", "did you mean rustls"),
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tlsmem.base.errors import Usage
-from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.nearest import ask, suggest_nearest
 from tlsmem.config import stack_names
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
@@ -50,7 +50,7 @@ def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) ->
     library = library_with_variant(name)
     near_libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
     is_release = (library in releases or library in newest) and version(name)
-    near = describe_releases(name, there) if is_release else ""
+    near = suggest_releases(name, there) if is_release else ""
     near = near or suggest_nearest(name, known if is_release else near_libraries or known)
     near = near or f"; there are: {', '.join(newest)}"
     if name in read_tables("servers"):
@@ -59,15 +59,15 @@ def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) ->
     raise Usage(f"{kind} {name or repr(name)}{near}")
 
 
-def describe_releases(name: str, there: Sequence[str]) -> str:
-    """Return which releases of the same library are recorded: of the same series, the system's and the newest; "" where
-    there are none."""
+def suggest_releases(name: str, there: Sequence[str]) -> str:
+    """Return "; did you mean ...?" with the recorded releases of the same library: of the same series, the system's and
+    the newest; "" where there are none."""
     releases = [one for one in there if library_with_variant(one) == library_with_variant(name) and version(one)]
     series = version(name).rpartition(".")[0]
     nearest = [one for one in releases if series and version(one).startswith(f"{series}.")]
     nearest += [one for one in releases if version(one) == "system"]
     nearest += stack_names.newest_releases(releases).values()
-    return f"; recorded of this library: {', '.join(dict.fromkeys(nearest))}" if nearest else ""
+    return ask(list(dict.fromkeys(nearest))) if nearest else ""
 
 
 def describe_unrecorded(stack: str, among: Sequence[Path], suite: str | None) -> str:
