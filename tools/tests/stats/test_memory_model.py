@@ -56,3 +56,7 @@ def test_windows_below_one_part_in_a_hundred_are_checked_apart():
 def test_without_two_windows_there_is_no_model():
     assert isinstance(fit_and_check([run(sessions, "all") for sessions in (200, 2000)], "RSS"), Missing)
     assert isinstance(fit_and_check(runs(), "live heap"), Missing)
+
+
+def test_an_error_of_nothing_has_no_sign():
+    assert repr(ModelError(-1e-12, 100, 10).rounded_share) == "0.0"

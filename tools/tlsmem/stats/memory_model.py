@@ -94,7 +94,7 @@ class ModelError(NamedTuple):
     @property
     def rounded_share(self) -> float:
         """To 6 decimals: beyond them it is the arithmetic's."""
-        return round(self.share, 6)
+        return round(self.share, 6) + 0.0  # -0.0 or 0.0 would depend on the processor
 
 
 class CheckedModel(NamedTuple):
