@@ -30,6 +30,7 @@ def parse_package() -> dict[Path, ast.Module]:
     return {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
 def find_classes() -> tuple[set[str], set[str]]:
     """The names of all exceptions, Python's too, and of the package's other classes."""
     bases = {

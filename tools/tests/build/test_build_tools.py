@@ -21,10 +21,9 @@ from tlsmem.build.commands import BuildFailed
 def test_a_build_tool_that_is_missing_is_named_with_its_package(root, tmp_path, monkeypatch, more, lacking, package):  # noqa: F811
     programs = tmp_path / "programs"
     programs.mkdir()
-    for found in (file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")):
-        if found.name != lacking:
-            (programs / found.name).unlink(missing_ok=True)
-            (programs / found.name).symlink_to(found)
+    found = {file.name: file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")}
+    for name in found.keys() - {lacking}:
+        os.symlink(found[name], f"{programs}/{name}")
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)  # else it would be installed
     with pytest.raises(ValueError) as refused:

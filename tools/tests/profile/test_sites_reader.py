@@ -51,10 +51,11 @@ def test_the_owner_by_frames_is_the_role_that_the_meter_knew(runs):
 
 def test_stacks_are_those_of_the_record_up_to_main(runs):
     for run in [run for run in runs if run.suite == "tls13-rsa-aes256"]:
-        profile = sites_reader.profile_from_record(run)
-        numbers = sites_reader.add_stacks(run.sites, profile.stacks, range(len(run.sites.stacks)))
+        profile, sites = sites_reader.profile_from_record(run), run.sites
+        frames, stacks = sites.frames, sites.stacks
+        numbers = sites_reader.add_stacks(sites, profile.stacks, range(len(stacks)))
         for stack, number in numbers.items():
-            recorded = [run.sites.frames[at] for at in run.sites.stacks[stack]]
+            recorded = [frames[at] for at in stacks[stack]]
             found = profile.stacks.frames(number)
             assert [(one.function, one.line, one.address) for one in found] == [
                 (one.function, one.line, one.offset) for one in recorded

@@ -107,7 +107,8 @@ def test_a_torn_line_its_mark_and_a_run_made_again_are_no_further_rows(tmp_path)
     """And a line of 20 MB is one."""
     recording = tmp_path / "data/2026-01-31-a-cpu"
     recording.mkdir(parents=True)
-    first, second = (line for _, line in lines('"meter":"heap"')[:2])
+    committed = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl.zst"
+    first, second = [line for _, line in recording_files.read_lines(committed) if b'"meter":"heap"' in line][:2]
     again = json.loads(first) | {"started_at": "2027-01-01T00:00:00Z", "reported": "again"}
     long = json.loads(second) | {"reported": "x" * 20_000_000}
     content = [first, first[:500], b'{"record":"torn"}', json.dumps(again).encode(), json.dumps(long).encode()]

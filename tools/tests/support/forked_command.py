@@ -207,19 +207,12 @@ def save_one_pixel(_: figure.Figure, to: Path | BinaryIO, *, format: str, **__: 
 
 
 def import_modules() -> None:
-    """Import every module of the project from this repository, but those that need duckdb: it reports, when a process
-    ends, the objects that the process has of its parent."""
+    """Import every module of the project from this repository."""
     sys.path[0] = str(TOOLS)
     import tlsmem
 
-    sys.modules["duckdb"] = None
     for module in pkgutil.walk_packages(tlsmem.__path__, "tlsmem."):
-        try:
-            importlib.import_module(module.name)
-        except ModuleNotFoundError as error:
-            if error.name != "duckdb":
-                raise
-    del sys.modules["duckdb"]
+        importlib.import_module(module.name)
     from tests.support import page_libraries
 
     page_libraries.forbid_fetching()
