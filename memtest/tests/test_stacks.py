@@ -18,7 +18,7 @@ EXPECTED = {name: stack.expect for name, stack in stacks().items() if stack.tls}
 KINDS = {kind: kind.replace(" ", "_") for kind in ("another root", "another name", "another key", "missing file")}
 
 
-@pytest.fixture(params=list(EXPECTED))
+@pytest.fixture(params=built_harness.choose(EXPECTED))
 def harness(request):
     return built_harness.find(request.param)
 

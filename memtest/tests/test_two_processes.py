@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from test_core import FAULTY, METER, NONE, OPEN, PHASES, ROOT, phases, run
 
+from tests.support.built_harness import choose
 from tests.support.built_harness import find as built
 from tlsmem.config.definitions import stacks
 
@@ -30,7 +31,7 @@ def suite(request):
     return RSA[request.param]
 
 
-@pytest.fixture(params=[name for name, stack in stacks().items() if stack.tls and not stack.brings])
+@pytest.fixture(params=choose(name for name, stack in stacks().items() if stack.tls and not stack.brings))
 def stack(request, suite):
     """Whose heap is metered, and which does the suite."""
     harness = built(request.param)

@@ -26,6 +26,13 @@ def test_what_is_not_built_is_skipped_with_the_command_that_builds_it():
         built_harness.find("null@go")
 
 
+def test_of_many_stacks_those_are_chosen_that_are_tried_and_one_where_none_is():
+    assert built_harness.choose([RING, "null@go", OPENSSL]) == [RING, OPENSSL]
+    built_harness.tried.add(OPENSSL)
+    assert built_harness.choose(iter([RING, "null@go", OPENSSL])) == [OPENSSL]
+    assert built_harness.choose([RING, "null@go"]) == [RING]
+
+
 def test_of_what_is_built_only_the_named_stacks_and_the_null_stacks_are_tried():
     built_harness.tried.add(OPENSSL)
     assert [built_harness.find(stack).name for stack in (OPENSSL, "null@c")] == [OPENSSL, "null@c"]
