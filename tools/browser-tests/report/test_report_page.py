@@ -569,7 +569,11 @@ def test_of_several_pictures_one_is_seen(opened):
     card = page.locator(".card.pictures", has=page.locator(".switch")).first
     card.locator(".switch button").nth(1).click()
     assert [figure.is_visible() for figure in card.locator("figure").all()][:2] == [False, True]
-    assert is_drawn(card.locator("figure").nth(1).locator("img"))
+    second = card.locator("figure").nth(1)
+    if second.locator("img").count():
+        assert is_drawn(second.locator("img"))
+    else:  # a page of this many recordings has no room for it
+        expect(second.get_by_role("link")).to_have_attribute("href", re.compile(r"^report/index\.html#picture-"))
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
