@@ -43,7 +43,7 @@ console.log(JSON.stringify(answers));
 """
 
 
-def asked_of_the_page(plans, grid):
+def ask_page(plans, grid):
     """What the page's script answers to each plan with each of the inputs."""
     given = json.dumps([plans, grid])
     script = f"const report = {{}};\n{read_asset('plan_memory.js')}{PROGRAM}"
@@ -85,7 +85,7 @@ def compare(rows, among=None):
     grid, same = grid_of_inputs(), 0
     parsed = list(map(parse_inputs, grid))
     plans = [(row, plan) for row in rows for plan in row["plans"] if plan["quiet"]]
-    for (row, plan), page in zip(plans, asked_of_the_page([plan for _, plan in plans], grid), strict=True):
+    for (row, plan), page in zip(plans, ask_page([plan for _, plan in plans], grid), strict=True):
         for inputs, ours, theirs in zip(grid, page, answered_by_plan(row, plan, parsed, among), strict=True):
             assert ours.get("bytes") == (theirs if theirs is None else str(theirs)), (row["stack"], plan, inputs, ours)
             assert theirs is None or ours["text"] == format_size(theirs)
@@ -115,7 +115,7 @@ def test_handshakes_of_an_older_recording_count_once_there_are_some(tmp_path):
     assert (default["busy"]["recording"], default["busy"]["handshake"]) == (str(older), H)
     assert compare([server], [newer, older]) > 400
     inputs = {"connections": "100k", "share": "25%", "handshakes": "1%", "kernel": "10"}
-    ((answer,),) = asked_of_the_page([default], [inputs])
+    ((answer,),) = ask_page([default], [inputs])
     assert int(answer["bytes"]) == FIXED + 25_000 * IN_USE + 75_000 * AT_REST + 1000 * H + 1_000_000
 
 
@@ -161,7 +161,7 @@ def test_what_the_page_cannot_read_it_names():
         ("connections", "9" * 30),
     ]
     lacking = [usual | {"share": "50%"}, usual | {"handshakes": "1"}]
-    ((*refused, rest, handshake, fine),) = asked_of_the_page(
+    ((*refused, rest, handshake, fine),) = ask_page(
         [{"quiet": prices, "busy": None}], [*(usual | {key: value} for key, value in wrong), *lacking, usual]
     )
     assert all(one["wrong"] for one in refused)

@@ -73,7 +73,7 @@ class Harness:
         self.log.unlink(missing_ok=True)
         system_packages.require_packages([self.stack.compiler])
         library = self.library() if self.stack.harness == "c" else None
-        made_of = self.made_of(library)
+        made_of = self.describe_ingredients(library)
         key = cache.entry_key(self.name, made_of)
         made = KEPT
         if not (stamps.is_current(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file()):
@@ -102,7 +102,7 @@ class Harness:
             return find_library(self.name, self.stack, self.at)
         return c_stack.provide_library(self.name, self.stack, self.root, self.log)
 
-    def made_of(self, library: c_stack.BuiltLibrary | None) -> dict[str, object]:
+    def describe_ingredients(self, library: c_stack.BuiltLibrary | None) -> dict[str, object]:
         core = [self.root / "build/core/libmemtest.a", *(self.root / "memtest").glob("*.h")]
         core.append(self.root / c_stack.WRAPPED_FLAGS)
         if library:

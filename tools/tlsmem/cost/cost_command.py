@@ -82,13 +82,13 @@ def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, amo
             print(page)
 
 
-def check_suite(suite: str) -> None:
-    """Raise Usage with a sentence if there is no such suite, or if it is a variant of one."""
+def check_suite(suite: str, option: str = "--suite: ") -> None:
+    """Raise Usage with a sentence, after the option's name, if there is no such suite, or if it is a variant of one."""
     if suite not in definitions.suites():
-        raise Usage(f"--suite: {definitions.describe_unknown_suite(suite)}")
+        raise Usage(f"{option}{definitions.describe_unknown_suite(suite)}")
     base, settings = split_variant(suite)
     if settings:
-        raise Usage(f"--suite: name the suite itself, {base}; its library options are shown beside its defaults")
+        raise Usage(f"{option}name the suite itself, {base}; its library options are shown beside its defaults")
 
 
 def show(screen: Text) -> None:

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.errors import Usage, raise_user_errors
-from tlsmem.config import definitions
-from tlsmem.config.suite_variants import split_variant
-from tlsmem.cost.cost_command import newest_costs
+from tlsmem.cost.cost_command import check_suite, newest_costs
 from tlsmem.cost.cost_table import CostRow, bytes_cell, cost_rows, recording_name
 from tlsmem.cost.find_costs import EVERY_COST, find_chosen_costs
 from tlsmem.schema.roles import ROLES, Role
@@ -38,8 +36,8 @@ def find_session_costs(
 ) -> list[SessionCost]:
     """Return a row for each stack, role and configuration, from the newest of these recordings that has the figures;
     without a stack, of every library's newest release. Raises UserError with a sentence."""
-    if suite and (suite not in definitions.suites() or split_variant(suite)[1]):
-        raise Usage(definitions.describe_unknown_suite(suite))
+    if suite:
+        check_suite(suite, option="")
     if role and role not in ROLES:
         raise Usage(f"role {role}: there are {' and '.join(ROLES)}")
     with raise_user_errors("recordings"):
