@@ -80,7 +80,8 @@ void heapmeter_phase(const char *name);       /* a phase begins: peaks start aga
 const struct heapmeter_page *heapmeter_page(void);
 
 /* Sites mode, for a harness: from this call on, every block of a session's or context's counts for its pair, and of
- * one pair its call stack is kept. `unwinder` is libunwind's unw_backtrace. False: no memory. */
+ * one pair its call stack is kept. `unwinder` is libunwind's unw_backtrace. False: no memory, or with
+ * ENOSYS in errno, a glibc before 2.35. */
 bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size));
 
 #define HEAPMETER_FRAMES 128

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/single_threaded.h>
 
 #define SITE_BITS 18
 
@@ -34,10 +33,13 @@ static inline uint64_t block_size(const struct header *header)
     return header->head & (GENERATION - 1);
 }
 
+/* Of glibc 2.32 and later; weak, since a wheel's meter runs under older ones too. */
+extern char __libc_single_threaded __attribute__((weak));
+
 /* A locked add costs more than the rest of the meter, and one thread needs none. */
 static inline uint64_t add(uint64_t *counter, uint64_t by)
 {
-    if (!__libc_single_threaded)
+    if (!&__libc_single_threaded || !__libc_single_threaded)
         return __atomic_add_fetch(counter, by, __ATOMIC_RELAXED);
     uint64_t sum = __atomic_load_n(counter, __ATOMIC_RELAXED) + by;
     __atomic_store_n(counter, sum, __ATOMIC_RELAXED);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -267,6 +268,8 @@ EXPORT int execveat(int fd, const char *path, char *const words[], char *const v
         path_of_descriptor(fd, of_descriptor);
     exec_note(HEAPMETER_EXEC, getpid(), path[0] ? path : of_descriptor, variables);
     errno = before;
+    if (!real.execveat) /* before glibc 2.34 */
+        return failed(syscall(SYS_execveat, fd, path, words, variables, flags));
     return failed(real.execveat(fd, path, words, variables, flags));
 }
 

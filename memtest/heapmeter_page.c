@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -261,16 +260,22 @@ static void fork_child(void)
 EXPORT pid_t _Fork(void)
 {
     pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
+    if (!real) /* before glibc 2.34 */
+        return fork();
     fork_prepare();
     pid_t child = real();
     (child == 0 ? fork_child : fork_parent)();
     return child;
 }
 
+/* What pthread_atfork calls: that one may be in libpthread, which no program should get from the meter. NULL: for as
+ * long as the program runs. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library);
+
 void page_start(void)
 {
     name_find(early.program);
-    pthread_atfork(fork_prepare, fork_parent, fork_child);
+    __register_atfork(fork_prepare, fork_parent, fork_child, NULL);
     early.own_malloc = malloc_is_foreign();
     early.list = programs_list();
     page_open(&early);

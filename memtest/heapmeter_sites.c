@@ -5,8 +5,11 @@
 #include "heapmeter_block.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#pragma weak _dl_find_object /* of glibc 2.35 and later; a wheel's meter runs under older ones too, without this mode */
 
 #define EXPORT __attribute__((visibility("default")))
 #define LAYERS 8     /* callers that a block's site is hashed from */
@@ -185,6 +188,10 @@ static void *map(size_t size)
 
 EXPORT bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size))
 {
+    if (!_dl_find_object) {
+        errno = ENOSYS;
+        return false;
+    }
     backtrace = unwinder;
     held = map(OWNERS * sizeof *held * (size_t)pairs);
     slots = map(SLOTS * sizeof *slots);

@@ -47,9 +47,14 @@ void sites_open(void)
 static void sites_begin(void)
 {
     size_t pairs = run.sessions / 2, first = pairs - run.memory.window, pair = first + run.memory.window / 2;
-    if (pairs > UINT32_MAX || !begin(pairs, pair, unwinder))
-        die("sites: cannot map the tables of %zu pairs: %s", pairs, strerror(errno));
-    paint_begin(first, run.memory.window, pair);
+    errno = EOVERFLOW;
+    if (pairs <= UINT32_MAX && begin(pairs, pair, unwinder)) {
+        paint_begin(first, run.memory.window, pair);
+        return;
+    }
+    if (errno == ENOSYS)
+        die("HEAPMETER_SITES=1 needs glibc 2.35 or later, for _dl_find_object");
+    die("sites: cannot map the tables of %zu pairs: %s", pairs, strerror(errno));
 }
 
 /* MODULE+0xOFFSET; the offset is the address as the module's ELF file has it. */
