@@ -133,7 +133,7 @@ docs: setup build/docs-venv/ready ## the documentation as a site with the report
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
 snapshots: setup-dev ## write the snapshots of the tests again, after a change of wording; read their diff like code
 soak: ## 1,000 waves of sessions of the null stacks and of OpenSSL, which must leave nothing: ten minutes
-wheel: setup core ## a wheel that answers without a clone, from a summary of the recordings, in build/wheel: two minutes
+wheel: setup core ## wheels for x86-64 and arm64 that answer without a clone, from a summary of the recordings, in build/wheel: two minutes
 check-c check-harnesses: $(TESTS)
 check-c check-harnesses check-python check-slow: build/tests/faulty
 $(STEPS) $(HEAVY) $(OTHERS):
@@ -184,7 +184,8 @@ build/docs-venv/ready: tools/requirements-docs.txt
 build/pages-venv/ready: tools/requirements-pages.txt
 build/cluster-venv/ready: tools/requirements-cluster.txt .venv/ready
 build/notebook-venv/ready: tools/requirements-notebook.txt .venv/ready
-build/docs-venv/ready build/pages-venv/ready build/cluster-venv/ready build/notebook-venv/ready:
+build/wheel-venv/ready: tools/requirements-wheel.txt
+build/docs-venv/ready build/pages-venv/ready build/cluster-venv/ready build/notebook-venv/ready build/wheel-venv/ready:
 	@echo 'the Python packages of $< into $(@D)'
 	@rm -rf $(@D) && mkdir -p build && python3 -m venv $(@D)
 	@$(@D)/bin/pip install --disable-pip-version-check --require-hashes -r $< >&2 $(pip_failed)
@@ -208,7 +209,8 @@ build/core/%.o: memtest/%.c Makefile | build/core
 	@gcc $(FLAGS) -c $< -o $@
 
 # gcc would turn the meter's own malloc + memset into a call of calloc: of itself.
-build/core/heapmeter%.o: FLAGS += -fPIC -fno-builtin -fvisibility=hidden
+METER_FLAGS := -fPIC -fno-builtin -fvisibility=hidden
+build/core/heapmeter%.o: FLAGS += $(METER_FLAGS)
 
 # A dlopen whose caller is the meter's would search where the meter says.
 build/core/heapmeter_dlopen.o: FLAGS += -foptimize-sibling-calls
@@ -220,6 +222,21 @@ build/core/libheapmeter.so: $(METER:memtest/%.c=build/core/%.o)
 build/core/heapwalk: $(WALK:memtest/%.c=build/core/%.o)
 	@echo 'core: $@'
 	@gcc $^ -o $@
+
+# The same two for wheels, by zig: for glibc 2.17 and later, on x86-64 and arm64.
+wheel: $(foreach system,x86_64 aarch64,$(addprefix build/wheel-core/$(system)/,libheapmeter.so heapwalk))
+WHEEL_CC = build/wheel-venv/bin/python -m ziglang cc -target $*-linux-gnu.2.17 $(filter-out -MMD -MP,$(FLAGS)) -s
+
+build/wheel-core/%/libheapmeter.so: $(METER) $(wildcard memtest/*.h) Makefile build/wheel-venv/ready
+	@echo 'core: $@'
+	@mkdir -p $(@D)
+	@$(WHEEL_CC) -c memtest/heapmeter_dlopen.c -o $(@D)/heapmeter_dlopen.o $(METER_FLAGS) -foptimize-sibling-calls
+	@$(WHEEL_CC) -shared $(filter-out %_dlopen.c,$(METER)) $(@D)/heapmeter_dlopen.o -o $@ $(METER_FLAGS) -ldl
+
+build/wheel-core/%/heapwalk: $(WALK) $(wildcard memtest/*.h) Makefile build/wheel-venv/ready
+	@echo 'core: $@'
+	@mkdir -p $(@D)
+	@$(WHEEL_CC) $(WALK) -o $@
 
 # Only where valgrind and its headers are: for profiles and the selfcheck.
 build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core

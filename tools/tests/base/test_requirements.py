@@ -51,7 +51,7 @@ def test_tests_and_linters_are_not_installed_for_a_report(name):
 
 
 @pytest.mark.parametrize(
-    "name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-node", "-pages", "-cluster")]
+    "name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-node", "-pages", "-cluster", "-wheel")]
 )
 def test_each_package_is_pinned_by_hash(name):
     blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
