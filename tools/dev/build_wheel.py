@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Build the wheel of the committed recordings: tools/dev/build_wheel.py, or `make wheel`.
+"""Build the wheels of the committed recordings, one for each architecture: `make wheel`.
 
-Everything goes into build/wheel: what the wheel has in place of a clone into published/, the wheel beside it, and its
-contents with their sizes into contents.txt. The same clone makes the same bytes."""
+Everything goes into build/wheel: what a wheel has in place of a clone into published/, the package as it calls itself
+there into source/, the wheels beside them, and their contents with their sizes into contents.txt. The same clone makes
+the same bytes."""
 
 import argparse
 import contextlib
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import cache_file, memo
 from tlsmem.base.errors import UserError
-from tlsmem.base.paths import HEAP_METER, HEAP_WALK, ROOT
+from tlsmem.base.paths import HEAP_METER, HEAP_WALK, PACKAGE, ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.cli.main import run
 from tlsmem.config.certificates import LENGTHS, certificate_sizes
 
 OUT = ROOT / "build/wheel"
 PUBLISHED = OUT / "published"
+SOURCE = OUT / "source"
 COPIED = (
     *("memtest/*.toml", "memtest/certs/*/only-in-campaigns", "memtest/certs/*/padding"),
-    *("data/published/*.csv", "data/20*/live/*", HEAP_WALK),
+    *("data/published/*.csv", "data/20*/live/*"),
 )
+PROJECT = ("pyproject.toml", "LICENSE*", "tools/dev/wheel_hook.py")  # what pip builds the package of, besides
+NAMES = (b"tools/tls-memtest", b"tls-memtest")  # of the command, in all that it prints: in a clone, and installed
 BROUGHT = (  # results that are computed of what a summary lacks
     "bucket sums",
     "certificates by call site",
@@ -43,39 +47,57 @@ BROUGHT = (  # results that are computed of what a summary lacks
     "reasons",
 )
 CALL_STACK_TABLES = ("buckets", "call-sites", "certificate-sites", "chains", "closings", "waterfall")
-TAG = "py3-none-manylinux_2_35_x86_64"  # of the heap meter: it needs _dl_find_object
-MOST_BYTES = 6 << 20  # of the wheel
+CORES = ROOT / "build/wheel-core"  # a directory with the heap meter and heapwalk for each architecture
+TAG = "py3-none-manylinux_2_17_{}.manylinux2014_{}"  # the Makefile compiles them for this glibc
+MOST_BYTES = 6_000_000  # of a wheel
 
 
 def main() -> int:
-    """Build the wheel and list its contents."""
+    """Build the wheels and list their contents."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
     from tlsmem.store.recordings import committed_recordings
 
+    systems = sorted(folder.name for folder in CORES.glob("*/"))
+    if not systems:
+        raise UserError(f"{CORES.relative_to(ROOT)} is not there: run `make wheel`, which compiles the heap meter")
     shutil.rmtree(OUT, ignore_errors=True)
-    for pattern in COPIED:
-        for file in sorted(ROOT.glob(pattern)):
-            copy(file, PUBLISHED / file.relative_to(ROOT))
+    copy_all(COPIED, PUBLISHED)
+    copy_all((*PROJECT, *list_package()), SOURCE)
+    for place in (SOURCE / "tools/tlsmem", PUBLISHED / "memtest"):
+        for file in filter(Path.is_file, place.rglob("*")):
+            file.write_bytes(file.read_bytes().replace(*NAMES))
     for chain in sorted(ROOT.glob("memtest/certs/*/*.pem")):
         if lengths := certificate_sizes(chain):
             file = (PUBLISHED / chain.relative_to(ROOT)).with_suffix(LENGTHS)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"{' '.join(map(str, lengths))}\n")
-    meter = PUBLISHED / HEAP_METER
-    meter.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["strip", "--strip-unneeded", "-o", meter, ROOT / HEAP_METER], check=True)
     recordings = committed_recordings()
     for recording in recordings:
         write_summary(recording)
     (PUBLISHED / "results.json.xz").write_bytes(pack_results(recordings))
-    wheel = build()
+    wheels = [build(system) for system in systems]
     contents = OUT / "contents.txt"
-    contents.write_text("".join(list_contents(wheel)))
-    print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size:,} B; {contents.relative_to(ROOT)} lists its contents")
-    if wheel.stat().st_size > MOST_BYTES:
-        raise UserError(f"{wheel}: is larger than {MOST_BYTES:,} B")
+    contents.write_text("".join(line for wheel in wheels for line in list_contents(wheel)))
+    for wheel in wheels:
+        print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size:,} B")
+        if wheel.stat().st_size > MOST_BYTES:
+            raise UserError(f"{wheel}: is larger than {MOST_BYTES:,} B")
+    print(f"{contents.relative_to(ROOT)} lists what they contain")
     return 0
+
+
+def list_package() -> list[str]:
+    """Return the package's files in git, by their paths in the repository."""
+    words = ["git", "ls-files", "-z", "--", PACKAGE.relative_to(ROOT)]
+    return subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip("\0").split("\0")
+
+
+def copy_all(patterns: Iterable[str], to: Path) -> None:
+    """Copy the repository's files that match to the same places below a directory."""
+    for pattern in patterns:
+        for file in sorted(ROOT.glob(pattern)):
+            copy(file, to / file.relative_to(ROOT))
 
 
 def copy(file: Path, to: Path) -> None:
@@ -105,8 +127,10 @@ def pack_results(recordings: list[Path]) -> bytes:
     """Return the results that a wheel brings along, by the keys that it finds them by."""
     from tlsmem.store.summary import compress
 
+    digest_files = cache_file.digest_files
     cache_file.IS_WHEEL = True
     cache_file.digest_code.cache_clear()
+    cache_file.digest_files = lambda files: digest_files(map(find_copy, files))
     memo.FILE = OUT / "results.sqlite"
     found: dict[str, memo.Json] = {}
     recall = memo.recall
@@ -122,7 +146,12 @@ def pack_results(recordings: list[Path]) -> bytes:
         with quiet(), contextlib.suppress(UserError):  # not every recording has each
             run_words([*words, "--format", "csv"])
     memo.pending.clear()
-    return compress(json.dumps(dict(sorted(found.items())), separators=(",", ":")).encode())
+    return compress(json.dumps(dict(sorted(found.items())), separators=(",", ":")).encode().replace(*NAMES))
+
+
+def find_copy(file: Path) -> Path:
+    """Return where a wheel's file stands of which an installed package makes the digest."""
+    return SOURCE / file.relative_to(ROOT) if file.is_relative_to(PACKAGE) else PUBLISHED / file.relative_to(ROOT)
 
 
 @contextlib.contextmanager
@@ -141,17 +170,21 @@ def list_questions(recordings: list[Path]) -> Iterator[list[str]]:
         yield from (["show", "tables", recording, "--table", table] for table in CALL_STACK_TABLES)
 
 
-def build() -> Path:
-    """Build the wheel of the package and what was collected; return it."""
-    variables = os.environ | {"MEMTEST_PUBLISHED": str(PUBLISHED), "MEMTEST_WHEEL_TAG": TAG}
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "-w", OUT, ROOT]
-    subprocess.run(command, env=variables, check=True)
-    (wheel,) = OUT.glob("*.whl")
+def build(system: str) -> Path:
+    """Build the wheel of an architecture: the package, what was collected, and the architecture's programs."""
+    for name in (HEAP_METER, HEAP_WALK):
+        copy(CORES / system / Path(name).name, PUBLISHED / name)
+    tag = TAG.format(system, system)
+    variables = os.environ | {"MEMTEST_PUBLISHED": str(PUBLISHED), "MEMTEST_WHEEL_TAG": tag}
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "-w", OUT, SOURCE]
+    subprocess.run(pip, env=variables, check=True)
+    (wheel,) = OUT.glob(f"*_{system}.whl")
     return wheel
 
 
 def list_contents(wheel: Path) -> Iterator[str]:
-    """Yield a line for each file of the wheel: bytes as they are, packed, and the name."""
+    """Yield the wheel's name, and a line for each file of it: bytes as they are, packed, and the name."""
+    yield f"{wheel.name}\n"
     with zipfile.ZipFile(wheel) as packed:
         for one in sorted(packed.infolist(), key=lambda one: one.filename):
             yield f"{one.file_size:>10,} {one.compress_size:>10,}  {one.filename}\n"

@@ -9,6 +9,7 @@ What a wheel has not, or lacks a package for, must be one sentence and exit stat
 
 import argparse
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from build_wheel import NAMES
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.main import run
@@ -76,7 +78,7 @@ class Environment:
 
     def __init__(self, folder: Path, python: str, extras: str = "") -> None:
         self.folder = folder
-        (wheel,) = (ROOT / "build/wheel").glob("*.whl")
+        (wheel,) = (ROOT / "build/wheel").glob(f"*_{platform.machine()}.whl")
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
         pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "-q", "--no-compile"]
         subprocess.run([*pip, "--disable-pip-version-check", f"{wheel}{extras}"], check=True)
@@ -104,6 +106,12 @@ def call(command: list[str], folder: Path, variables: dict[str, str]) -> Answer:
     """Return how a command ended, without a terminal."""
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, stdin=subprocess.DEVNULL)
     return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+
+def call_clone(words: tuple[str, ...]) -> Answer:
+    """Return what the clone's command says, which an installed package names otherwise."""
+    done = call([CLONE, *words], ROOT, dict(os.environ))
+    return Answer(done.status, done.out.replace(*NAMES), done.error.replace(*map(bytes.decode, NAMES)))
 
 
 def list_core_questions() -> Iterator[tuple[str, ...]]:
@@ -140,7 +148,7 @@ def count_equal(environment: Environment, questions: Iterator[tuple[str, ...]]) 
     """Return how many answers are equal; one that both refuse is equal too. Raises UserError where some differ."""
     equal, different = 0, []
     for words in questions:
-        ours, theirs = call([CLONE, *words], ROOT, dict(os.environ)), environment.answer(words)
+        ours, theirs = call_clone(words), environment.answer(words)
         sentence = re.sub(r"\S*/tlsmem/published/", "", theirs.error)
         if (ours.status, ours.out) == (theirs.status, theirs.out) and (ours.status == 0 or ours.error == sentence):
             equal += 1
