@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#pragma weak _dl_find_object /* of glibc 2.35 and later; a wheel's meter runs under older ones too, without this mode */
+/* Of glibc 2.35 and later; weak, since a wheel's meter runs under older ones too, where there is no sites mode. */
+extern __typeof(_dl_find_object) _dl_find_object __attribute__((weak));
 
 #define EXPORT __attribute__((visibility("default")))
 #define LAYERS 8     /* callers that a block's site is hashed from */
