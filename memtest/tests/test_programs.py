@@ -586,6 +586,10 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
             other.kill()
     one_sentence(heap(other.pid), "there is no such process")
     one_sentence(heap("--", tmp_path / "nosuch"), "No such file or directory")
+    other = tmp_path / "other"  # a program for SPARC, by its head
+    other.write_bytes(struct.pack("<16sHH", b"\x7fELF\x02\x01\x01", 3, 2).ljust(64, b"\0"))
+    other.chmod(0o755)
+    one_sentence(heap("--", other), "Exec format error (it is a program for machine 2, and the meter is for x86-64)")
     one_sentence(heap("--out", tmp_path / "no/such", "--", "true"), "No such file or directory")
 
 

@@ -6,14 +6,17 @@ import subprocess
 
 import pytest
 
-from tlsmem.monitor import program_file
+from tlsmem.base.errors import UserError
+from tlsmem.monitor import process, program_file
 
 INTERPRETERS = {"glibc": b"/lib64/ld-linux-x86-64.so.2\0", "musl": b"/lib/ld-musl-x86_64.so.1\0"}
 
 
-def elf(interpreter=None):
+def elf(interpreter=None, machine=62):
     """The head of an ELF file of 64 bits, with one program header where it names a loader."""
-    head = struct.pack("<16sHHIQQQIHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 64, 0, 0, 64, 56, int(bool(interpreter)))
+    head = struct.pack(
+        "<16sHHIQQQIHHH", b"\x7fELF\x02\x01\x01", 3, machine, 1, 0, 64, 0, 0, 64, 56, int(bool(interpreter))
+    )
     entry = struct.pack("<IIQQQQQQ", 3, 4, 120, 0, 0, len(interpreter), 0, 1) if interpreter else b""
     return head.ljust(64, b"\0") + entry + (interpreter or b"")
 
@@ -35,6 +38,60 @@ def test_a_program_that_cannot_load_the_meter_says_why(tmp_path, content, reason
     script.write_text(f"#!{program} -x\n")
     assert program_file.why_unmetered(str(program)) == reason
     assert program_file.why_unmetered(str(script)) == reason
+
+
+@pytest.fixture
+def meter(tmp_path, monkeypatch):
+    """A heap meter for x86-64."""
+    monkeypatch.setattr(program_file, "ROOT", tmp_path)
+    file = tmp_path / program_file.HEAP_METER
+    file.parent.mkdir(parents=True)
+    file.write_bytes(elf())
+    return file
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        (62, None),
+        (183, "it is a program for arm64, and the meter is for x86-64"),
+        (243, "it is a program for machine 243, and the meter is for x86-64"),
+    ],
+)
+def test_a_program_of_another_architecture_says_so(tmp_path, meter, machine, reason):
+    program = tmp_path / "program"
+    program.write_bytes(elf(INTERPRETERS["glibc"], machine))
+    assert program_file.why_not_loadable(program) == reason
+    meter.unlink()
+    assert program_file.why_not_loadable(program) is None
+
+
+def test_what_the_os_does_not_start_is_explained(tmp_path, meter):
+    program = tmp_path / "program"
+    assert program_file.explain_failed_start(str(program)) == ""
+    program.write_bytes(elf(INTERPRETERS["glibc"]))
+    assert program_file.explain_failed_start(str(program)) == ""
+    program.write_bytes(elf(INTERPRETERS["musl"]))
+    assert program_file.explain_failed_start(str(program)) == f" ({program_file.MUSL})"
+
+
+def test_without_glibc_the_meter_is_a_sentence(monkeypatch):
+    for answer in (ValueError("unrecognized configuration name"), None):
+        monkeypatch.setattr(process.os, "confstr", raising(answer))
+        with pytest.raises(UserError, match=r"^the heap meter needs glibc, ") as refused:
+            process.preload_value()
+        assert refused.value.status == 2
+
+
+def raising(answer):
+    """A function that raises this error, or returns what is none."""
+
+    def confstr(_name):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return confstr
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")

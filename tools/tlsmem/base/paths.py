@@ -14,6 +14,7 @@ CACHES = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 DERIVED = ROOT / "build" if IS_CLONE else CACHES / "tls-memtest"  # what is computed, and can be computed again
 HEAP_METER = "build/core/libheapmeter.so"  # below ROOT
 HEAP_WALK = "build/core/heapwalk"  # below ROOT
+FETCH_CORE = "install the package again" if IS_WHEEL else "run `make core` in the repository"  # where these are missing
 
 
 def shorten(path: Path) -> str:

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
-from tlsmem.base.errors import UserError
-from tlsmem.base.paths import HEAP_METER, ROOT
+from tlsmem.base.errors import Usage, UserError
+from tlsmem.base.paths import FETCH_CORE, HEAP_METER, ROOT
 from tlsmem.monitor import rss_parts
-from tlsmem.monitor.program_file import NO_PRELOAD, own_allocator, why_not_loadable, why_unmetered
+from tlsmem.monitor.program_file import NO_PRELOAD, explain_failed_start, own_allocator, why_not_loadable, why_unmetered
 from tlsmem.monitor.program_list import VARIABLE, ProgramList, UnmeteredPrograms, often
 from tlsmem.monitor.tree import LOST, MeteredProgram, ProcessTree, anonymous_bytes, descendants, has_meter, list_pages
 from tlsmem.run import heap_page
@@ -57,7 +57,7 @@ class MeteredCommand:
             )
         except OSError as error:
             self.list.remove()
-            raise UserError(f"{words[0]}: {error.strerror}") from None
+            raise UserError(f"{words[0]}: {error.strerror}{explain_failed_start(words[0])}") from None
         self.pid, process.returncode = process.pid, 0  # it is we who wait for it
         self.tree = ProcessTree(process.pid, before, reaper=os.getpid())
         self.found, self.unseen = UnmeteredPrograms(), set[int]()
@@ -120,10 +120,21 @@ class MeteredCommand:
 
 
 def preload_value() -> str:
+    """Return LD_PRELOAD for a program under the meter. Raises UserError where there is none, or none for this libc."""
     meter = ROOT / HEAP_METER
+    if not has_glibc():
+        raise Usage("the heap meter needs glibc, and the C library of this system is another one, such as musl")
     if not meter.exists():
-        raise UserError(f"{HEAP_METER} is not there: run `make core` in the repository")
+        raise UserError(f"{HEAP_METER} is not there: {FETCH_CORE}")
     return " ".join(filter(None, (str(meter), os.environ.get("LD_PRELOAD"))))
+
+
+def has_glibc() -> bool:
+    """Return whether this Python's C library is glibc."""
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (OSError, ValueError):  # musl has no such name
+        return False
 
 
 def program_files(tree: ProcessTree) -> Iterator[str]:

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from tlsmem.base.paths import HEAP_METER, ROOT
+
 NO_PRELOAD = (
     "a program with capabilities or of another architecture ignores LD_PRELOAD, and one that has changed its user may "
     "not be allowed to read the meter's library"
@@ -14,9 +16,11 @@ CLEARED = "it was started without LD_PRELOAD in its environment (`env -i` does t
 SET_ID = "it is set-user-ID or set-group-ID, and the loader then ignores LD_PRELOAD"
 STATIC = "it is statically linked, and LD_PRELOAD is the dynamic loader's"
 NARROW = "it is a 32-bit program, and the meter is a 64-bit library"
+OTHER_MACHINE = "it is a program for {}, and the meter is for {}"
 MUSL = "its C library is musl, and with the meter, which needs glibc, it does not start"
 SCRIPTS = 4  # that interpret each other, as far as Linux goes
 
+MACHINES = {62: "x86-64", 183: "arm64"}  # by the number in the head of an ELF file
 ELF_32, ELF_64, PT_INTERP, SHT_STRTAB = b"\x7fELF\x01", b"\x7fELF\x02", 3, 3
 ALLOCATORS = {  # by a function that each of them has under its own name, where malloc is another's
     "je_malloc": "jemalloc",
@@ -64,6 +68,9 @@ def why_not_loadable(file: Path) -> str | None:
             return NARROW
         if not head.startswith(ELF_64):
             return None
+        machine, own = find_machine(head), read_machine(ROOT / HEAP_METER)
+        if own and machine != own:
+            return OTHER_MACHINE.format(*(MACHINES.get(one, f"machine {one}") for one in (machine, own)))
         (table,), (each, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
         program.seek(table)
         entries = program.read(each * count)
@@ -73,6 +80,30 @@ def why_not_loadable(file: Path) -> str | None:
                 program.seek(offset)
                 return MUSL if b"/ld-musl-" in program.read(size) else None
     return STATIC
+
+
+def find_machine(head: bytes) -> int:
+    """Return the number of the architecture in the head of an ELF file."""
+    return int(struct.unpack_from("<H", head, 18)[0])
+
+
+def read_machine(file: Path) -> int | None:
+    """Return the number of the architecture of an ELF file; None where there is no such file."""
+    try:
+        with file.open("rb") as program:
+            return find_machine(program.read(64))
+    except (OSError, struct.error):
+        return None
+
+
+def explain_failed_start(command: str) -> str:
+    """Return why the OS did not start a command, as far as its file tells: what follows the OS's own words."""
+    try:
+        file = find_interpreter(Path(shutil.which(command) or command))
+        reason = why_not_loadable(file)
+    except (OSError, struct.error, ValueError):
+        return ""
+    return f" ({reason})" if reason else ""
 
 
 def own_allocator(file: Path) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlsmem.base.errors import UserError
-from tlsmem.base.paths import HEAP_WALK, ROOT
+from tlsmem.base.paths import FETCH_CORE, HEAP_WALK, ROOT
 
 MIB = 2**20
 
@@ -65,7 +65,7 @@ def walk_heaps(pids: Iterable[int]) -> list[dict[str, Any]]:
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     except FileNotFoundError:
-        raise UserError(f"{HEAP_WALK} is not there: run `make core` in the repository") from None
+        raise UserError(f"{HEAP_WALK} is not there: {FETCH_CORE}") from None
     return list(map(json.loads, done.stdout.splitlines()))
 
 
