@@ -159,6 +159,15 @@ def test_a_package_that_is_not_beside_a_wheel_is_a_sentence(monkeypatch, capsys)
     assert capsys.readouterr().err == "memtest: this needs duckdb: pip install 'tls-memtest[data]'\n"
 
 
+def test_another_system_than_linux_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(SystemExit) as ended:
+        cli.main.main("cost")
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error == "memtest: this runs on Linux only, and here is darwin: use a Linux machine or a container\n"
+
+
 @pytest.mark.parametrize("name", ["tlsmem.nothing", "rich", None])
 def test_another_module_that_is_missing_is_a_fault_of_the_package(name, monkeypatch):
     monkeypatch.setattr(cli.main, "IS_WHEEL", True)

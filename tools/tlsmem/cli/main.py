@@ -20,7 +20,17 @@ def main(*before: str) -> NoReturn:
     """Run the command that the words of the command line name, after the words `before`.
 
     Importing the commands may raise a UserError too, for instance under an old Python."""
-    run(lambda: import_module("tlsmem.cli.dispatch").run_words([*before, *sys.argv[1:]]))
+    run(lambda: run_words([*before, *sys.argv[1:]]))
+
+
+def run_words(words: list[str]) -> int:
+    """Run the command that the words name and return its exit status. Raises UserError on another system than Linux."""
+    if sys.platform != "linux":
+        raise UserError(
+            f"this runs on Linux only, and here is {sys.platform}: use a Linux machine or a container", USAGE
+        )
+    status: int = import_module("tlsmem.cli.dispatch").run_words(words)
+    return status
 
 
 def run_installed() -> NoReturn:
