@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from random import Random
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tlsmem.base import memo
@@ -118,6 +118,7 @@ def test_what_cannot_be_computed_is_not_kept(file):
     assert memo.pending == {}
 
 
+@settings(max_examples=50)
 @given(seed=st.integers(0, 1 << 32), flips=st.integers(0, 200), lost=st.integers(0, 20_000))
 def test_results_are_right_after_bits_flipped_or_the_end_was_lost(written, tmp_path_factory, seed, flips, lost):
     damaged, random = bytearray(written[: len(written) - lost]), Random(seed)

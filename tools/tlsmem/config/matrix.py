@@ -26,7 +26,8 @@ def campaign_runs(campaign: Campaign | TimedCampaign) -> list[Run]:
 
 def memory_runs(campaign: Campaign) -> list[Run]:
     """Biggest first: no long run is left for the end, and memory is at its most at once, where it was forecast."""
-    known = stacks()
+    every = stacks()
+    known = {name: every[name] for name in (*campaign.stacks, *campaign.peers) if name in every}
     own = {name for name, stack in known.items() if stack.brings}
     nulls = {name for name, stack in known.items() if not stack.tls}
     shipped = {name for name, stack in known.items() if stack.is_shipped}

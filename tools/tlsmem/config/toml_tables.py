@@ -65,7 +65,7 @@ def read_tables(kind: str) -> Tables:
     read."""
     path = DEFINITIONS / f"{kind}.toml"
     try:
-        tables = resolve_tables(pickle.loads(pickled(path.read_bytes())))
+        tables: Tables = pickle.loads(pickled(path.read_bytes()))
     except ValueError as error:
         raise Unreadable(f"memtest/{path.name}: {error}") from None
     except OSError as error:
@@ -78,8 +78,9 @@ def read_tables(kind: str) -> Tables:
 
 @cache
 def pickled(content: bytes) -> bytes:
-    """Its tables, pickled: each caller gets tables of its own. A command asks for the same text some ten times."""
-    return pickle.dumps(parse_toml(content))
+    """Its resolved tables, pickled: each caller gets tables of its own. A command asks for the same text some ten
+    times."""
+    return pickle.dumps(resolve_tables(parse_toml(content)))
 
 
 def split_names(names: str) -> list[str]:
