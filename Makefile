@@ -135,6 +135,7 @@ snapshots: setup-dev ## write the snapshots of the tests again, after a change o
 soak: ## 1,000 waves of sessions of the null stacks and of OpenSSL, which must leave nothing: ten minutes
 wheel: setup core ## wheels for x86-64 and arm64 that answer without a clone, from a summary of the recordings, in build/wheel: two minutes
 check-c check-harnesses: $(TESTS)
+check-wheel: build/tests/test_heapmeter
 check-c check-harnesses check-python check-slow: build/tests/faulty
 $(STEPS) $(HEAVY) $(OTHERS):
 	@$(PYTHON) tools/dev/checks.py $@ $(options)

@@ -164,6 +164,11 @@ def check_notebook(_: Options) -> Commands:
     yield f"{python} tools/dev/check_notebook.py"
 
 
+def check_wheel(_: Options) -> Commands:
+    yield f"{PYTEST} tools/tests/dev/test_wheel_core.py"
+    yield f"{PYTHON} tools/dev/check_wheel.py"
+
+
 def check_answers(_: Options) -> Commands:
     yield f"{MEMTEST} show report --out build/report.html"
     yield f"{PYTHON} tools/dev/check_answers.py build/report.html"
@@ -231,7 +236,7 @@ STEPS = {
     "check-pages": Step("pages in a browser", check_pages),
     "check-cluster": Step("a campaign on a cluster", check_cluster),
     "check-notebook": Step("notebooks and their outputs", check_notebook),
-    "check-wheel": Step("the wheel's answers and the clone's", find_script("check_wheel")),
+    "check-wheel": Step("the wheel's answers and the clone's", check_wheel),
     "wheel": Step("the wheel", find_script("build_wheel")),
     "check-answers": Step("answers and commands of a report", check_answers),
     "check-bare": Step("make check in a bare Debian 12", find_script("check_bare")),
