@@ -37,12 +37,13 @@ def rewrite_texts(parser: argparse.ArgumentParser) -> None:
 
 
 def escape(text: str) -> str:
-    """Return text as reStructuredText: backquotes mark code, and all other markup is escaped.
+    """Return text as reStructuredText: backquotes mark code, other markup and addresses of loopback are escaped.
 
     Indented lines, `  NAME  what it is`, become a definition list."""
     text = re.sub(r"^  (\S+) +(\S.*)$", r"\1\n  \2", text, flags=re.MULTILINE)
     text = re.sub(r"^(\S.*:)\n(?=\S+\n  \S)", r"\1\n\n", text, flags=re.MULTILINE)
     parts = re.split(r"`([^`\n]+)`", text)
     return "".join(
-        f"``{part}``" if number % 2 else re.sub(r"([\\*_|`@])", r"\\\1", part) for number, part in enumerate(parts)
+        f"``{part}``" if number % 2 else re.sub(r"([\\*_|`@]|://127)", r"\\\1", part)
+        for number, part in enumerate(parts)
     )

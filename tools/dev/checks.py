@@ -146,7 +146,10 @@ def check_pages(_: Options) -> Commands:
     yield f"{PYTHON} tools/browser-tests/flamegraph/examples.py build/pages"
     yield f"{PYTHON} tools/browser-tests/report/examples.py build/pages"
     browser = "build/pages-venv/bin/python -m pytest tools/browser-tests"
-    for tests in (f"{PYTEST} -m page tools/tests", f"{browser}/flamegraph", f"{browser}/report"):
+    for tests in (
+        f"{PYTEST} -m page tools/tests",
+        *(f"{browser}/{pages}" for pages in ("flamegraph", "report", "site")),
+    ):
         # A browser may be slow once: what failed is named, and run again.
         yield (
             f"{tests} || {{ test $? = 1; echo 'check-pages: what failed above is run once more' >&2; "
@@ -191,15 +194,18 @@ def find_script(name: str, stacks: str = "") -> Callable[[Options], Commands]:
 
 
 def docs(_: Options) -> Commands:
-    yield "rm -rf build/docs-extra"
+    yield "rm -rf build/docs-extra build/docs"
     yield f"{MEMTEST} show report --format directory --out build/docs-extra/report > /dev/null"
-    yield "build/docs-venv/bin/sphinx-build -q -W --keep-going -b html -d build/docs-cache docs build/docs"
+    yield "build/docs-venv/bin/sphinx-build -q -E -W --keep-going -b html -d build/docs-cache docs build/docs"
     yield (
         "! grep -rnoE --include='*.html' --exclude-dir=report '.{0,40}(mailto:|–[a-z]).{0,40}' build/docs || "
         "{ echo 'docs: the pages above show an option with a dash for its --, or a stack as an address of mail: "
         "see docs/conf.py and docs/command_parsers.py' >&2; false; }"
     )
-    yield "echo 'docs: build/docs/index.html'"
+    yield "build/docs-venv/bin/python tools/dev/index_site.py build/docs"
+    yield f"{PYTHON} tools/dev/check_site.py build/docs"
+    serve = "python3 -m http.server -b 127.0.0.1 -d build/docs"
+    yield f"echo 'docs: open build/docs/index.html; for a search of sections: {serve}, then http://127.0.0.1:8000'"
 
 
 def figures(_: Options) -> Commands:
