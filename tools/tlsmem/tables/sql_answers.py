@@ -88,12 +88,14 @@ def run_beside(connection: duckdb.DuckDBPyConnection, work: Callable[[], None]) 
         finally:
             done.set()
 
-    Thread(target=run, daemon=True).start()
+    thread = Thread(target=run, daemon=True)
+    thread.start()
     try:
         done.wait()  # Thread.join() cannot be called again once it was interrupted
     except KeyboardInterrupt:
         connection.interrupt()
-        done.wait(WAIT_SECONDS)  # a thread that is in DuckDB when the interpreter ends aborts the process
+        # A thread that is in DuckDB when the interpreter ends, to free a result too, aborts the process.
+        thread.join(WAIT_SECONDS)
         raise
     if failures:
         raise failures[0]
