@@ -14,7 +14,7 @@ from tlsmem.explore.diff.sentences import NO_CHANGE, Strangers, describe_diff, s
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators
-from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile
+from tlsmem.profile.heap_profile import BASE, END, PEAK, UNITS, LiveHeap, Profile
 from tlsmem.schema import read_records
 from tlsmem.tables import render
 
@@ -206,6 +206,24 @@ def test_what_is_unlike_is_refused_unless_forced(name, snapshot):
     assert describe_diff(diff) == snapshot(name="forced")
     assert sum(row.new.bytes for row in diff.rows) == sum(row.old.bytes for row in diff.rows) == 2
     assert (diff.old.moment, diff.new.moment) == (AT, PEAK if name == "moment" else AT)
+
+
+@pytest.mark.parametrize("unit", ["usable", "size class", "mapped"])
+def test_two_units_are_never_compared(unit):
+    one, other = profile({BUFFER: 2}), profile({BUFFER: 2}, unit=unit)
+    for pair in (one, other), (other, one):
+        with pytest.raises(ValueError, match="the two count in different units") as refused:
+            compare(*pair, AT, force=True)
+        assert UNITS["requested"] in str(refused.value) and UNITS[unit] in str(refused.value)
+    assert not any(row.old != row.new for row in compare(other, other, AT).rows)
+
+
+def test_an_estimate_is_compared_with_a_count_only_where_it_is_forced():
+    sampled = profile({BUFFER: 2}, sampled_every_bytes=524_288)
+    with pytest.raises(ValueError, match=r"figures of NEW .* are estimates, from one sample in about 524,288 B"):
+        compare(profile({BUFFER: 2}), sampled, AT)
+    assert compare(profile({BUFFER: 2}), sampled, AT, force=True).forced
+    compare(sampled, sampled, AT)
 
 
 def test_beside_a_sites_run_only_sessions_are_compared(snapshot):

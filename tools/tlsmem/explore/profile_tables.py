@@ -11,7 +11,17 @@ from tlsmem.base.printable import printable_text
 from tlsmem.config.choices import ROWS
 from tlsmem.explore import profile_selection, top_sites
 from tlsmem.explore.top_sites import HOW_MANY, format_held, per_session_cell, share, top_sites_table
-from tlsmem.profile.heap_profile import BASE, END, PEAK, AllocationTotals, LiveHeap, Moment, Profile, sum_live
+from tlsmem.profile.heap_profile import (
+    BASE,
+    END,
+    PEAK,
+    AllocationTotals,
+    LiveHeap,
+    Moment,
+    Profile,
+    describe_unit,
+    sum_live,
+)
 from tlsmem.schema.roles import Owner
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
@@ -46,7 +56,7 @@ def overview(
 def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
     columns = [Heading("what", "", left=True), Heading("value", "", left=True)]
-    about = f"A profile by {profile_selection.describe_tool(profile)}. Bytes are requested bytes."
+    about = f"A profile by {profile_selection.describe_tool(profile)}. {describe_unit(profile)}"
     about += f" {top_sites.NO_SUPPRESSIONS}" if profile.tool == "heaptrack" else ""
     return Table("summary", title(profile), about, columns, list(facts(profile, sessions)))
 

@@ -16,7 +16,9 @@ from tlsmem.schema.roles import OWNERS, Owner
 if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
     from tlsmem.store.record import Record
 
-Tool = Literal["heaptrack", "massif", "dhat", "sites"]
+CapturedTool = Literal["heaptrack", "massif", "dhat", "sites"]  # by which profiles are taken here
+Tool = CapturedTool | Literal["gperftools", "jemalloc", "memray", "pprof", "tcmalloc"]
+Unit = Literal["requested", "usable", "size class", "mapped"]  # what a byte of a profile is; see `describe_unit`
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
 SITE_FRAMES = 3  # of a call stack, which tell one call site from another
 
@@ -157,6 +159,8 @@ class Profile:
     allocated: dict[int, AllocationTotals] | None = None  # by number in `stacks`; None: the tool does not record it
     sizes: Counter[int] | None = None  # number of blocks allocated over the run, by their size in bytes
     runtime_s: float | None = None
+    unit: Unit = "requested"
+    sampled_every_bytes: int | None = None  # sizes are estimates from one sample in so many; None: all is recorded
     of_one_pair: bool = False  # a sites run: its bytes are those of one session of each role, and nothing else
     run: "Record | None" = None  # what the profiled harness printed, where its record is beside the profile
     sessions_of_role: int | None = None  # sessions of a role that share the bytes; 1 in a sites run; None: not known
@@ -219,6 +223,22 @@ def is_phase_end(name: str) -> bool:
 def profiler_name(tool: str) -> str:
     """Return the name of a tool as people know it."""
     return "DHAT" if tool == "dhat" else tool
+
+
+UNITS: dict[Unit, str] = {
+    "requested": "Bytes are requested bytes.",
+    "usable": "Bytes are the usable sizes of blocks, which are larger than what was requested.",
+    "size class": "Bytes are those of the allocator's size classes, which are larger than what was requested.",
+    "mapped": "Bytes are mapped pages, not requested bytes.",
+}
+
+
+def describe_unit(profile: Profile) -> str:
+    """Return sentences that say what the bytes of a profile are, and whether they are estimates."""
+    if profile.sampled_every_bytes is None:
+        return UNITS[profile.unit]
+    every = f"one sample in about {profile.sampled_every_bytes:,} B of allocations"
+    return f"{UNITS[profile.unit]} All figures are estimates, from {every}."
 
 
 def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from tlsmem.base import atomic_file
 from tlsmem.profile.compressed_file import open_regular
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import END, PEAK, Tool
+from tlsmem.profile.heap_profile import END, PEAK, CapturedTool
 from tlsmem.schema.harness_output import Model, describe_error
 from tlsmem.schema.read_records import printable_json
 from tlsmem.schema.records import RecordLine
@@ -26,7 +26,7 @@ class ProfileRecord(Model):
     """`X.heaptrack.json`, of the profile `X.heaptrack.zst`; a sites run has no other file: its record has it all."""
 
     schema_: Literal[1] = Field(default=SCHEMA, alias="schema")
-    tool: Tool
+    tool: CapturedTool
     tool_version: str
     command: list[str]  # in the root of the repository; what it writes is then there
     file: str | None  # a name, beside this one

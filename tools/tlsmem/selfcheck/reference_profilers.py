@@ -17,7 +17,7 @@ from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
 from tlsmem.profile.capture import profiled_run, profilers, take_profile
 from tlsmem.profile.errors import CaptureFailed
 from tlsmem.profile.frames import skip_allocators
-from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, Moment, Profile, Tool, subtract_live, sum_live
+from tlsmem.profile.heap_profile import END, PEAK, CapturedTool, LiveHeap, Moment, Profile, subtract_live, sum_live
 from tlsmem.run.provenance import Provenance
 from tlsmem.schema.harness_output import Meter, Phase
 
@@ -42,7 +42,7 @@ class Subject:
     suite: str
     sessions: int
 
-    def profiled_subject(self, tool: Tool) -> profiled_run.ProfileSubject:
+    def profiled_subject(self, tool: CapturedTool) -> profiled_run.ProfileSubject:
         return profiled_run.ProfileSubject(tool, self.run("rss"), provenance(), LIMIT_S)
 
     def metered_subject(self, name: str, meter: Meter) -> profiled_run.Subject:

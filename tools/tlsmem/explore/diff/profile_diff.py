@@ -26,7 +26,7 @@ from tlsmem.explore.diff.match_callstacks import (
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile.frames import Frame, entrance_owner, is_generic, skip_containers
-from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile, profiler_name, sum_live
+from tlsmem.profile.heap_profile import BASE, END, PEAK, UNITS, LiveHeap, Profile, profiler_name, sum_live
 from tlsmem.schema.roles import OWNERS
 from tlsmem.stats.comparability import stack_label
 from tlsmem.store.record import Record
@@ -179,7 +179,10 @@ def compare(old: Profile, new: Profile, moment: str | None = None, force: bool =
     """The diff at a moment, by default at one that both have.
 
     Raises ValueError with a sentence when the runs differ in anything but the stack; with `force` the diff lists
-    what."""
+    what. Profiles in two units are refused whatever is forced: their difference is no number of bytes."""
+    if old.unit != new.unit:
+        sides = "; ".join(f"{side} ({one.file}): {UNITS[one.unit]}" for side, one in (("OLD", old), ("NEW", new)))
+        raise ValueError(f"not compared: the two count in different units. {sides}")
     chosen = moment or default_moment(old, new, force)
     if chosen not in {**old.moments, **new.moments}:
         new.moment(chosen)  # raises, with a sentence
@@ -272,6 +275,9 @@ def describe_differences(old: Profile, new: Profile, moment: str) -> Iterator[st
         named = f"OLD is by {profiler_name(old.tool)}, NEW by {profiler_name(new.tool)}"
         yield f"{named}, which name functions each in its own way{alone}"
     for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
+        if profile.sampled_every_bytes != other.sampled_every_bytes and profile.sampled_every_bytes is not None:
+            every = f"one sample in about {profile.sampled_every_bytes:,} B"
+            yield f"figures of {side} ({profile.file}) are estimates, from {every}"
         if profile.run is None and other.run is not None:
             yield f"{side} ({profile.file}) has no record of a run: it may be of any program"
         if moment not in profile.moments:

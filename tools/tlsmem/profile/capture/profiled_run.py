@@ -9,7 +9,7 @@ from tlsmem.config.definitions import Suite
 from tlsmem.config.run import Run, argv
 from tlsmem.profile.capture import profilers
 from tlsmem.profile.errors import CaptureFailed, CaptureTimeout
-from tlsmem.profile.heap_profile import Tool, profiler_name
+from tlsmem.profile.heap_profile import CapturedTool, profiler_name
 from tlsmem.run import harness
 from tlsmem.run.process import ProcessResult, start_process
 from tlsmem.run.provenance import Provenance
@@ -52,7 +52,7 @@ class Subject:
 class ProfileSubject(Subject):
     """What is run under a tool that writes a profile."""
 
-    tool: Tool
+    tool: CapturedTool
     version: str = ""  # of a tool whose profile is kept
 
 

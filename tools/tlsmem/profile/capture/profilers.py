@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlsmem.profile.errors import CaptureFailed
-from tlsmem.profile.heap_profile import Tool
+from tlsmem.profile.heap_profile import CapturedTool
 
 MARKS_LIBRARY = "build/core/libmarks.so"  # below the root
 NO_ASLR_COMMAND = ("setarch", "--addr-no-randomize")
@@ -30,7 +30,7 @@ DHAT = ("--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=128")
 
 @dataclass(frozen=True)
 class Profiler:
-    tool: Tool
+    tool: CapturedTool
     package: str  # Debian's; it brings a command of its name
     oldest: tuple[int, int]
 
@@ -94,7 +94,7 @@ def find_interpreter() -> Path:
     return found
 
 
-def profiler_command(tool: Tool, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
+def profiler_command(tool: CapturedTool, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
     """`harness` under the tool, which writes into `folder`; heaptrack raw, for heaptrack_interpreter.py."""
     if tool == "heaptrack":
         return [*before, "heaptrack", "--raw", "--output", f"{folder}/heaptrack", *harness]

@@ -16,7 +16,7 @@ from tlsmem.profile.capture.heaptrack_interpreter import interpret
 from tlsmem.profile.capture.portable_paths import make_portable
 from tlsmem.profile.capture.profiled_run import Cpu, ProfiledRun, ProfileSubject
 from tlsmem.profile.errors import CaptureFailed
-from tlsmem.profile.heap_profile import Tool
+from tlsmem.profile.heap_profile import CapturedTool
 from tlsmem.run import cpu_slots
 from tlsmem.run.runner import Runner
 
@@ -118,4 +118,9 @@ def pack(file: Path, members: dict[str, Path]) -> Path:
     return file
 
 
-CAPTURE_METHODS: dict[Tool, CaptureMethod] = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "dhat": dhat}
+CAPTURE_METHODS: dict[CapturedTool, CaptureMethod] = {
+    "sites": sites,
+    "heaptrack": heaptrack,
+    "massif": massif,
+    "dhat": dhat,
+}
