@@ -14,7 +14,7 @@ from tlsmem.explore.diff.sentences import NO_CHANGE, Strangers, describe_diff, s
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators
-from tlsmem.profile.heap_profile import BASE, END, PEAK, UNITS, LiveHeap, Profile
+from tlsmem.profile.heap_profile import BASE, DUMP, END, PEAK, UNITS, LiveHeap, Profile
 from tlsmem.schema import read_records
 from tlsmem.tables import render
 
@@ -208,7 +208,7 @@ def test_what_is_unlike_is_refused_unless_forced(name, snapshot):
     assert (diff.old.moment, diff.new.moment) == (AT, PEAK if name == "moment" else AT)
 
 
-@pytest.mark.parametrize("unit", ["usable", "size class", "mapped"])
+@pytest.mark.parametrize("unit", ["usable", "size class", "mapped", "unspecified"])
 def test_two_units_are_never_compared(unit):
     one, other = profile({BUFFER: 2}), profile({BUFFER: 2}, unit=unit)
     for pair in (one, other), (other, one):
@@ -224,6 +224,14 @@ def test_an_estimate_is_compared_with_a_count_only_where_it_is_forced():
         compare(profile({BUFFER: 2}), sampled, AT)
     assert compare(profile({BUFFER: 2}), sampled, AT, force=True).forced
     compare(sampled, sampled, AT)
+    with pytest.raises(ValueError, match=r"figures of OLD .* are estimates, from samples, and the file does not tell"):
+        compare(profile({BUFFER: 2}, sampled_every_bytes=0), profile({BUFFER: 2}), AT)
+
+
+def test_files_that_programs_write_are_compared_at_the_moment_of_writing():
+    old = profile({DUMP: {BUFFER: 2}})
+    told = describe_diff(compare(old, profile({DUMP: {BUFFER: 5}})))
+    assert any("when the profile was written" in one for one in told), told
 
 
 def test_beside_a_sites_run_only_sessions_are_compared(snapshot):

@@ -14,6 +14,7 @@ from tlsmem.base.phase_names import PEAK_OF
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import (
     BASE,
+    DUMP,
     END,
     PEAK,
     CallstackTree,
@@ -28,6 +29,7 @@ from tlsmem.schema.roles import Owner
 LIMIT_S = 5.0
 ROLES: tuple[Owner, ...] = ("client", "server")
 AFTER = ("freed", END)
+EXTREMES = {PEAK: "at the peak", END: "at the end of the run", DUMP: "when the profile was written"}
 UNNAMED_MOMENT = re.compile(r"(mark|snapshot) [0-9]+")  # moments of which nobody says which phase ended there
 
 Pattern = re.Pattern[str] | str | None
@@ -96,8 +98,8 @@ def fullest(profile: Profile) -> str:
 
 def describe_moment(name: str) -> str:
     """For captions."""
-    if name in (PEAK, END):
-        return {PEAK: "at the peak", END: "at the end of the run"}[name]
+    if name in EXTREMES:
+        return EXTREMES[name]
     if name.startswith(PEAK_OF):
         return f"at the peak of each session in `{name.removeprefix(PEAK_OF)}`"
     return f"at {name}" if UNNAMED_MOMENT.fullmatch(name) else f"at the end of `{name}`"

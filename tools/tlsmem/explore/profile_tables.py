@@ -13,6 +13,7 @@ from tlsmem.explore import profile_selection, top_sites
 from tlsmem.explore.top_sites import HOW_MANY, format_held, per_session_cell, share, top_sites_table
 from tlsmem.profile.heap_profile import (
     BASE,
+    DUMP,
     END,
     PEAK,
     AllocationTotals,
@@ -84,7 +85,7 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     yield fact("moments", ", ".join(profile.moments))
 
 
-LABELS = {PEAK: "peak", END: "live at the end"}
+LABELS = {PEAK: "peak", END: "live at the end", DUMP: "live when it was written"}
 
 
 def most(name: str) -> str:
@@ -104,7 +105,7 @@ def run(record: "Record") -> str:
 
 def extremes(profile: Profile) -> list[Moment]:
     """The peak, the fullest phase, the end: those that there are."""
-    names = [PEAK, *([profile_selection.fullest(profile)] if profile_selection.phase_names(profile) else []), END]
+    names = [PEAK, *([profile_selection.fullest(profile)] if profile_selection.phase_names(profile) else []), END, DUMP]
     return [profile.moments[name] for name in names if name in profile.moments]
 
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to 
 
 CapturedTool = Literal["heaptrack", "massif", "dhat", "sites"]  # by which profiles are taken here
 Tool = CapturedTool | Literal["gperftools", "jemalloc", "memray", "pprof", "tcmalloc"]
-Unit = Literal["requested", "usable", "size class", "mapped"]  # what a byte of a profile is; see `describe_unit`
+Unit = Literal[
+    "requested", "usable", "size class", "mapped", "unspecified"
+]  # what a byte of a profile is; see `describe_unit`
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
+DUMP = "dump"  # the one moment of a file that a program wrote while it ran, or when it ended
 SITE_FRAMES = 3  # of a call stack, which tell one call site from another
 
 
@@ -141,7 +144,7 @@ class Moment:
     """What is live at one moment of the run: `bytes` in total, and `live` by number of the call stack. What belongs to
     no known call stack is under 0."""
 
-    name: str  # a phase, PEAK_OF one, or PEAK or END; `mark 3`, `snapshot 12` where phases are not known
+    name: str  # a phase, PEAK_OF one, or PEAK, END or DUMP; `mark 3`, `snapshot 12` where phases are not known
     bytes: int  # as the tool counts them
     live: dict[int, LiveHeap]  # by number in Profile.stacks
 
@@ -160,7 +163,9 @@ class Profile:
     sizes: Counter[int] | None = None  # number of blocks allocated over the run, by their size in bytes
     runtime_s: float | None = None
     unit: Unit = "requested"
-    sampled_every_bytes: int | None = None  # sizes are estimates from one sample in so many; None: all is recorded
+    sampled_every_bytes: int | None = (
+        None  # sizes are estimates from one sample in so many, 0: not told; None: all is recorded
+    )
     of_one_pair: bool = False  # a sites run: its bytes are those of one session of each role, and nothing else
     run: "Record | None" = None  # what the profiled harness printed, where its record is beside the profile
     sessions_of_role: int | None = None  # sessions of a role that share the bytes; 1 in a sites run; None: not known
@@ -217,7 +222,7 @@ class Profile:
 
 def is_phase_end(name: str) -> bool:
     """Return whether a moment is the end of a phase, or a mark or snapshot in its place."""
-    return name not in (PEAK, END) and not name.startswith(PEAK_OF)
+    return name not in (PEAK, END, DUMP) and not name.startswith(PEAK_OF)
 
 
 def profiler_name(tool: str) -> str:
@@ -230,6 +235,7 @@ UNITS: dict[Unit, str] = {
     "usable": "Bytes are the usable sizes of blocks, which are larger than what was requested.",
     "size class": "Bytes are those of the allocator's size classes, which are larger than what was requested.",
     "mapped": "Bytes are mapped pages, not requested bytes.",
+    "unspecified": "The file does not say whether bytes are those requested or those of size classes.",
 }
 
 
@@ -237,8 +243,15 @@ def describe_unit(profile: Profile) -> str:
     """Return sentences that say what the bytes of a profile are, and whether they are estimates."""
     if profile.sampled_every_bytes is None:
         return UNITS[profile.unit]
-    every = f"one sample in about {profile.sampled_every_bytes:,} B of allocations"
-    return f"{UNITS[profile.unit]} All figures are estimates, from {every}."
+    return f"{UNITS[profile.unit]} All figures are estimates, {describe_sampling(profile)}."
+
+
+def describe_sampling(profile: Profile) -> str:
+    """Return how often a sampled profile took a sample, as a part of a sentence."""
+    every = profile.sampled_every_bytes
+    if every:
+        return f"from one sample in about {every:,} B of allocations"
+    return "from samples, and the file does not tell how often one was taken"
 
 
 def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:

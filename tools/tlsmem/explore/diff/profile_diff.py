@@ -26,7 +26,18 @@ from tlsmem.explore.diff.match_callstacks import (
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile.frames import Frame, entrance_owner, is_generic, skip_containers
-from tlsmem.profile.heap_profile import BASE, END, PEAK, UNITS, LiveHeap, Profile, profiler_name, sum_live
+from tlsmem.profile.heap_profile import (
+    BASE,
+    DUMP,
+    END,
+    PEAK,
+    UNITS,
+    LiveHeap,
+    Profile,
+    describe_sampling,
+    profiler_name,
+    sum_live,
+)
 from tlsmem.schema.roles import OWNERS
 from tlsmem.stats.comparability import stack_label
 from tlsmem.store.record import Record
@@ -34,7 +45,7 @@ from tlsmem.store.record import Record
 Amounts = Callable[[DiffRow], tuple[Fraction, Fraction]]  # what OLD and NEW hold at a row
 Path = tuple[str, ...]  # functions, the outermost first
 ESTABLISHED = "established"
-USUAL = (ESTABLISHED, PEAK, END)
+USUAL = (ESTABLISHED, PEAK, END, DUMP)
 ASPECTS: dict[str, Callable[[Record], str]] = {
     "suite": lambda run: run.suite,
     "N": lambda run: f"{run.sessions:,}",
@@ -276,8 +287,7 @@ def describe_differences(old: Profile, new: Profile, moment: str) -> Iterator[st
         yield f"{named}, which name functions each in its own way{alone}"
     for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
         if profile.sampled_every_bytes != other.sampled_every_bytes and profile.sampled_every_bytes is not None:
-            every = f"one sample in about {profile.sampled_every_bytes:,} B"
-            yield f"figures of {side} ({profile.file}) are estimates, from {every}"
+            yield f"figures of {side} ({profile.file}) are estimates, {describe_sampling(profile)}"
         if profile.run is None and other.run is not None:
             yield f"{side} ({profile.file}) has no record of a run: it may be of any program"
         if moment not in profile.moments:

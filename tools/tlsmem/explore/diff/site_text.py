@@ -8,10 +8,9 @@ from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow
 from tlsmem.profile.frames import Frame, skip_containers
-from tlsmem.profile.heap_profile import END, PEAK
 
 LINES = 4  # of a site
-MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end of the run"}
+MOMENTS = {"established": "when established", **profile_selection.EXTREMES}
 UNEXPLAINED = "memory that no call stack explains"
 
 
