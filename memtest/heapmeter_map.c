@@ -88,7 +88,7 @@ static enum state protected(enum state before, enum state after) {
 /* Gives what lies between two addresses a state: all of it, or where a change of protection comes, what is known. */
 static void assign(uintptr_t begin, size_t size, enum state state, bool is_protection)
 {
-    uintptr_t end = (begin + size + 4095) & ~(uintptr_t)4095;
+    uintptr_t unit = getpagesize(), end = (begin + size + unit - 1) & ~(unit - 1); /* arm64 has kernels of 64 KiB too */
     struct ranges *to = ranges == &lists[0] ? &lists[1] : &lists[0];
     bool is_placed = is_protection;
     to->count = 0;
