@@ -155,7 +155,7 @@ PATCHES = {
     "grown-connection": Patch(
         (Edit("ssl/ssl_local.h", "    SSL *user_ssl;\n", "    SSL *user_ssl;\n    char planted[256];\n"),),
         tuple(
-            rf"^- More in .*: {role} session, from created on: .*\+256 B, exact.* ossl_ssl_connection_new_int \(ssl_"
+            rf"^- More in .*: {role} session, from phase created on: .*\+256 B, exact.* ossl_ssl_connection_new_int \("
             for role in ("client", "server")
         ),
     ),

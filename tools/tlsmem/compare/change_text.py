@@ -81,7 +81,7 @@ def direction(row: ComparedFigure) -> str:
 
 
 def describe_span(row: ComparedFigure, comparison: Comparison) -> str:
-    """`from created on`, `created to idle`, or the one phase that changed; of allocations up to which phase."""
+    """`from phase created on`, `phases created to idle`, or the one phase; of allocations, up to which."""
     phase = readable_phase(row.place.phase)
     if row.place.meter in CUMULATIVE_METERS:
         return f"up to {phase}"
@@ -89,8 +89,8 @@ def describe_span(row: ComparedFigure, comparison: Comparison) -> str:
         return phase
     end = largest_changes.find_end(row, comparison)
     if end is None:
-        return f"from {phase} on"
-    return phase if end is row else f"{phase} to {readable_phase(end.place.phase)}"
+        return f"from phase {phase} on"
+    return phase if end is row else f"phases {phase} to {readable_phase(end.place.phase)}"
 
 
 def describe_place(place: Place, span: str | None = None) -> str:
@@ -110,7 +110,8 @@ def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
     notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {format_unit(size, unit)}", *reasons(row)]
     if begun := largest_changes.find_smaller_start(row, explained.comparison):
         earlier = f"{'+' if change.amount > 0 else '-'}{format_number(abs(Fraction(begun.change.amount)))}"
-        notes.append(f"since {readable_phase(begun.place.phase)}: {earlier} {format_unit(change.amount, unit)}")
+        unit_of = format_unit(change.amount, unit)
+        notes.append(f"{earlier} {unit_of} of it from phase {readable_phase(begun.place.phase)} on")
     if row.place.meter == "heap" and (blocks := explained.beside(row, "blocks")):
         notes.append(f"{format_both(blocks.change)} {format_unit(blocks.change.new, 'blocks')}")
     return f"{format_both(change)} {format_unit(change.new, unit)} ({', '.join(notes)})"

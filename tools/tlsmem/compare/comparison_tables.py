@@ -39,10 +39,11 @@ CAPTIONS = {
     "allocations": "Blocks that each additional session allocates up to the end of the phase, freed or not.",
     "allocated": "Bytes that each additional session allocates up to the end of the phase, freed or not.",
     "rest": "Live heap that grows with N and stays when all sessions are closed: growth from the smaller N to this.",
-    "rss": "Slope of RSS over the number of sessions, in bytes; median of repeats. A pair counts as two sessions.",
+    "rss": "Slope of RSS over the number of sessions, in bytes; median of repeats.",
     "peak-rss": "Bytes at this N, which counts clients and servers; median of repeats.",
     "time": "Rate of one thread, as if it did nothing else; median of repeats. Transfer is in MiB/s.",
 }
+PAIRS = " Pair: a client and its server together."
 OTHERS, IN_ALL = "{} other site{}", "total, unchanged sites included"
 NO_SITE = "no call stack covers it"
 SiteCells = Callable[[SiteChange], list[Cell]]
@@ -66,7 +67,8 @@ def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer,
     figures = [Heading("old", old), Heading("new", new), Heading("difference", f"{new} has")]
     figures += [optional(Heading("blocks", "blocks"))] if name == "heap" else []
     columns = [*names_of(comparison), *place_columns(name), *figures]
-    made = Table(name, TITLES[name], CAPTIONS[name], columns, headed=headed(comparison))
+    caption = CAPTIONS[name] + PAIRS * (name == "rss" and any(row.place.role == "pair" for row in rows))
+    made = Table(name, TITLES[name], caption, columns, headed=headed(comparison))
     for row in rows:
         place = [text_cell(row.place.role), text_cell(readable_phase(row.place.phase)), *at(name, row)]
         cells = [number(row.change.old), number(row.change.new), difference_cell(row)]

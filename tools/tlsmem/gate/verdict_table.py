@@ -13,8 +13,8 @@ from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, te
 
 CAPTION = (
     "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats. They "
-    "break a limit only if they miss it by more than the repeats differ, in this run or in the baseline. A budget that "
-    "cannot be judged counts as exceeded."
+    "break a limit only if they miss it by more than the spread of repeats, of this run or of the baseline, whichever "
+    "is larger. A budget that cannot be judged counts as exceeded."
 )
 COLUMNS = (
     Heading("stack", "stack", left=True),

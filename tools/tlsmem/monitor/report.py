@@ -17,8 +17,8 @@ THREADS_AT, PEAK_AT = 3, 6  # of the cells of a row, before those of what is inh
 BLANK = Cell("", None)
 CAPTION = "Requested bytes and blocks: live now or at the end, at the peak, and in all since the program began."
 CAPTION_INHERITED = (
-    " Inherited: of what is live, the parent's blocks at the fork, of which there is one copy until somebody writes; "
-    "peaks begin with them, what was requested in all is without them."
+    " Inherited: live blocks from the parent, of which both share one copy until one of them writes. Peaks include "
+    "these blocks, cumulative figures do not."
 )
 STONES = "{:,} between fork and exec"
 ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"

@@ -151,10 +151,11 @@ def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path], live:
     headline = (
         "No recorded run has as many concurrent handshakes as the memory model is meant for"
         if worst is None
-        else f"The memory model is at most {abs(worst):.2%} off at {counted} that it was not fitted to"
+        else f"In the harness, the memory model is at most {abs(worst):.2%} off at {counted} that it was not fitted to"
     )
     notes = [
-        f"Left out: {len(checks) - len(claimed)} figures with concurrent handshakes below 1 % of the connections.",
+        f"Left out: {len(checks) - len(claimed)} harness figures with fewer concurrent handshakes than 1 % of the "
+        "connections.",
         f"From {', '.join(dict.fromkeys(recordings.display_name(one.recording) for one in checks))}",
         "More: --details lists every figure; --stack, --suite",
     ]

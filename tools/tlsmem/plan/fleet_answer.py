@@ -53,7 +53,7 @@ class Moment(NamedTuple):
 def answer_fleet(storms: Sequence[StormResult], fleet: Fleet) -> Answer:
     cases = [storm.case for storm in storms]
     notes = [
-        f"Each remaining host takes over {fleet.more:,} clients. At most: all of them in a handshake at once.",
+        f"{fleet.more:,} clients move to each remaining host. At most: all of them in a handshake at once.",
         *describe_limits(cases, fleet.after),
         "",
         describe_origin(cases),
