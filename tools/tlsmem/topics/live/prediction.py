@@ -186,7 +186,7 @@ def difference_cell(row: Prediction) -> Cell:
     if not isinstance(row.own_bytes, Missing):
         named = [f"{row.own_bytes:,.0f} B are live heap of the server's own"]
         if not isinstance(row.written_bytes, Missing) and not isinstance(row.free_bytes, Missing):
-            named.append(f"{describe_bytes(row.written_bytes)} live heap that only TLS writes")
+            named.append(f"{describe_bytes(row.written_bytes)} live heap written over TLS only")
             named.append(f"{describe_bytes(row.free_bytes)} free memory and headers of malloc")
         note = f"{', '.join(named)}; {percent(row.unexplained)} without them"
     return Cell(percent(row.difference), row.difference, note)
