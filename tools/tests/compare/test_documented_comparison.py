@@ -32,8 +32,10 @@ def noise(*counts: int, role: str = "server") -> int:
 
 @pytest.mark.parametrize("counts", [(100, 200), (200, 2000)])
 def test_the_page_of_comparisons_states_the_noise_of_allocated_bytes(counts):
-    assert f"At least {ALLOCATED_NOISE_BYTES >> 10} KiB divided by the square root" in PAGES["compare"]
-    assert re.search("\\b{} B at N = {:,} and {:,}\\b".format(noise(*counts), *counts), PAGES["compare"])
+    fewest, most = counts
+    pairs = (most - fewest) // 2
+    assert f"at least {ALLOCATED_NOISE_BYTES:,} B / ⌊√P⌋" in PAGES["compare"]
+    assert f"{pairs} for N = {fewest:,} and {most:,} ({noise(*counts)} B)" in PAGES["compare"]
 
 
 def test_the_page_of_budgets_states_the_noise_of_allocated_bytes():
