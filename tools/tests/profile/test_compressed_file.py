@@ -1,6 +1,8 @@
 """Packed files are unpacked to their end, or to where they are torn, in pieces of bounded size."""
 
+import bz2
 import gzip
+import lzma
 import os
 import random
 from itertools import pairwise
@@ -14,7 +16,8 @@ from tlsmem.profile import compressed_file
 from tlsmem.profile.errors import Unreadable
 
 ZSTD = zstd.compress
-PACKS = {"plain": bytes, "gzip": gzip.compress, "zstd": ZSTD}
+PACKS = {"plain": bytes, "gzip": gzip.compress, "zstd": ZSTD, "bzip2": bz2.compress, "xz": lzma.compress}
+PACKED = [pack for pack in PACKS if pack != "plain"]
 CONTENT = random.Random(1).randbytes(600_000) + b"a line\n" * 100_000
 WHOLE = {pack: PACKS[pack](CONTENT) for pack in PACKS}
 SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
@@ -50,7 +53,7 @@ def test_progress_is_told_in_bytes_of_the_file_as_it_lies_there(tmp_path, pack):
 
 
 @SMALL
-@given(st.floats(0.01, 0.999), st.sampled_from(["gzip", "zstd"]))
+@given(st.floats(0.01, 0.999), st.sampled_from(PACKED))
 def test_a_file_that_is_cut_off_is_torn_at_its_end(tmp_path, part, pack):
     file, whole = tmp_path / "file", WHOLE[pack]
     file.write_bytes(whole[: int(len(whole) * part)])
@@ -69,7 +72,7 @@ def test_what_was_flushed_before_the_cut_is_not_lost(tmp_path):
     assert torn
 
 
-@pytest.mark.parametrize("pack", ["gzip", "zstd"])
+@pytest.mark.parametrize("pack", PACKED)
 def test_damage_is_told_with_its_place(tmp_path, pack):
     file, whole = tmp_path / "file", PACKS[pack](CONTENT)
     damaged = PACKS[pack](b"first") + b"\xff" * len(whole)
@@ -89,6 +92,21 @@ def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
     assert max(sizes) <= size / 4
 
 
+def test_xz_may_have_padding_between_streams(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(lzma.compress(b"first") + bytes(8) + lzma.compress(b"second") + bytes(4))
+    assert taken(file) == (b"firstsecond", None)
+
+
+def test_xz_that_needs_much_memory_is_refused(tmp_path):
+    """A file of a few bytes may ask for 4 GiB."""
+    file = tmp_path / "file"
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 29, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3}]
+    file.write_bytes(lzma.compress(b"some", filters=filters))
+    content, torn = taken(file)
+    assert content == b"" and torn
+
+
 @pytest.mark.parametrize(("name", "why"), [("none", "cannot read it: No such file"), (".", "not a regular file")])
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path, name, why):
     with pytest.raises(Unreadable, match=f"^{tmp_path}.*: {why}"):
@@ -101,7 +119,10 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         list(compressed_file.read_chunks(tmp_path / "pipe"))
 
 
-@given(st.binary(max_size=64), st.sampled_from([b"", compressed_file.GZIP, compressed_file.ZSTD]))
+STARTS = [b"", compressed_file.GZIP, compressed_file.ZSTD, compressed_file.BZIP2, compressed_file.XZ]
+
+
+@given(st.binary(max_size=64), st.sampled_from(STARTS))
 @SMALL
 def test_any_bytes_are_content_or_torn(tmp_path, content, start):
     file = tmp_path / "file"

@@ -1,7 +1,9 @@
-"""Files that may be compressed, by zstd or gzip: unpacked as they are read, and to where they are torn."""
+"""Files that may be compressed, by zstd, gzip, bzip2 or xz: unpacked as they are read, and to where they are torn."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import stat
 import zlib
@@ -14,7 +16,10 @@ from tlsmem.profile.errors import Unreadable
 
 CHUNK = 1 << 18
 PIECE = 512  # of a zstd file: one may hold 128 KiB for each four of its bytes, so that no piece unpacks to over 16 MiB
-ZSTD, GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
+ZSTD, GZIP, BZIP2, XZ = b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
+XZ_MEMORY = 128 << 20  # bytes; xz -9 makes files that need 65 MiB, but one may ask for 4 GiB
+XZ_PADDING = b"\0"  # may follow a stream
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, lzma.LZMAError)
 
 Progress = Callable[[int], None]  # is told how many bytes of the file, as it lies there, have been read
 
@@ -37,7 +42,7 @@ def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[
                     yield chunk
                     if progress:
                         progress(packed.tell())
-            except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError):
+            except DAMAGED:
                 raise TornFile(packed.tell(), os.fstat(packed.fileno()).st_size) from None
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
@@ -57,10 +62,14 @@ def open_regular(file: Path | str) -> io.BufferedReader:
 
 def unpacked(packed: io.BufferedReader) -> Iterator[bytes]:
     """By what the file begins with, not by its name."""
-    start = packed.read(len(ZSTD))
+    start = packed.read(len(XZ))
     packed.seek(0)
-    if start == ZSTD:
+    if start.startswith(ZSTD):
         return gathered(read_frames(packed))
+    if start.startswith(BZIP2):
+        return gathered(read_streams(packed, bz2.BZ2Decompressor))
+    if start == XZ:
+        return gathered(read_streams(packed, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY), XZ_PADDING))
     return read(gzip.GzipFile(fileobj=packed) if start.startswith(GZIP) else packed)
 
 
@@ -84,6 +93,28 @@ def read_frames(packed: io.BufferedReader) -> Iterator[bytes]:
         raise EOFError
 
 
+def read_streams(
+    packed: io.BufferedReader, new: Callable[[], "bz2.BZ2Decompressor | lzma.LZMADecompressor"], padding: bytes = b""
+) -> Iterator[bytes]:
+    """Stream after stream, at most CHUNK bytes at a time. Raises EOFError when the last one is cut off or one is
+    damaged, or lzma.LZMAError."""
+    stream = None
+    while rest := packed.read(CHUNK):
+        while rest := rest if stream else rest.lstrip(padding):
+            stream = stream or new()
+            try:
+                yield stream.decompress(rest, CHUNK)
+                while not (stream.eof or stream.needs_input):
+                    yield stream.decompress(b"", CHUNK)
+            except OSError as error:  # bzip2's, which is none of the file's
+                raise EOFError from error
+            rest = stream.unused_data
+            if stream.eof:
+                stream = None
+    if stream:
+        raise EOFError
+
+
 def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Of CHUNK bytes or more, so that readers are called less often; before an error what there is."""
     held = io.BytesIO()
@@ -93,7 +124,7 @@ def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
             if held.tell() >= CHUNK:
                 yield held.getvalue()
                 held = io.BytesIO()
-    except (EOFError, zstd.ZstdError):
+    except DAMAGED:
         yield held.getvalue()
         raise
     yield held.getvalue()
