@@ -21,6 +21,7 @@ from tlsmem.profile.heap_profile import (
     LiveHeap,
     Moment,
     Profile,
+    describe_untraced_peak,
     is_phase_end,
     profiler_name,
 )
@@ -53,6 +54,8 @@ def select_moment(profile: Profile, name: str | None = None) -> Moment:
     if name and name not in profile.moments:
         if why := why_no_peaks(profile, name):
             raise ValueError(why)
+        if name == PEAK and profile.untraced_peak:
+            raise ValueError(f"{profile.file}: {describe_untraced_peak(profile)}")
         there = ", ".join(profile.moments) or "none at all"
         raise ValueError(f"{profile.file}: no moment {name} among {there}{suggest_nearest(name, profile.moments)}")
     if not profile.moments:

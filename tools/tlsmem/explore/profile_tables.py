@@ -21,6 +21,7 @@ from tlsmem.profile.heap_profile import (
     Moment,
     Profile,
     describe_unit,
+    locate_untraced_peak,
     sum_live,
 )
 from tlsmem.schema.roles import Owner
@@ -76,10 +77,13 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     ]
     if (per := profile_selection.sessions_per_role(profile, sessions)) and not profile.of_one_pair:
         yield [text_cell("sessions of each role"), integer_cell(per)]
+    if profile.untraced_peak:
+        yield [text_cell(LABELS[PEAK]), Cell(locate_untraced_peak(profile), profile.untraced_peak.bytes)]
     for moment in extremes(profile):
         yield [text_cell(LABELS.get(moment.name) or most(moment.name)), held_cell(moment)]
     if profile.allocated is not None:
         yield from churn(profile.allocated.values())
+    yield from (fact(what, note) for what, note in profile.notes.items())
     if profile.runtime_s is not None:
         yield [text_cell("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
     yield fact("moments", ", ".join(profile.moments))

@@ -170,6 +170,8 @@ class Profile:
     run: "Record | None" = None  # what the profiled harness printed, where its record is beside the profile
     sessions_of_role: int | None = None  # sessions of a role that share the bytes; 1 in a sites run; None: not known
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
+    untraced_peak: Moment | None = None  # the most that was live, where the tool took no call stacks there
+    notes: dict[str, str] = field(default_factory=dict)  # what else the file says, by what it is about, as the tool's
     torn: str | None = None  # the one of them that says that a part of the file is missing
 
     def sums_by_moment(self) -> SumsByMoment | None:
@@ -252,6 +254,19 @@ def describe_sampling(profile: Profile) -> str:
     if every:
         return f"from one sample in about {every:,} B of allocations"
     return "from samples, and the file does not tell how often one was taken"
+
+
+def locate_untraced_peak(profile: Profile) -> str:
+    """Return where the peak is that has no call stacks, and where the most is live that has."""
+    assert profile.untraced_peak
+    peak, traced = profile.untraced_peak, max(profile.moments.values(), key=lambda moment: moment.bytes)
+    return f"{peak.bytes:,} B at {peak.name}; call stacks of {traced.bytes:,} B at {traced.name}"
+
+
+def describe_untraced_peak(profile: Profile) -> str:
+    """Return a sentence, without the file, that says how the peak would have call stacks."""
+    way = "with massif's --peak-inaccuracy=0 the peak has them"
+    return f"no call stacks at the peak: {locate_untraced_peak(profile)}; {way}"
 
 
 def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:

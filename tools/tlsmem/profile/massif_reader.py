@@ -4,6 +4,7 @@ asked for. Line by line: in memory are the profile and one snapshot."""
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,9 +13,11 @@ from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.callstack_lists import CallstackLists, parse_frame
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import PEAK, CallstackTree, LiveHeap, Moment, Profile
+from tlsmem.profile.heap_profile import PEAK, CallstackTree, LiveHeap, Moment, Profile, describe_untraced_peak
 
 LONGEST = 1 << 20  # bytes of a line: names of C++ are long
+LARGEST = 512 << 20  # bytes of a file, unpacked
+MOST_SNAPSHOTS = 10_000  # massif's own --max-snapshots ends at 1000
 DEEPEST = 500  # levels of a tree: massif's own --depth ends at 200, and inlined functions are levels too
 DIGITS = 20  # of 64 bits, as massif's are
 BELOW_THRESHOLD = re.compile(rb"in [0-9]+ places?, (all )?below massif's threshold.*")
@@ -23,47 +26,95 @@ HEADER = ("desc", "cmd", "time_unit")
 NUMBERS = ("time", "mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")
 KINDS = ("empty", "detailed", "peak")
 RULE = b"#-----------"
+PAGES = b"(page allocation syscalls)"  # in the root of each tree with --pages-as-heap=yes
+PAGES_OPTION = "--pages-as-heap=yes"
+INACCURACY = re.compile(r"--peak-inaccuracy=([0-9.]+)")
+USUAL_INACCURACY = 1.0  # percent, of massif without that option
+NOTHING_LIVE = "no whole snapshot in it has any bytes: massif saw no allocation, or the file is cut off"
+FEWER = "record it with a lower --max-snapshots or a higher --threshold"
+TOTALS_ONLY = (
+    "massif took no call stacks, so only totals are known; run massif with --detailed-freq=1 for call stacks at each "
+    "snapshot"
+)
 
 
 class Snapshot(NamedTuple):
-    """`heap_bytes` are those requested and live: without stacks and what massif supposes that an allocator adds.
+    """`heap_bytes` are those requested and live: without stacks and what massif supposes that an allocator adds, which
+    are `stack_bytes` and `extra_bytes`.
 
     `time` is in the unit of the file. `live` is bytes by stack; None where massif took none."""
 
     number: int
     time: int
     heap_bytes: int
+    extra_bytes: int
+    stack_bytes: int
     kind: str
     live: dict[int, int] | None
+
+    @property
+    def name(self) -> str:
+        return f"snapshot {self.number}"
+
+    @property
+    def total_bytes(self) -> int:
+        """What massif compares to find its peak."""
+        return self.heap_bytes + self.extra_bytes + self.stack_bytes
+
+
+class Extremes:
+    """Which snapshots hold most, with call stacks or not, and which is the last; kept without their call stacks."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.own: Snapshot | None = None  # massif's peak
+        self.last = self.heap = self.total = Snapshot(0, 0, 0, 0, 0, "empty", None)
+        self.has_stack_bytes = False
+
+    def add(self, snapshot: Snapshot) -> None:
+        snapshot = snapshot._replace(live=None)
+        self.count += 1
+        self.last = snapshot
+        self.has_stack_bytes |= snapshot.stack_bytes > 0
+        self.heap = max(self.heap, snapshot, key=lambda one: one.heap_bytes)
+        self.total = max(self.total, snapshot, key=lambda one: one.total_bytes)
+        if snapshot.kind == "peak":
+            self.own = max(self.own or snapshot, snapshot, key=lambda one: one.heap_bytes)
 
 
 def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     """Moments are `snapshot K`, of those that have call stacks, and the peak. Where the file is cut off, those before.
 
-    Raises Unreadable with a sentence when the file is not there, foreign, damaged, or has no call stacks."""
+    The peak is the snapshot with the most live heap. Massif's own may be another: it counts stacks, and lies up to
+    --peak-inaccuracy below. Where massif took no call stacks at the peak it is `untraced_peak`; where it took none at
+    all, all bytes of a moment are of no known call stack.
+
+    Raises Unreadable with a sentence when the file is not there, foreign, damaged, or has no bytes."""
     reader = MassifReader(file, progress)
     found = Profile("massif", str(file), "", reader.trees.stacks, {})
     held = cache(lambda size: LiveHeap(size, None))
-    time: int | None = None  # of the last snapshot
+    most = Extremes()
     try:
         for snapshot in reader.snapshots():
-            time = snapshot.time
+            most.add(snapshot)
+            if most.count > MOST_SNAPSHOTS:
+                raise Unreadable(f"{file}: more than {MOST_SNAPSHOTS:,} snapshots; massif takes 1,000 at most")
             if snapshot.live is not None:
                 live = {stack: held(size) for stack, size in snapshot.live.items()}
-                add(found, Moment(snapshot_name(snapshot), snapshot.heap_bytes, live))
+                add(found, Moment(snapshot.name, snapshot.heap_bytes, live))
     except CutOff as cut:
-        if time is None:
+        if not most.count:
             raise
         said = str(cut).removeprefix(f"{file}: ")
         found.torn = f"{said}; the snapshots before are used"
         found.warnings.append(found.torn)
-    if time is None or not found.moments:
-        raise Unreadable(f"{file}: no whole snapshot has call stacks; with massif's --detailed-freq=1 each has them")
-    return finished(found, reader, time)
-
-
-def snapshot_name(snapshot: Snapshot) -> str:
-    return PEAK if snapshot.kind == "peak" else f"snapshot {snapshot.number}"
+    if not most.heap.heap_bytes and not found.moments:
+        raise Unreadable(f"{file}: {NOTHING_LIVE}")
+    if found.moments:
+        place_peak(found, most)
+    else:
+        add_totals(found, most)
+    return finished(found, reader, most)
 
 
 def add(found: Profile, moment: Moment) -> None:
@@ -72,17 +123,55 @@ def add(found: Profile, moment: Moment) -> None:
     found.moments[moment.name] = moment
 
 
-def finished(found: Profile, reader: "MassifReader", time: int) -> Profile:
-    if PEAK in found.moments:
-        found.moments[PEAK] = found.moments.pop(PEAK)
+def place_peak(found: Profile, most: Extremes) -> None:
+    """Name the moment PEAK at which most is live, the last one; massif's own of equals. Without a snapshot that massif
+    calls the peak it is none: others may be missing."""
+    fullest = max(found.moments.values(), key=lambda moment: moment.bytes)
+    if most.heap.heap_bytes > fullest.bytes:
+        found.untraced_peak = Moment(most.heap.name, most.heap.heap_bytes, {})
+        found.warnings.append(describe_untraced_peak(found))
+    elif most.own is None:
+        return
+    elif most.own.heap_bytes == fullest.bytes:
+        found.moments[PEAK] = replace(found.moments.pop(most.own.name), name=PEAK)
+    else:
+        found.moments[PEAK] = replace(fullest, name=PEAK)
+
+
+def add_totals(found: Profile, most: Extremes) -> None:
+    """The peak and the last snapshot, of a file without call stacks."""
+    named = {most.last.name: most.last, most.heap.name if most.own is None else PEAK: most.heap}
+    for name, snapshot in named.items():
+        if snapshot.heap_bytes:
+            found.moments[name] = Moment(name, snapshot.heap_bytes, {0: LiveHeap(snapshot.heap_bytes, None)})
+    found.warnings.append(TOTALS_ONLY)
+
+
+def finished(found: Profile, reader: "MassifReader", most: Extremes) -> Profile:
     if missing := reader.trees.lists.demangle():
         found.warnings.append(missing)
     found.warnings += unresolved_stacks.unnamed_function_warnings(found) + unresolved_stacks.truncated_stack_warnings(
         found
     )
     found.command = reader.header["cmd"]
-    found.runtime_s = time / 1000 if reader.header["time_unit"] == "ms" else None
+    found.runtime_s = most.last.time / 1000 if reader.header["time_unit"] == "ms" else None
+    if reader.counts_pages():
+        found.unit = "mapped"
+    if most.has_stack_bytes:
+        found.notes["most with stacks"] = describe_total(most.total)
+    if most.own and (inaccuracy := reader.peak_inaccuracy()):
+        found.notes["accuracy of the peak"] = (
+            f"the true peak may be {inaccuracy:g} % higher; --peak-inaccuracy=0 records it"
+        )
     return found
+
+
+def describe_total(snapshot: Snapshot) -> str:
+    """What massif itself compares."""
+    parts = [(snapshot.heap_bytes, "heap"), (snapshot.stack_bytes, "stacks")]
+    parts.append((snapshot.extra_bytes, "overhead that massif assumes for the allocator"))
+    said = ", ".join(f"{size:,} B of {what}" for size, what in parts)
+    return f"{snapshot.total_bytes:,} B at {snapshot.name}: {said}"
 
 
 class MassifReader:
@@ -90,6 +179,18 @@ class MassifReader:
         self.file, self.lines = file, LineReader(read_chunks(file, progress))
         self.trees = CallTrees(self.lines)
         self.header: dict[str, str] = {}
+
+    def counts_pages(self) -> bool:
+        """Whether massif counted mapped pages in place of blocks."""
+        return PAGES_OPTION in self.header["desc"].split() or any(PAGES in text for text in self.trees.numbers)
+
+    def peak_inaccuracy(self) -> float:
+        """By how many percent the peak may be higher than massif's."""
+        told = INACCURACY.findall(self.header["desc"])
+        try:
+            return float(told[-1]) if told else USUAL_INACCURACY
+        except ValueError:
+            return USUAL_INACCURACY
 
     def snapshots(self) -> Iterator[Snapshot]:
         """In order. Raises CutOff when the file ends within one; that a later one is missing cannot be seen."""
@@ -106,14 +207,14 @@ class MassifReader:
     def snapshot(self) -> Snapshot:
         number = self.value("snapshot")
         self.lines.expect(RULE)
-        time, heap_bytes, *_ = (self.value(name) for name in NUMBERS)
+        time, heap_bytes, extra_bytes, stack_bytes = (self.value(name) for name in NUMBERS)
         kind = self.lines.expect(b"heap_tree=").decode(errors="replace")
         if kind not in KINDS:
             raise Unreadable(f"line {self.lines.number}: heap_tree is one of {', '.join(KINDS)}")
         live = None if kind == "empty" else self.trees.read()
         if live is not None and sum(live.values()) != heap_bytes:
             raise Unreadable(f"snapshot {number}: mem_heap_B is {heap_bytes}, its tree holds {sum(live.values())}")
-        return Snapshot(number, time, heap_bytes, kind, live)
+        return Snapshot(number, time, heap_bytes, extra_bytes, stack_bytes, kind, live)
 
     def value(self, name: str) -> int:
         text = self.lines.expect(f"{name}=".encode())
@@ -136,9 +237,12 @@ class LineReader:
 
     def split(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Raises CutOff when the last line has no end or the file cannot be unpacked to its end."""
-        rest, torn = b"", False
+        rest, torn, size = b"", False, 0
         try:
             for chunk in chunks:
+                size += len(chunk)
+                if size > LARGEST:
+                    raise Unreadable(f"more than {LARGEST >> 20} MiB of text, too large to be read: {FEWER}")
                 *lines, rest = (rest + chunk).split(b"\n")
                 yield from lines
                 if len(rest) > LONGEST:
