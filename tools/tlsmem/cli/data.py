@@ -8,9 +8,11 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
-from tlsmem.base.repository import is_sealed, require_clone
+from tlsmem.base.repository import is_no_directory, is_sealed, require_clone
 from tlsmem.cli.command import Command, CommandParser, each
+from tlsmem.cli.kinds import NAME_DIRECTORY
 from tlsmem.cli.options import REQUIRED, Words
+from tlsmem.config.choices import TABLE_FILES
 
 
 def print_schema(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -82,10 +84,29 @@ def query(given: argparse.Namespace, asked: CommandParser) -> int | None:
     return sql_answers.answer(given, asked)
 
 
-def export(given: argparse.Namespace, asked: CommandParser) -> int:
-    from tlsmem.tables import sql_answers
+def check_export(given: argparse.Namespace, asked: CommandParser) -> None:
+    place: Path = given.output
+    if given.format in TABLE_FILES:
+        if file := next((one for one in (place, *place.parents) if is_no_directory(one)), None):
+            raise UserError(f"-o {place}: {file} is a file; {NAME_DIRECTORY}", 2)
+    elif given.table:
+        raise UserError(f"--table is for {' and '.join(TABLE_FILES)}; leave it out with --format {given.format}", 2)
+    elif place.is_dir():
+        raise UserError(f"-o {place} is a directory; with --format {given.format}, name a file", 2)
 
-    return sql_answers.export(given)
+
+def export(given: argparse.Namespace, asked: CommandParser) -> int:
+    from tlsmem.schema import recording_files
+
+    if given.format in TABLE_FILES:
+        from tlsmem.tables import sql_answers
+
+        sql_answers.export(given)
+    else:
+        from tlsmem.cost import figure_files
+
+        figure_files.export(given.recordings, given.format, given.output)
+    return 1 if recording_files.skipped_lines else 0
 
 
 COMMANDS = (
@@ -133,15 +154,21 @@ Paths in these queries are relative to the root of the repository.""",
     ),
     Command(
         "data export",
-        "write the tables of recordings into Parquet or CSV files",
+        "write recordings into files for other tools: tables, or costs for a CI",
         each("recordings queried", "table exported", "format export", "output export")
         | {"format export": "parquet", "output export": REQUIRED},
         export,
         """\
 Write the tables of recordings, as `tls-memtest data sql` lists them, into a directory: one file for each table, all of
-them or none.""",
+them or none.
+
+With --format github-action-benchmark, bencher or openmetrics, write one file instead: what a session costs, for each
+stack, suite and role, as `tls-memtest cost` has it. docs/how-to/ci.md shows its use.""",
         """\
   tools/tls-memtest data export -o build/tables --table runs --table phases
-  tools/tls-memtest data export data/2026-11-22-amd-epyc --format csv -o build/tables""",
+  tools/tls-memtest data export data/2026-11-22-amd-epyc --format csv -o build/tables
+  tools/tls-memtest data export gate-runs --format bencher -o costs.json
+  tools/tls-memtest data export data/2026-11-26-amd-epyc-p355e --format openmetrics -o -""",
+        check_export,
     ),
 )

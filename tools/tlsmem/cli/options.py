@@ -739,9 +739,17 @@ OPTIONS: dict[str, Option] = {
         "FILE",
     ),
     "table exported": Option("--table", "only this table; may be repeated", Choice(choices.QUERY_TABLES), repeat=True),
-    "format export": Option("--format", "format of the files", Choice(choices.EXPORT_FORMATS)),
+    "format export": Option(
+        "--format",
+        "tables of runs, phases and more as parquet or csv; or what a session costs, for a CI, in one of the others",
+        Choice(choices.EXPORT_FORMATS),
+    ),
     "output export": Option(
-        "--output", "directory for the files, one for each table", NEW_DIRECTORY, "DIR", short="-o"
+        "--output",
+        "directory for the tables, a file each; or the file of what a session costs, - for stdout",
+        PATH,
+        "PLACE",
+        short="-o",
     ),
     # Of tools/dev
     "quick": Option("--quick", "DHAT, one run per phase, at two phases only", Flag()),

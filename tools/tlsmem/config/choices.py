@@ -7,7 +7,9 @@ from typing import Literal, get_args
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 HTML, DIRECTORY, FILES = "html", "directory", "files"
 QUERY_TABLES = ("runs", "phases", "blocks", "stacks", "live", "live_samples")  # of recordings, for queries
-EXPORT_FORMATS = ("parquet", "csv")
+TABLE_FILES = ("parquet", "csv")
+FIGURE_FORMATS = ("github-action-benchmark", "bencher", "openmetrics")  # of what a session costs, for a CI
+EXPORT_FORMATS = (*TABLE_FILES, *FIGURE_FORMATS)
 FILE_FORMATS = (MARKDOWN, CSV, JSON)
 REPORT_FORMATS = (HTML, DIRECTORY, *FILE_FORMATS, FILES)
 

@@ -245,7 +245,7 @@ def drop_infinity(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def export(given: argparse.Namespace) -> int:
+def export(given: argparse.Namespace) -> None:
     """Write tables of recordings into a directory, a file each: all of them, or none. Raises UserError."""
     target: Path = given.output
     names = given.table or [*views.VIEWS]
@@ -260,7 +260,6 @@ def export(given: argparse.Namespace) -> int:
             raise UserError(f"{target}: cannot be written: {error}; nothing was exported") from None
         finally:
             shutil.rmtree(beside, ignore_errors=True)
-    return 1 if recording_files.skipped_lines else 0
 
 
 def write_files(connection: duckdb.DuckDBPyConnection, names: Sequence[str], folder: Path, form: str) -> None:
