@@ -68,6 +68,17 @@ def test_what_cannot_be_asked_is_one_sentence_with_a_way_out(ask, recording, cas
     assert said in refused.stderr and "\x1b" not in refused.stderr
 
 
+@pytest.mark.parametrize("end", ["", ".jsonl.zst"])
+def test_a_query_may_be_longer_than_a_file_s_name(ask, end):
+    answer = ask(f"select count(*) as runs from runs -- {'x' * 300}{end}")
+    assert (answer.returncode, answer.stderr) == (0, "") and "3" in answer.stdout
+
+
+def test_a_name_that_is_too_long_is_no_recording(ask):
+    refused = ask("select 1", recordings=("x" * 300,))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1) and "no such recording" in refused.stderr
+
+
 @pytest.mark.parametrize(
     "query",
     [

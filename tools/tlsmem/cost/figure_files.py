@@ -159,7 +159,9 @@ def format_openmetrics(figures: Sequence[Figure]) -> str:
             lines += [f"# TYPE {name} gauge", f"# UNIT {name} bytes", f"# HELP {name} {METRICS[cost]}"]
             lines += [f"{name}{labels(one.place)} {one.value}" for one in samples]
     lines += ["# TYPE tls_session_recording info", "# HELP tls_session_recording Which recording the figures are from"]
-    origins = dict.fromkeys(labels(one.place, recorded_stack=one.recorded_stack, recording=one.recording) for one in figures)
+    origins = dict.fromkeys(
+        labels(one.place, recorded_stack=one.recorded_stack, recording=one.recording) for one in figures
+    )
     lines += [f"tls_session_recording_info{one} 1" for one in origins]
     return "\n".join([*lines, "# EOF"]) + "\n"
 

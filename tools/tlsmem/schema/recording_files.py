@@ -3,6 +3,7 @@
 While a recording grows, a stack's runs are in STACK.jsonl. `data seal` packs each file into STACK.jsonl.zst
 and writes manifest.json beside them. For records call read_records; for lines, `list_files` and `read_lines` here."""
 
+import errno
 import io
 import json
 import os
@@ -80,7 +81,7 @@ def require_files(recording: Path | str) -> list[Path]:
 def locate(file: Path) -> Path:
     """Return the file under the name that it has now: STACK.jsonl may have been sealed."""
     sealed = file.with_name(f"{file.name}{SEALED.removeprefix(PLAIN)}")
-    return sealed if file.name.endswith(PLAIN) and not file.exists() and is_there(sealed) else file
+    return sealed if file.name.endswith(PLAIN) and not exists(file) and is_there(sealed) else file
 
 
 def has_summary(recording: Path) -> bool:
@@ -90,12 +91,22 @@ def has_summary(recording: Path) -> bool:
 
 def is_there(file: Path) -> bool:
     """Return whether there is such a file or directory, or the summary has what such a file held."""
-    return file.exists() or is_summarised(file)
+    return exists(file) or is_summarised(file)
+
+
+def exists(file: Path) -> bool:
+    """Return whether the file exists; what is too long for a name, such as a query, does not. Raises OSError."""
+    try:
+        return file.exists()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
 
 
 def is_summarised(file: Path) -> bool:
     """Return whether there is a summary in place of this file. Raises BadRecording where the manifest is damaged."""
-    if not file.name.endswith(SEALED) or not has_summary(file.parent) or file.exists():
+    if not file.name.endswith(SEALED) or not has_summary(file.parent) or exists(file):
         return False
     manifest = load_manifest(file.parent)
     return bool(manifest and file.name in manifest.files)
