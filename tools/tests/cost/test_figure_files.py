@@ -2,11 +2,11 @@
 the figures of `tls-memtest cost`."""
 
 import errno
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 import pytest
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
-from typing_extensions import NotRequired, TypedDict  # pydantic takes none of typing before Python 3.12
+from typing_extensions import TypedDict  # pydantic takes none of typing before Python 3.12
 
 from tests.support import in_process, planted, synthetic
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
