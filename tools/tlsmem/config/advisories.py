@@ -50,6 +50,7 @@ class Advisory(Definition):
 
     library: str = Field(min_length=1)
     sends: str = Field(min_length=1)
+    affects: str = Field(min_length=1)
     says: str = Field(min_length=1)
     reason: str | None = None
     point: Annotated[str, AfterValidator(check_point)] | None = None

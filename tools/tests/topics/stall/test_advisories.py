@@ -12,12 +12,12 @@ from tlsmem.config.advisories import Advisory, advisories
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import RecordLine
 from tlsmem.topics.stall import section as stall_section
-from tlsmem.topics.stall.advisories import advisory_list, advisory_table, find_findings, refusal_note
+from tlsmem.topics.stall.advisories import advisory_list, advisory_table, find_findings, find_unlisted, refusal_note
 from tlsmem.topics.stall.stalls import Stall, find_stalls
 
 RECORDING = ROOT / "data/2026-11-24-amd-epyc-p0457"
 BEFORE, AFTER, REFUSES = "openssl@3.6.2", "openssl@3.6.3", "boringssl@5.4.0"
-ADVISORY = {"library": "OpenSSL", "sends": "something", "says": "somebody"}
+ADVISORY = {"library": "OpenSSL", "sends": "something", "affects": "3.6 before 3.6.3", "says": "somebody"}
 MEASURED = ADVISORY | {"point": "announced-hello", "suite": "tls13-rsa-aes256", "before": [BEFORE], "after": [AFTER]}
 
 
@@ -62,12 +62,32 @@ def test_what_has_no_row_is_a_sentence(records):
 
 def test_the_list_has_each_advisory_with_its_command_or_the_reason(records):
     table = advisory_list(records)
-    at = {row[0].text: row[5] for row in table.rows}
+    at = {row[0].text: row[6] for row in table.rows}
     assert list(at) == list(advisories())
     assert at["HollowByte"].text == "announced-hello, tls13-rsa-aes256, `tools/tls-memtest measure advisories`"
     assert at["CVE-2025-14831"].text.endswith("`tools/tls-memtest measure advisories-constraints`")
     assert at["CVE-2026-54874"].note == "not measured: the harness has no datagrams"
     assert not advisory_list([]).rows and not advisory_table([]).without
+
+
+def test_a_build_of_no_release_is_a_row_that_the_register_cannot_name(records):
+    """openssl@system of a user's own recording: the row says what it holds, and the list has the releases beside it."""
+    mine = [run.model_copy(update={"stack": "openssl@system"}) for run in records if run.stack == BEFORE]
+    others = [run.model_copy(update={"stack": name}) for run in mine for name in ("gnutls@path", "openssl@3.0.13")]
+    (row,) = advisory_table([*mine, *others]).rows
+    assert [cell.text for cell in row[:3]] == ["HollowByte", "openssl@system", "unknown"]
+    assert row[6].value == 153_356
+    (hollow, *_) = advisory_list(mine).rows
+    assert "3.0 before 3.0.21" in hollow[3].text
+    listed = advisories()["CVE-2025-14831"]
+    assert ("unknown", "gnutls@system") not in find_unlisted(listed, [("gnutls@system", "s", "p")])  # it is beside
+
+
+def test_each_series_of_openssl_has_an_answer_for_hollowbyte():
+    """A release between two that are measured is a question that people have: Ubuntu 24.04 has 3.0.13."""
+    text = advisories()["HollowByte"].affects
+    assert all(series in text for series in ("1.1.1", "3.0 ", "3.1", "3.4 ", "3.5 ", "3.6 ", "4.0"))
+    assert "CVE-2024-2511" in advisories()
 
 
 def changed(run: RecordLine, live: int, peak: int) -> Stall:
@@ -118,6 +138,7 @@ def test_an_ordinary_peer_is_of_the_same_stack(records):
         ({"after": []}, "[one]: after is missing; say where it is measured, or give reason"),
         ({"reason": "none"}, "[one]: point: what is not measured has none; leave out it or reason"),
         ({"sent": "x"}, "[one]: sent"),
+        ({"affects": ""}, "[one]: affects"),
     ],
 )
 def test_a_register_that_is_wrong_is_a_sentence(tmp_path, monkeypatch, change, why):

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tlsmem.base.printable import strip_suite
 from tlsmem.config.advisories import Advisory, Place, advisories, campaign_of
+from tlsmem.config.releases import library_with_variant, version
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.store.record import Record
 from tlsmem.tables.table import Cell, Column, Table, fraction_cell, integer_cell, optional, text_cell
@@ -16,7 +17,7 @@ from tlsmem.topics.stall.table import REFUSED
 
 @dataclass(frozen=True)
 class Finding:
-    """One stack of an advisory, as it was recorded. `state`: before or after the correction, or beside it."""
+    """One stack of an advisory, as it was recorded. `state`: before or after the correction, beside it, or unknown."""
 
     identifier: str
     advisory: Advisory
@@ -42,17 +43,28 @@ def find_findings(advisories: Mapping[str, Advisory], records: Iterable[Record])
     return [
         Finding(identifier, advisory, state, stall, find(stack, advisory.ordinary))
         for identifier, advisory in advisories.items()
-        for state, stack in advisory.stacks()
+        for state, stack in (*advisory.stacks(), *find_unlisted(advisory, known))
         if (stall := find(stack, advisory.place))
     ]
 
 
+def find_unlisted(advisory: Advisory, known: Iterable[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """Return the builds of the advisory's library that no release names, such as openssl@system, each as unknown."""
+    listed = {stack for _, stack in advisory.stacks()}
+    libraries = {library_with_variant(stack) for stack in (*advisory.before, *advisory.after)}
+    builds = dict.fromkeys(stack for stack, _, _ in known if not version(stack)[:1].isdigit())
+    return [(UNKNOWN, stack) for stack in builds if library_with_variant(stack) in libraries and stack not in listed]
+
+
+UNKNOWN = "unknown"  # the state of a build whose release the register cannot name
 CAPTION = (
     "What a peer that is not authenticated can make a session hold, in bytes of live heap beyond a peer that is "
     "connected and silent. Peak: the most inside one call of the library. Held: between calls. Ordinary peak: the "
     "peak for a peer that does the same with nothing unusual in it. Until: when what is held is free again. RSS: the "
     "same of the process, real peers included. Refused: the library ends the handshake; its words are in the note. "
-    "Release: before the correction, after it, or beside it: of another library or build."
+    "Release: before the correction, after it, or beside it: of another library or build. Unknown: a build of your "
+    "own or of a distribution, which the register does not list: it is affected if it holds what the rows before the "
+    "correction hold."
 )
 
 
@@ -144,14 +156,17 @@ LIST_COLUMNS = (
     Column("advisory", "advisory", left=True, value=lambda row: row[0]),
     Column("library", "library", left=True, value=lambda row: row[1].library),
     Column("sends", "what the peer sends", left=True, value=lambda row: row[1].sends),
-    Column("before", "affected", left=True, value=lambda row: ", ".join(row[1].before)),
-    Column("after", "corrected", left=True, value=lambda row: ", ".join(row[1].after)),
+    Column("affects", "affected releases", left=True, value=lambda row: row[1].affects),
+    Column("before", "measured before", left=True, value=lambda row: ", ".join(row[1].before)),
+    Column("after", "measured after", left=True, value=lambda row: ", ".join(row[1].after)),
     Column("measured_at", "measured at", left=True, value=measured_at),
     Column("says", "source", left=True, value=lambda row: row[1].says),
 )
 LIST_CAPTION = (
-    "Advisories about memory that a peer can make a TLS library hold before it is authenticated. Affected, corrected: "
-    "the releases that are measured. Measured at: the point where the peer stops, the suite, and the command."
+    "Advisories about memory that a peer can make a TLS library hold before it is authenticated. Affected releases: as "
+    "upstream gives them; a distribution may have corrected its own, so measure it. Measured before, after: the "
+    "releases of the table above, before and after the correction. Measured at: the point where the peer stops, the "
+    "suite, and the command."
 )
 
 
