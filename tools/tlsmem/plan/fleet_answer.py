@@ -99,8 +99,8 @@ def fleet_lines(storm: StormResult, fleet: Fleet) -> list[Line]:
 
 def fleet_table(storms: Sequence[StormResult], fleet: Fleet) -> Table:
     caption = (
-        f"{describe_tables([one.case for one in storms])} Memory of process and kernel of each remaining host, which "
-        f"takes over {fleet.more:,} clients. {' '.join(describe_rates(storms))}"
+        f"{describe_tables([one.case for one in storms])} Memory of process and kernel of each remaining host, to "
+        f"which {fleet.more:,} clients move. {' '.join(describe_rates(storms))}"
     )
     columns = [
         Heading("stack", "stack", left=True),
