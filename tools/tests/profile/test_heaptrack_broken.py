@@ -57,6 +57,11 @@ LOOSE += ["i 1 -1", "i -1 1", "i 1 1 -1", "s -1 x", "a A 1", f"a {'1' * 17} 1", 
 LOOSE += ["+ 00", "- 00", "t1 0", "a 10 9"]
 
 
+RAW = "v 10400 3\nx 5 ./app\nX ./app\nI 1000 10\nm 1 x 400000 0 1000\nt 400100 0\n"
+WRONG_RAW = ["+ 10 2 f00", "+ 10 1", "+ x 1 f00", f"+ {'f' * 15} 1 f00", "- ", "- f00 f00", "t 400100 9", "t 1", "m 1"]
+WRONG_RAW += ["m 99 x 400000 0 1000", "m 1 x 400000 0", "m 1 x", "x 9 ./app"]
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -68,8 +73,11 @@ LOOSE += ["+ 00", "- 00", "t1 0", "a 10 9"]
         ("# strings: 0\n", "no heaptrack file, or cut off before anything"),
         ("\n# strings: 0\n# ips: 0\n", "heaptrack recorded nothing"),
         (TABLES + END_COUNTS, "heaptrack recorded nothing"),
-        ("v 10400 2\n", "line 1: heaptrack's format 2; read is 3"),
-        ("v 10400 3\nx 4 /bin/true\n", "line 2: a raw recording of heaptrack"),
+        ("v 10400 4\n", "line 1: heaptrack's format 4; read are 1 to 3"),
+        ("v 10000 0\n", "line 1: heaptrack's format 0; read are 1 to 3"),
+        ("v 10400 3\nx 9 /bin/true\n", "heaptrack recorded nothing"),
+        ("v 10400 3\nX ./a\nI 1 1\nx 9 /bin/true\n", "line 4: no line of heaptrack's format 3: x 9"),
+        *((RAW + line + "\n", f"line 7: no line of a raw .* heaptrack: {re.escape(line)}") for line in WRONG_RAW),
         ("v 10400 3\ny 1\n", "line 2: no line of heaptrack's format 3: y 1"),
         (TABLES + "+ 4\n" + END_COUNTS, r"line 20: no line of heaptrack's format 3: \+ 4"),
         (TABLES + "+ one\n" + END_COUNTS, "no line of heaptrack's format 3"),

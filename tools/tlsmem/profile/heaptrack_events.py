@@ -9,6 +9,7 @@ Counts = npt.NDArray[np.int64]
 Sites = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+LARGEST_SIZE = 1 << 47  # bytes of an address space; sums of such sizes fit into 64 bits
 FIRST_SITES = 1 << 10  # that the arrays have room for at first
 NONE = -1
 

@@ -1,11 +1,14 @@
 """The lines of a block of a heaptrack file as arrays, so that numbers are read without a Python call per line."""
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+NUMBERS = re.compile(rb"[0-9a-f]{1,16}(?: [0-9a-f]{1,16})*")  # of 64 bits; int() takes signs, spaces and 0x too
 WORD = 8  # bytes that are loaded at once: the hexadecimal digits of a number of 32 bits
 KEEP_FREED = (32 << 20) - (1 << 16)  # bytes: just below the largest that glibc takes for its thresholds
 SPACE, LINE_BREAK = ord(" "), ord("\n")
@@ -20,6 +23,13 @@ def keep_freed_memory() -> None:
     up to the size of the largest that was ever freed: see M_MMAP_THRESHOLD in mallopt(3). This one is never written to,
     so it takes no RAM."""
     np.empty(KEEP_FREED, np.uint8)
+
+
+def read_numbers(words: bytes) -> list[int]:
+    """Hexadecimal numbers with a space between them. Raises ValueError when there is anything else."""
+    if not NUMBERS.fullmatch(words):
+        raise ValueError
+    return [int(word, 16) for word in words.split(b" ")]
 
 
 class LineBlock:

@@ -1,4 +1,5 @@
-"""Reads heaptrack's files, as its interpreter writes them (format 3), of any program: one pass from beginning to end.
+"""Reads heaptrack's files of any program, as its interpreter writes them (formats 1 to 3), and raw ones
+(heaptrack_raw): one pass from beginning to end.
 
 In memory are the file's tables, which do not grow with the length of the run, a row of block counts per mark, and a
 block of lines. Most lines are events, call stacks and sites. A block of whole lines is read as arrays
@@ -16,20 +17,19 @@ import numpy as np
 
 from tlsmem.base.printable import printable_text
 from tlsmem.base.source_paths import shorten_path
-from tlsmem.profile import demangle, unresolved_stacks
+from tlsmem.profile import demangle, heaptrack_raw, unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, CallstackTree, LiveHeap, Moment, Profile, add_live
-from tlsmem.profile.heaptrack_events import Counts, HeaptrackEvents, Mask, Sites
-from tlsmem.profile.heaptrack_lines import Indices, LineBlock, keep_freed_memory
+from tlsmem.profile.heaptrack_events import LARGEST_SIZE, Counts, HeaptrackEvents, Mask, Sites
+from tlsmem.profile.heaptrack_lines import Indices, LineBlock, keep_freed_memory, read_numbers
 
-FORMAT = 3
-NUMBERS = re.compile(rb"[0-9a-f]{1,16}(?: [0-9a-f]{1,16})*")  # of 64 bits; int() takes signs, spaces and 0x too
+FORMAT = 3  # that of heaptrack 1.3 and later; 1.0 wrote 1, 1.1 and 1.2 wrote 2
+UNSIZED = (1, 2)  # formats whose strings have no length before them
+BEFORE_FORMATS = 0x010200  # as heaptrack called itself before 1.0, in files of format 1 that do not say so
 EVENT = re.compile(rb"[+-] (?:0|[1-9a-f][0-9a-f]{0,15})")
 END_COUNTS = re.compile(rb"(strings|ips): ([0-9]{1,20})")
-RAW = "a raw recording of heaptrack, without names: unpack it and have heaptrack_interpret read it first"
-LARGEST_SIZE = 1 << 47  # bytes of an address space; sums of such sizes fit into 64 bits
 WRAPPER_PREFIX = "__wrap_"  # what the linker calls a function that stands before an allocator (--wrap)
 MOST_EMPTY_LINES = 100_000  # heaptrack writes one; many millions take a few KB in a packed file
 LONGEST_COMMAND = 2 << 20  # bytes; Linux lets a command have no more by default
@@ -50,6 +50,7 @@ class HeaptrackTables:
         self.command_lines: list[str] = []
         self.command_bytes = self.empty_lines = 0
         self.lines = 0  # that were taken
+        self.format = FORMAT
         self.in_header, self.in_command = True, False
         self.time_ms: int | None = None
         self.strings: list[str] = [""]
@@ -174,17 +175,17 @@ class HeaptrackTables:
             if self.in_command:
                 self.add_to_command(line)
                 return
-            what = f"no line of heaptrack's format {FORMAT}" if b"a " in self.entries else "no heaptrack file"
+            what = f"no line of heaptrack's format {self.format}" if b"a " in self.entries else "no heaptrack file"
             what = "a number of what does not come before it" if isinstance(error, IndexError) else what
             raise Unreadable(f"{what}: {line[:60].decode(errors='replace')}") from None
 
     def read_version(self, rest: bytes) -> None:
-        found = read_numbers(rest)[1]
-        if found != FORMAT:
-            raise Unreadable(f"heaptrack's format {found}; read is {FORMAT}, that of heaptrack 1.3 and later")
+        version, *formats = read_numbers(rest)
+        self.format = formats[0] if formats else int(version == BEFORE_FORMATS)
+        if self.format not in (*UNSIZED, FORMAT):
+            raise Unreadable(f"heaptrack's format {self.format}; read are 1 to {FORMAT}, those of heaptrack 1.0 to 1.5")
         self.entries |= {b"s ": self.read_string, b"i ": self.read_place, b"t ": self.read_stack, b"a ": self.read_site}
         self.entries |= {b"X ": self.read_command, b"c ": self.read_time, b"I ": self.read_system}
-        self.entries |= {b"x ": refuse_raw, b"m ": refuse_raw}
         self.entries |= dict.fromkeys((b"R ", b"A", b"S "), ignore)  # RSS, attached, suppressions
 
     def read_comment(self, rest: bytes) -> None:
@@ -223,9 +224,11 @@ class HeaptrackTables:
         self.time_ms = max(self.time_ms or 0, *read_numbers(rest))
 
     def read_string(self, rest: bytes) -> None:
-        size, _, text = rest.partition(b" ")
-        if [len(text)] != read_numbers(size):
-            raise ValueError
+        text = rest
+        if self.format not in UNSIZED:
+            size, _, text = rest.partition(b" ")
+            if [len(text)] != read_numbers(size):
+                raise ValueError
         self.strings.append(text.decode(errors="replace"))
 
     def read_place(self, rest: bytes) -> None:
@@ -270,16 +273,6 @@ class HeaptrackTables:
         return place in self.mark_places
 
 
-def read_numbers(words: bytes) -> list[int]:
-    if not NUMBERS.fullmatch(words):
-        raise ValueError
-    return [int(word, 16) for word in words.split(b" ")]
-
-
-def refuse_raw(_: bytes) -> None:
-    raise Unreadable(RAW)
-
-
 def ignore(_: bytes) -> None:
     pass
 
@@ -298,8 +291,9 @@ def read_profile(file: Path | str, progress: Progress | None = None, mark: str =
     read as far as it goes, with a warning. Raises Unreadable with a sentence when it is foreign, unsound, or empty."""
     keep_freed_memory()
     tables = HeaptrackTables(mark)
+    raw = heaptrack_raw.RawRecording()
     try:
-        torn = take(tables, read_chunks(file, progress))
+        torn = take(tables, raw.interpret(split_at_line_breaks(read_chunks(file, progress))))
         whole = tables.is_complete()
         if not tables.events.allocated.any():
             raise Unreadable(NOTHING if whole else NO_HEAPTRACK)
@@ -308,14 +302,19 @@ def read_profile(file: Path | str, progress: Progress | None = None, mark: str =
         raise error if by_chunks else Unreadable(f"{file}: {error}") from None
     stacks, mangled = name_stacks(tables)
     found = profile(tables, stacks, str(file))
-    found.torn = None if whole else describe_torn(torn, tables.lines)
-    found.warnings = [*filter(None, (found.torn, mangled)), *unresolved_stacks.unnamed_function_warnings(found)]
+    found.torn = None if whole else describe_torn(torn, raw.lines or tables.lines)
+    found.warnings = [*filter(None, (found.torn, mangled))]
+    found.warnings += (
+        [heaptrack_raw.WITHOUT_NAMES] if raw.is_raw else unresolved_stacks.unnamed_function_warnings(found)
+    )
+    found.warnings += unresolved_stacks.truncated_stack_warnings(found)
     return found
 
 
-def take(tables: HeaptrackTables, content: Iterator[bytes]) -> TornFile | None:
+def take(tables: HeaptrackTables, blocks: Iterator[bytes]) -> TornFile | None:
+    """Read blocks of whole lines; return where the file is torn, if it is."""
     try:
-        for lines in split_at_line_breaks(content):
+        for lines in blocks:
             tables.take(lines)
     except TornFile as torn:
         return torn

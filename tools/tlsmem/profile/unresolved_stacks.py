@@ -4,7 +4,7 @@ import posixpath
 from collections import Counter
 
 from tlsmem.profile.frames import Frame, is_allocator_frame
-from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, Moment, Profile, profiler_name
+from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, Moment, Profile
 
 TOO_MUCH = 0.1  # of the bytes of the moment
 NAMED = 3  # modules
@@ -62,8 +62,13 @@ def first_caller(stacks: CallstackTree, stack: int) -> Frame | None:
 
 
 FEW = 3  # stacks: by chance as deep as the deepest
+HEAPTRACK_FRAMES = 60  # it records 64, some of them its own; a shorter stack was not ended by it
 OUTERMOST = {"main", "(below main)", "_start", "_dl_start", "start_thread", "clone", "clone3", None}
-OPTIONS = {"dhat": "--num-callers=128", "massif": "--depth=100"}
+LONGER = {
+    "dhat": "run DHAT with --num-callers=128",
+    "massif": "run massif with --depth=100",
+    "heaptrack": "heaptrack records 64 frames at most; massif with --depth=100 and DHAT with --num-callers=128 more",
+}
 
 
 def truncated_stack_warnings(profile: Profile) -> list[str]:
@@ -78,10 +83,11 @@ def truncated_stack_warnings(profile: Profile) -> list[str]:
         stack for stack in depths if depths[stack] == deepest and outermost(profile.stacks, stack) not in OUTERMOST
     ]
     held = sum(moment.live[stack].bytes for stack in ended)
-    if len(ended) <= FEW or held <= TOO_MUCH * moment.bytes:
+    is_chance = deepest < HEAPTRACK_FRAMES if profile.tool == "heaptrack" else len(ended) <= FEW
+    if is_chance or held <= TOO_MUCH * moment.bytes:
         return []
     share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
-    return [f"{share}, before main: run {profiler_name(profile.tool)} with {OPTIONS[profile.tool]}"]
+    return [f"{share}, before main: {LONGER[profile.tool]}"]
 
 
 def depth(stacks: CallstackTree, stack: int) -> int:
