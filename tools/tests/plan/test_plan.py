@@ -19,13 +19,14 @@ from tests.support.planned import AT_REST, FIXED, IN_USE, RELEASED, STACK, SUITE
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config import amounts
+from tlsmem.config.servers import find_server
 from tlsmem.plan import capacity, fit_answer, haproxy_answer, memory_answer, storm_answer
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration
-from tlsmem.plan.connection_model import MEASURED, ConnectionModel, MachineIdentity
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, MachineIdentity
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import HaproxyConstants
 from tlsmem.stats import recorded_stacks
@@ -193,6 +194,7 @@ def test_haproxys_constants_name_the_side_whose_rss_they_are():
     (most,) = [row[3].value for row in answer.tables[0].rows[1:]]
     assert f"on top: {format_size(10_000 * most)} for the largest maxconn." in " ".join(answer.notes)
     assert " A proxy with TLS on both sides, suite " in answer.tables[0].caption
+    assert any("set maxconn and, twice as large, maxsslconn to it" in note for note in answer.notes)
 
 
 @pytest.mark.parametrize(
@@ -404,6 +406,45 @@ def test_a_limit_that_not_even_the_process_fits_is_none_of_the_answer():
     assert "2 active connections fit into 8.68 MiB (0 if all idle; " in fit_answer.fit_headline(
         case, 2, 9_100_000, False
     )
+
+
+def storm_case(retention: float, **fields) -> Case:
+    """100 connections take 1,000,000 B, and their handshakes as much again; of these a share stays."""
+    fragment = MODEL | {"role": "server", "connection": 10_000, "handshake": 10_000, "handshake_retention": retention}
+    active = Price(0, 10_000, 10_000, 0, 0)
+    return Case(ConnectionModel(**fragment | fields), active, None, active, active)
+
+
+def test_what_a_storm_takes_and_what_stays_is_a_sentence():
+    assert memory_answer.describe_storms([storm_case(1.0)], 1_000) == [
+        "If all clients reconnect at once: 19.1 MiB, and it stays."
+    ]
+    (partly,) = memory_answer.describe_storms([storm_case(0.5)], 1_000)
+    assert partly == "If all clients reconnect at once: 19.1 MiB, of which 14.3 MiB stays."
+    assert memory_answer.describe_storms([storm_case(1.0, how=BY_RATIO)], 1_000) == []  # not measured
+    quiet = storm_case(1.0)
+    assert memory_answer.describe_storms([quiet._replace(active=quiet.price._replace(handshake=0))], 1_000) == []
+
+
+def test_another_allocator_is_for_connections_that_are_opened_once():
+    assert memory_answer.describe_allocator_choice([storm_case(1.0)]) == []
+    (sentence,) = memory_answer.describe_allocator_choice([storm_case(1.0, allocator="jemalloc")])
+    assert sentence.startswith("This is for connections that are opened once.") and "jemalloc" in sentence
+    assert (ROOT / "docs/findings/churn.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("server", "first"),
+    [
+        (None, "Limit connections to 5,240: it fits even in the worst case."),
+        ("haproxy", "Set maxconn and maxsslconn to 5,240: it fits even in the worst case."),
+    ],
+)
+def test_the_limit_that_always_holds_is_a_sentence_and_haproxys_options(server, first):
+    configuration = Configuration(server=find_server(server)) if server else Configuration()
+    lines = fit_answer.describe_highest_limits([storm_case(1.0, configuration=configuration)], 100 * MIB)
+    assert lines[0] == first
+    assert [line.endswith("plan haproxy --memory 100MiB") for line in lines[1:]] == [True] * (server is not None)
 
 
 def test_fit_is_what_memory_says(tmp_path):

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from tlsmem.config.servers import find_server
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size, memory_cell, round_down
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.case import (
     QUIET,
+    ROLES,
     Case,
     describe_limits,
     describe_missing,
@@ -15,7 +17,8 @@ from tlsmem.plan.case import (
     describe_tables,
     extrapolation_note,
 )
-from tlsmem.plan.memory_answer import describe_next, describe_states, memory_section
+from tlsmem.plan.haproxy_answer import describe_maxconn
+from tlsmem.plan.memory_answer import describe_allocator_choice, describe_next, describe_states, memory_section
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
@@ -24,7 +27,8 @@ from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer. Raises ValueError with a sentence where not even a process fits."""
     counts = [fit_case(case, demand, size) for case in cases]
-    notes = [*describe_states(cases), *describe_limits(cases, max(counts)), *describe_missing(cases), ""]
+    notes = [*describe_states(cases), *describe_highest_limits(cases, size), *describe_allocator_choice(cases)]
+    notes += [*describe_limits(cases, max(counts)), *describe_missing(cases), ""]
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
         [fit_section(case, demand, count, given) for case, count in zip(cases, counts, strict=True)],
@@ -66,6 +70,26 @@ def fit_headline(case: Case, count: int, size: int, several: bool) -> str:
     if several:
         return f"{case.title}: {text} {amounts}"
     return f"{text} into {format_size(size)} {amounts}"
+
+
+def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
+    """Say which limit of connections holds whatever the clients do; for HAProxy as its options."""
+    lines = []
+    for case in cases:
+        most = fit_if_recorded(case.active, case.busiest, size)
+        if not most:
+            continue
+        is_haproxy = case.model.configuration.server == find_server("haproxy")
+        to_set = f"set {describe_maxconn(case.role == ROLES['both'])} to" if is_haproxy else "limit connections to"
+        name = f"{case.title}: " if len(cases) > 1 else ""
+        text = f"{name}{to_set} {round_down(most):,}: it fits even in the worst case."
+        lines.append(text if name else text[0].upper() + text[1:])
+        if is_haproxy:
+            lines.append(
+                "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not in it. "
+                f"With them: tools/tls-memtest plan haproxy --memory {format_size(size).replace(' ', '')}"
+            )
+    return list(dict.fromkeys(lines))
 
 
 def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) -> Section:

@@ -66,7 +66,9 @@ def answer_haproxy(
     rows = [(case, constants, maxconn(constants, size, sides, proxy)) for case, constants in found]
     known = [case for case, _ in cases]
     notes = [
-        "Build HAProxy with these constants: make ... DEFINE=..., as above.",
+        "It holds even if each connection is in a handshake and transfers with two buffers at once.",
+        f"In the section global, set {describe_maxconn(sides == 2)} to it: with -m and maxconn alone, HAProxy derives "
+        "maxsslconn from its own constants. Or build HAProxy with these: make ... DEFINE=..., as above.",
         f"{format_size(size)} is HAProxy's -m. Both constants are RSS, rounded up to a KiB.",
         "Kernel memory is not in -m; it comes on top: "
         f"{format_size(max(count for _, _, count in rows) * kernel)} for the largest maxconn.",
@@ -85,7 +87,12 @@ def answer_haproxy(
 
 
 def haproxy_headline(case: Case, count: int, usual: int, size: int) -> str:
-    return f"{case.title}: maxconn {count:,} in {format_size(size)} (HAProxy's built-in: {usual:,})"
+    return f"{case.title}: set maxconn {count:,} in {format_size(size)} (HAProxy's own: {usual:,})"
+
+
+def describe_maxconn(are_both: bool) -> str:
+    """Return the options that limit connections: HAProxy counts those with TLS on both sides twice in maxsslconn."""
+    return "maxconn and, twice as large, maxsslconn" if are_both else "maxconn and maxsslconn"
 
 
 def haproxy_section(case: Case, models: Sequence[ConnectionModel]) -> Section:

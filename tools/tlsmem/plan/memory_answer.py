@@ -7,6 +7,7 @@ from tlsmem.plan import capacity
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
 from tlsmem.plan.capacity import Demand, Term
 from tlsmem.plan.case import (
+    ALL_HANDSHAKING,
     QUIET,
     Case,
     describe_limits,
@@ -16,6 +17,7 @@ from tlsmem.plan.case import (
     describe_tables,
     extrapolation_note,
 )
+from tlsmem.plan.connection_model import BY_RATIO, SYSTEM
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.terms_table import handshake_cell
 from tlsmem.stats.missing import NOT_RECORDED
@@ -31,7 +33,8 @@ LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sente
 
 def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer; `given`: the options of assumptions that the user gave."""
-    notes = [*describe_states(cases), *describe_limits(cases, connections), *describe_missing(cases), ""]
+    notes = [*describe_states(cases), *describe_storms(cases, connections), *describe_allocator_choice(cases)]
+    notes += [*describe_limits(cases, connections), *describe_missing(cases), ""]
     notes += [describe_origin(cases), *describe_server(cases), describe_next(cases)]
     return Answer(
         [memory_headline(case, demand, connections, len(cases) > 1) for case in cases],
@@ -112,7 +115,7 @@ def describe_process(case: Case) -> str:
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
     """Say what the words of the first line mean."""
-    first = ["Active: sent and received 16 KiB, now waiting. Idle: no data yet.", describe_retention(cases)]
+    first = ["Active: used, now waiting (keep-alive). Idle: no data yet.", describe_retention(cases)]
     worst = WORST_CASE if any(case.busiest for case in cases) else ""
     return [line for line in (" ".join(filter(None, first)), worst) if line]
 
@@ -121,6 +124,31 @@ def describe_retention(cases: Sequence[Case]) -> str:
     """Say that a used connection stays as large, where it does."""
     active = [case for case in cases if case.idle and case.active and case.active.tls > LARGER * case.idle.tls]
     return "After data, a connection stays active." if active else ""
+
+
+def describe_storms(cases: Sequence[Case], connections: int) -> list[str]:
+    """Say how far memory rises when all clients reconnect at once, and what of it stays; nothing where H is unknown."""
+    lines = []
+    for case in cases:
+        if not case.active or not case.active.handshake or case.model.how == BY_RATIO:
+            continue  # of an estimate, what stays is not measured
+        most = capacity.memory_bytes(case.active, ALL_HANDSHAKING, connections)
+        kernel = sum(term.size for term in capacity.kernel_terms(case.active, connections))
+        stays = kernel + capacity.after_handshakes(case.active, case.model, ALL_HANDSHAKING, connections)
+        name = f"{case.title}: i" if len(cases) > 1 else "I"
+        rest = "and it stays" if format_size(stays) == format_size(most) else f"of which {format_size(stays)} stays"
+        lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}, {rest}.")
+    return lines
+
+
+def describe_allocator_choice(cases: Sequence[Case]) -> list[str]:
+    """Say that the ratio of another allocator leaves out what many waves of connections do to it."""
+    if all(case.model.allocator == SYSTEM for case in cases):
+        return []
+    return [
+        "This is for connections that are opened once. Where they come and go for long, "
+        f"{cases[0].model.allocator} may take much more, or less: docs/findings/churn.md has 100 waves of each stack."
+    ]
 
 
 def describe_next(cases: Sequence[Case]) -> str:
