@@ -11,13 +11,13 @@ from tlsmem.cli.command import CORE, TREES, Command, CommandParser, each
 from tlsmem.cli.options import Words
 from tlsmem.cli.show import INTO, ON_TERMINAL
 from tlsmem.config import choices
-from tlsmem.config.choices import OF_RUN, PROFILE_FILES, VIEWS, flamegraph_suffix
+from tlsmem.config.choices import OF_ONE_PROFILE, OF_RUN, PROFILE_FILES, VIEWS, flamegraph_suffix
 
 if TYPE_CHECKING:
     from tlsmem.monitor.watch import ReportOptions
 
 NAMED = ("phase", "filter", "suite", "stack", "into", *PROFILE_FILES)
-NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
+NOT_OF_DIFFS = ("by", *OF_ONE_PROFILE, *VIEWS)
 OF_ALL = {"buckets": "every phase and role", "sizes": "the whole run"}
 NOT_OF_ALL = ("phase", "role", "filter", "by", "top")
 WATCH = each("growth", "connections counted", "once", "ndjson") | {
@@ -203,6 +203,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
             "buckets",
             "folded",
             "speedscope",
+            "pprof",
             "flamegraph",
             "json",
         )
@@ -224,6 +225,7 @@ on a terminal and are Markdown in a pipe, unless --format says otherwise.
   tools/tls-memtest heap read data/2026-11-22-amd-epyc --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
   tools/tls-memtest heap read PROFILE --flamegraph flames.html          all moments, in one page
   tools/tls-memtest heap read PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
+  tools/tls-memtest heap read PROFILE --phase peak --pprof peak.pb.gz   for go tool pprof
   tools/tls-memtest heap read --diff OLD NEW --phase established        what changed""",
         check_read,
         CORE,

@@ -636,6 +636,12 @@ OPTIONS: dict[str, Option] = {
         "--folded", "write folded stacks; without FILE to stdout", metavar="FILE", nargs="?", const="-", group=HOW
     ),
     "speedscope": Option("--speedscope", "write all moments for speedscope; - is stdout", metavar="FILE", group=HOW),
+    "pprof": Option(
+        "--pprof",
+        "write all moments for pprof, with the labels phase, role and stack, or that of --phase; - is stdout",
+        metavar="FILE.pb.gz",
+        group=HOW,
+    ),
     "flamegraph": Option(
         "--flamegraph", "FILE.svg: one moment; FILE.html: a page with all moments", metavar="FILE", group=HOW
     ),

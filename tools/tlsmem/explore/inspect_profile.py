@@ -161,6 +161,13 @@ def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
         profile_output.write_text(folded_stacks.lines(folded_stacks.folded(profile, moment, **chosen)), given.folded)
     if given.speedscope:
         profile_output.write_text(folded_stacks.speedscope(profile, moment, **chosen), given.speedscope)
+    if given.pprof:
+        from tlsmem.explore import pprof_file
+
+        profile_output.write_bytes(pprof_file.pack(profile, given.phase, **chosen), given.pprof)
+        if not given.phase and len(profile.moments) > 1:
+            advice = pprof_file.advise([*profile.moments])
+            print(f"{given.pprof}: {len(profile.moments)} moments; {advice}", file=sys.stderr)
     if given.flamegraph:
         from tlsmem.explore.flamegraph import write_flamegraph
 

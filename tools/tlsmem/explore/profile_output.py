@@ -17,14 +17,29 @@ def write_text(text: str, file: str) -> None:
     if file == STDOUT:
         with stdout.raise_write_errors():
             sys.stdout.write(text)
-        return
+    else:
+        write_file(text.encode(), file)
+
+
+def write_bytes(content: bytes, file: str) -> None:
+    """As write_text."""
+    if file == STDOUT:
+        with stdout.raise_write_errors():
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+    else:
+        write_file(content, file)
+
+
+def write_file(content: bytes, file: str) -> None:
+    """OSError, which names the file, when it cannot be written."""
     place = Path(file).resolve()  # a link stays one
     try:
         if place.exists() and not place.is_file():
-            place.write_bytes(text.encode())  # a pipe or a device takes it as it comes
+            place.write_bytes(content)  # a pipe or a device takes it as it comes
             return
         with replace_file(place) as beside:
-            beside.write_bytes(text.encode())
+            beside.write_bytes(content)
     except OSError as error:
         raise OSError(error.errno, error.strerror, file) from None
 
