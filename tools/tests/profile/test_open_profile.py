@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import open_profile as profile_files
-from tlsmem.profile import profile_metadata
+from tlsmem.profile import pprof_message, profile_metadata
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, sum_live
+from tlsmem.profile.heap_profile import DUMP, END, PEAK, LiveHeap, sum_live
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.schema import recording_files
@@ -47,6 +47,14 @@ DHAT = {
     "ftbl": ["[root]", "0x10: main (main.c:1)"],
 }
 
+PPROF = pprof_message.Message(
+    (pprof_message.ValueType("inuse_space", "bytes"),),
+    (pprof_message.Sample((1,), (9,)),),
+    (pprof_message.Mapping(1, file="./app"),),
+    (pprof_message.Location(1, 1, 16, (pprof_message.Line(1, 1),)),),
+    (pprof_message.Function(1, "main", file="main.c"),),
+)
+
 
 def massif(snapshots: int) -> str:
     return (
@@ -71,6 +79,7 @@ FORMS = {
     "massif": massif(2).encode(),
     "DHAT": json.dumps(DHAT).encode(),
     "DHAT's zip": zipped(**{"contexts.json": json.dumps(DHAT), "sessions.json": json.dumps(DHAT)}),
+    "pprof": pprof_message.encode(PPROF),
     "recording": SITES.to_json_line(),
     "record": ProfileRecord(tool="sites", tool_version="1", command=["x"], file=None, file_sha256=None, run=SITES)
     .to_json()
@@ -80,6 +89,7 @@ MOMENTS = {
     "heaptrack": [PEAK, END],
     "massif": ["snapshot 0", "snapshot 1", PEAK],
     "DHAT": [PEAK, END],
+    "pprof": [DUMP],
     "DHAT's zip": ["contexts", "sessions", PEAK],
 }
 
@@ -241,6 +251,10 @@ CORPUS = {
     "DHAT, cut off": FORMS["DHAT"][:-9],
     "massif, cut off": FORMS["massif"][:99],
     "heaptrack, cut off": FORMS["heaptrack"][:30],
+    "pprof, nothing in it": pprof_message.encode(PPROF._replace(samples=())),
+    "pprof, cut off": FORMS["pprof"][:-9],
+    "pprof of CPU time": pprof_message.encode(PPROF._replace(sample_types=(pprof_message.ValueType("cpu", "ns"),))),
+    "pprof of a difference": pprof_message.encode(PPROF._replace(samples=(pprof_message.Sample((1,), (-9,)),))),
     "a program": Path("/bin/sh").read_bytes(),
 }
 BROKEN_ZIPS = {"zip in name only": b"PK\x03\x04" + b"\xff" * 100, "DHAT's zip, cut off": FORMS["DHAT's zip"][:-9]}

@@ -19,6 +19,7 @@ from tlsmem.profile.pprof_message import (
     Message,
     Sample,
     ValueType,
+    begins_message,
     decode,
     encode,
 )
@@ -98,6 +99,20 @@ def test_a_file_of_empty_samples_is_refused_before_it_fills_the_memory(monkeypat
     for more in (field(2, b"") * 1001, field(2, b"\x0a\x70" + b"\x01" * 112) * 70):
         with pytest.raises(BadMessage, match="it has more than 1,000 fields"):
             decode(STRINGS + more)
+
+
+BEGINNINGS = {
+    b"\n\x04\x08\x01\x10\x02Z\x04\x08\x03\x10\x04`\x01": True,
+    b"\n# strings: 0\n": False,
+    b"2\x00": True,
+    b"": False,
+}
+
+
+@pytest.mark.parametrize("start", BEGINNINGS)
+def test_a_message_is_told_by_its_first_fields(start):
+    assert begins_message(start) == BEGINNINGS[start]
+    assert begins_message(encode(MESSAGE)[:60]) and begins_message(encode(MESSAGE))
 
 
 def test_fields_of_a_newer_version_are_passed_over():

@@ -172,7 +172,9 @@ def sizes(profile: Profile, bars: bool = False) -> Table:
     columns = [Heading("size", "size (B)"), Heading("blocks", "blocks"), Heading("share_of_blocks", "share")]
     columns += [Heading("bytes", "bytes"), Heading("share_of_bytes", "share of bytes")]
     columns += [Heading("bar", "blocks", left=True)] if bars else []
-    about = f"Over the whole run: {blocks.total():,} blocks, {size.total():,} B requested."
+    is_exact = profile.unit == "requested" and profile.sampled_every_bytes is None
+    about = f"Over the whole run: {blocks.total():,} blocks, {size.total():,} B"
+    about += " requested." if is_exact else f". {describe_unit(profile)}"
     table = Table("sizes", "Sizes of allocated blocks", about, columns)
     most = max(blocks.values(), default=1) or 1
     for at in range(min(blocks, default=0), max(blocks, default=-1) + 1):

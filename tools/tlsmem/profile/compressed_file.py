@@ -15,6 +15,7 @@ from backports import zstd
 from tlsmem.profile.errors import Unreadable
 
 CHUNK = 1 << 18
+LARGEST = 512 << 20  # bytes of a file that is read at once, unpacked
 PIECE = 512  # of a zstd file: one may hold 128 KiB for each four of its bytes, so that no piece unpacks to over 16 MiB
 ZSTD, GZIP, BZIP2, XZ = b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
 XZ_MEMORY = 128 << 20  # bytes; xz -9 makes files that need 65 MiB, but one may ask for 4 GiB
@@ -46,6 +47,21 @@ def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[
                 raise TornFile(packed.tell(), os.fstat(packed.fileno()).st_size) from None
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
+
+
+def read_whole(file: Path | str, progress: Progress | None = None, largest: int = LARGEST) -> bytes:
+    """Return the content of a file whose form is parsed in one piece.
+
+    Raises Unreadable with a sentence when it cannot be read to its end, or has more than `largest` bytes."""
+    content = io.BytesIO()
+    try:
+        for chunk in read_chunks(file, progress):
+            content.write(chunk)
+            if content.tell() > largest:
+                raise Unreadable(f"{file}: more than {largest >> 20} MiB, too large to be read at once")
+    except TornFile:
+        raise Unreadable(f"{file}: cut off or damaged: it cannot be unpacked to its end") from None
+    return content.getvalue()
 
 
 def open_regular(file: Path | str) -> io.BufferedReader:

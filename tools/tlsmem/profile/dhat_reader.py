@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, mod
 
 from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.callstack_lists import CallstackLists, parse_frame
-from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
+from tlsmem.profile.compressed_file import LARGEST, Progress, read_whole
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP
 from tlsmem.profile.heap_profile import (
@@ -29,7 +29,6 @@ from tlsmem.profile.heap_profile import (
 from tlsmem.schema.harness_output import describe_error
 
 TREES = ".xtree.zip"
-LARGEST = 512 << 20  # bytes
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError)
 
 
@@ -69,7 +68,7 @@ def read_end(file: Path | str) -> LiveHeap:
     """What was live at the end.
 
     Raises Unreadable with a sentence when the file is not there, foreign, of another version or mode, or cut off."""
-    points = parsed(read_whole(file), file).pps
+    points = parsed(read_whole(file, None, LARGEST), file).pps
     return LiveHeap(sum(point.eb for point in points), sum(point.ebk for point in points))
 
 
@@ -126,7 +125,7 @@ class Points:
 
 def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str, Content]]:
     """By the name of the moment at which it ended; at least one."""
-    content = read_whole(file, progress)
+    content = read_whole(file, progress, LARGEST)
     if not content.startswith(DHAT_ZIP):
         yield END, parsed(content, file)
         return
@@ -152,19 +151,6 @@ def describe_call_trees(file: Path | str) -> str:
     name = Path(file).name
     beside = f"{name.removesuffix(TREES)}.zst beside it" if name.endswith(TREES) else "what massif wrote itself"
     return f"{file}: call trees for KCachegrind, and no profile; the profile is {beside}"
-
-
-def read_whole(file: Path | str, progress: Progress | None = None) -> bytes:
-    """JSON is parsed in one piece, and a zip has its contents at its end."""
-    content = io.BytesIO()
-    try:
-        for chunk in read_chunks(file, progress):
-            content.write(chunk)
-            if content.tell() > LARGEST:
-                raise Unreadable(f"{file}: more than {LARGEST >> 20} MiB, too large to be read at once")
-    except TornFile:
-        raise Unreadable(f"{file}: cut off or damaged: it cannot be unpacked to its end") from None
-    return content.getvalue()
 
 
 def parsed(content: bytes, place: Path | str) -> Content:

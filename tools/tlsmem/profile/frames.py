@@ -22,6 +22,7 @@ ALLOCATORS = (  # functions that allocate for others; who called them is what a 
     r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",
     r"<*alloc::.*|<T as alloc::.*|.*::to_vec(_in)?(::.*)?",  # Rust's own: Box, Vec, Arc
     r"\w+<(.*, )?alloc::alloc::Global>",  # the same as valgrind's tools name them, without where they are
+    r"runtime\.(mallocgc\w*|newobject|newarray|makeslice\w*|growslice\w*)",  # Go's
     r"operator new(\[\])?\(.*\)",
     r"(std|__gnu_cxx)::(__new_allocator|new_allocator|allocator|allocator_traits)<.*",
     r"std::__cxx11::basic_string<.*>::_M_create\(.*",

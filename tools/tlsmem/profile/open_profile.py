@@ -12,6 +12,7 @@ from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
 from tlsmem.profile.heap_profile import Profile, is_phase_end, profiler_name
+from tlsmem.profile.pprof_message import begins_message
 
 if TYPE_CHECKING:
     from tlsmem.profile.profile_metadata import ProfileRecord
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 START = 4096  # bytes that tell a form
 FORMS = (
-    "accepted: heaptrack, massif, DHAT (plain, .gz, .zst), the .json beside a profile, or a recording (.jsonl) with a "
-    "sites run"
+    "accepted: heaptrack, massif, DHAT, pprof (plain, .gz, .zst), the .json beside a profile, or a recording "
+    "(.jsonl) with a sites run"
 )
 
 
@@ -70,6 +71,10 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
         from tlsmem.profile import dhat_reader
 
         raise Unreadable(dhat_reader.describe_call_trees(file))
+    elif begins_message(start):
+        from tlsmem.profile import pprof_reader
+
+        return check_content(file, pprof_reader.read_profile(file, progress))
     else:
         raise Unreadable(f"{file}: {'not a heap profile; ' if start else 'an empty file; '}{FORMS}")
     from tlsmem.profile import module_offsets
@@ -108,7 +113,11 @@ def is_profile_or_recording(file: Path) -> bool:
     except Unreadable:
         return False
     keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
-    return start.startswith((*HEAPTRACK, MASSIF, DHAT_ZIP)) or any(is_json(start, *one) for one in keys)
+    return (
+        begins_message(start)
+        or start.startswith((*HEAPTRACK, MASSIF, DHAT_ZIP))
+        or any(is_json(start, *one) for one in keys)
+    )
 
 
 def is_json(start: bytes, *keys: str) -> bool:

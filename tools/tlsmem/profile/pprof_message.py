@@ -7,7 +7,7 @@ a field holds the text, not its number in string_table."""
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TypeVar
 
-MOST_FIELDS = 4_000_000  # of one file; of the numbers of a packed field, eight count as one
+MOST_FIELDS = 4_000_000  # of one file; of the bytes of packed numbers, eight count as one
 LONGEST_VARINT = 10  # bytes, for 64 bits
 WORD, SIGN = 1 << 64, 1 << 63
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # wire types
@@ -110,6 +110,8 @@ class Embedded(NamedTuple):
 
 Kind = Literal["uint64", "int64", "bool", "text", "texts", "uint64s", "int64s"] | Embedded
 STRING_TABLE = 6  # of Message
+TELLING = 3  # fields that no other form begins with
+LAST_FIELD = 15  # of Message
 FIELDS: dict[type[Any], dict[int, tuple[str, Kind]]] = {
     ValueType: {1: ("type", "text"), 2: ("unit", "text")},
     Label: {1: ("key", "text"), 2: ("text", "text"), 3: ("number", "int64"), 4: ("unit", "text")},
@@ -166,6 +168,21 @@ def decode(content: bytes) -> Message:
     found = Decoder(content).decode()
     check_ids(found)
     return found
+
+
+def begins_message(start: bytes) -> bool:
+    """Return whether these bytes, the first of a file, are fields of a message: some, or all that there are."""
+    decoder, count = Decoder(start), 0
+    try:
+        for number, value in decoder.fields((0, len(start))):
+            _, kind = FIELDS[Message].get(number, ("", "text"))
+            has_bytes = number == STRING_TABLE or isinstance(kind, Embedded)
+            if number not in range(1, LAST_FIELD + 1) or (kind != "texts" and isinstance(value, int) == has_bytes):
+                return False
+            count += 1
+    except BadMessage:
+        return count >= TELLING
+    return count > 0
 
 
 def check_ids(message: Message) -> None:
@@ -251,26 +268,31 @@ class Decoder:
 
     def packed(self, where: Range) -> list[int]:
         at, end = where
+        self.spend((end - at) // 8)
+        if self.content[at:end].isascii():  # a byte for each number
+            return [*self.content[at:end]]
         found = []
         while at < end:
             value, at = self.varint(at, end)
             found.append(value)
-        self.spend(len(found) // 8)
         return found
 
     def fields(self, where: Range) -> Iterator[tuple[int, int | Range]]:
         """Yield the number of each field, and its integer or where its bytes are."""
         at, end = where
+        varint = self.varint
         while at < end:
-            self.spend(1)
-            key, at = self.varint(at, end)
+            self.left -= 1
+            if self.left < 0:
+                self.spend(0)
+            key, at = varint(at, end)
             kind = key & 7
             if kind == VARINT:
-                value, at = self.varint(at, end)
+                value, at = varint(at, end)
                 yield key >> 3, value
                 continue
             if kind == BYTES:
-                length, at = self.varint(at, end)
+                length, at = varint(at, end)
             elif kind in (FIXED_32, FIXED_64):
                 length = 4 if kind == FIXED_32 else 8
             else:
@@ -289,6 +311,8 @@ class Decoder:
     def varint(self, at: int, end: int) -> tuple[int, int]:
         """Return the number that begins at this byte, and the byte after it."""
         content, found, shift = self.content, 0, 0
+        if at < end and content[at] < 0x80:  # as most are
+            return content[at], at + 1
         while at < end:
             byte = content[at]
             at += 1

@@ -12,7 +12,7 @@ from tlsmem.explore.diff.profile_diff import Diff, DiffSide
 from tlsmem.explore.diff.rows import SESSIONS, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.diff.site_text import describe_moment, format_amount, format_callers, format_change, format_size
 from tlsmem.profile.frames import skip_allocators
-from tlsmem.profile.heap_profile import BASE, profiler_name
+from tlsmem.profile.heap_profile import BASE, describe_unit, profiler_name
 from tlsmem.stats.comparability import stack_label
 from tlsmem.tables.table import percent
 
@@ -160,7 +160,11 @@ def describe_conditions(diff: Diff) -> Iterator[str]:
         yield f"Compared because of --force, although {'; '.join(diff.forced)}."
     if diff.old.moment != diff.new.moment:
         yield f"The moments differ: OLD {describe_moment(diff.old.moment)}, NEW {describe_moment(diff.new.moment)}."
-    yield f"Bytes and blocks are those requested and still live {describe_moment(diff.new.moment)}."
+    new = diff.new.profile
+    if new.unit == "requested" and new.sampled_every_bytes is None:
+        yield f"Bytes and blocks are those requested and still live {describe_moment(diff.new.moment)}."
+    else:
+        yield f"Bytes and blocks are those still live {describe_moment(diff.new.moment)}. {describe_unit(new)}"
     if diff.old.sessions:
         yield (
             f"Figures of client and server are per session, above what was live at `{BASE}`; all others are of the "
