@@ -152,7 +152,7 @@ def test_a_profile_of_tcmalloc_says_what_its_bytes_are(tmp_path):
 
 
 def test_a_comment_may_say_what_the_bytes_are(tmp_path):
-    assert read(tmp_path, MESSAGE._replace(comments=("x", UNITS["requested"]))).unit == "requested"
+    assert read(tmp_path, MESSAGE._replace(comments=("x", f"By y: {UNITS['requested']}"))).unit == "requested"
 
 
 def test_sizes_are_those_of_the_samples(tmp_path):

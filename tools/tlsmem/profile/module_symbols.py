@@ -5,6 +5,7 @@ An address becomes an offset in its module: the one that addr2line takes, where 
 name only where that file has a symbol that covers it, by its size, and where its code is that of the run: each address
 lies in a call. The nearest symbol before an address is of another function as often as not."""
 
+import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.frames import Frame
 from tlsmem.run import symbolizer
 
+MAP_LINE = re.compile(r"\s*([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S+ +([0-9a-f]{1,16}) +\S+ +\d+ +(/.*?)\s*", re.ASCII)
 GONE = " (deleted)"  # what Linux puts behind the name of a file that was replaced while it ran
 ELF_64, LOADABLE, LARGEST_TABLE = b"\x7fELF\x02\x01", 1, 1 << 16
 HIGHEST = 1 << 62  # of an address in a file
@@ -45,13 +47,9 @@ class Segment(NamedTuple):
 def parse_memory_map(lines: Iterable[str]) -> Iterator[MappedRange]:
     """Yield the files in lines of /proc/PID/maps; other lines are passed over."""
     for line in lines:
-        fields = line.split(None, 5)
-        if len(fields) == 6 and fields[5].startswith("/"):
-            start, _, limit = fields[0].partition("-")
-            try:
-                yield MappedRange(int(start, 16), int(limit, 16), int(fields[2], 16), fields[5].rstrip())
-            except ValueError:
-                continue
+        if told := MAP_LINE.fullmatch(line):
+            start, limit, offset = (int(one, 16) for one in told.groups()[:3])
+            yield MappedRange(start, limit, offset, told[4])
 
 
 def find_frames(calls: Iterable[int], ranges: Sequence[MappedRange]) -> tuple[dict[int, tuple[Frame, ...]], list[str]]:

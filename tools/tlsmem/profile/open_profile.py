@@ -10,7 +10,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.repository import require_clone
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
+from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAP_TEXT, HEAPTRACK, JEMALLOC, MASSIF
 from tlsmem.profile.heap_profile import Profile, is_phase_end, profiler_name
 from tlsmem.profile.pprof_message import begins_message
 
@@ -71,6 +71,10 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
         from tlsmem.profile import dhat_reader
 
         raise Unreadable(dhat_reader.describe_call_trees(file))
+    elif start.startswith((HEAP_TEXT, JEMALLOC)):
+        from tlsmem.profile import heap_text_reader
+
+        return check_content(file, heap_text_reader.read_profile(file, progress))
     elif begins_message(start):
         from tlsmem.profile import pprof_reader
 
@@ -115,7 +119,7 @@ def is_profile_or_recording(file: Path) -> bool:
     keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
     return (
         begins_message(start)
-        or start.startswith((*HEAPTRACK, MASSIF, DHAT_ZIP))
+        or start.startswith((*HEAPTRACK, MASSIF, DHAT_ZIP, HEAP_TEXT, JEMALLOC))
         or any(is_json(start, *one) for one in keys)
     )
 

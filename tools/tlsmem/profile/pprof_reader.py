@@ -160,9 +160,9 @@ def program(message: Message) -> str:
 
 
 def find_unit(message: Message) -> Unit:
-    """What a comment says in the words of this program; else what is known of Go and of tcmalloc."""
+    """What a comment says in the words of `heap read --pprof`; else what is known of Go and of tcmalloc."""
     for unit, sentence in UNITS.items():
-        if sentence in message.comments:
+        if any(sentence in comment for comment in message.comments):
             return unit
     is_go = any(one.name.startswith(GO) for one in message.functions) and set(ALLOCATED) <= {
         one.type for one in message.sample_types
