@@ -5,6 +5,7 @@ import signal
 from itertools import product
 from typing import TYPE_CHECKING
 
+from tlsmem.base import venv
 from tlsmem.base.repository import require_clone
 from tlsmem.cli import checks
 from tlsmem.cli.command import CORE, TREES, Command, CommandParser, each
@@ -114,6 +115,8 @@ def check_views(given: argparse.Namespace) -> None:
 
 
 def read(given: argparse.Namespace, asked: CommandParser) -> int | None:
+    if given.parquet:
+        venv.activate()  # DuckDB is none of the packages of the core
     from tlsmem.explore import inspect_profile
 
     return inspect_profile.show_profile(given, asked)
@@ -204,6 +207,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
             "folded",
             "speedscope",
             "pprof",
+            "parquet",
             "flamegraph",
             "json",
         )

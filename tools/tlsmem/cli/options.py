@@ -642,6 +642,12 @@ OPTIONS: dict[str, Option] = {
         metavar="FILE.pb.gz",
         group=HOW,
     ),
+    "parquet": Option(
+        "--parquet",
+        "write a row for each moment, or for that of --phase, and call stack, with its frames; - is stdout",
+        metavar="FILE",
+        group=HOW,
+    ),
     "flamegraph": Option(
         "--flamegraph", "FILE.svg: one moment; FILE.html: a page with all moments", metavar="FILE", group=HOW
     ),

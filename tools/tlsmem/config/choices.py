@@ -59,7 +59,7 @@ By = Literal["bytes", "blocks", "allocations", "allocated", "temporary"]
 LIVE, OF_RUN, BY = get_args(Live), get_args(OfRun), get_args(By)
 ROWS = 10  # sites that are shown
 VIEWS = ("callers", "sizes", "buckets")
-OF_ONE_PROFILE = ("speedscope", "pprof")  # files that no diff has
+OF_ONE_PROFILE = ("speedscope", "pprof", "parquet")  # files that no diff has
 PROFILE_FILES = ("folded", *OF_ONE_PROFILE, "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 

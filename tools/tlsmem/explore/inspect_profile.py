@@ -168,6 +168,10 @@ def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
         if not given.phase and len(profile.moments) > 1:
             advice = pprof_file.advise([*profile.moments])
             print(f"{given.pprof}: {len(profile.moments)} moments; {advice}", file=sys.stderr)
+    if given.parquet:
+        from tlsmem.explore import parquet_file
+
+        profile_output.write_bytes(parquet_file.pack(profile, given.phase, **chosen), given.parquet)
     if given.flamegraph:
         from tlsmem.explore.flamegraph import write_flamegraph
 

@@ -44,16 +44,7 @@ def pack(profile: Profile, only: str | None = None, owner: Owner | None = None, 
 
 def build_message(profile: Profile, only: str | None, owner: Owner | None, pattern: Pattern) -> Message:
     """Return the message. Raises as `pack` does."""
-    names = [only] if only else [*profile.moments]
-    live = {name: profile_selection.filter_stacks(profile.stacks, profile.live(name, owner), pattern) for name in names}
-    if not any(live.values()):
-        for name in names[:1]:
-            profile_selection.live_by_stack(profile, name, owner, pattern)  # says so when it is the pattern's fault
-    totals = {
-        stack: one
-        for stack, one in profile_selection.filter_stacks(profile.stacks, profile.allocated or {}, pattern).items()
-        if owner in (None, profile.stacks.owner(stack))
-    }
+    live, totals = profile_selection.choose(profile, only, owner, pattern)
     has_blocks = all(held.blocks is not None for by_stack in live.values() for held in by_stack.values())
     places = Places(profile)
     before = (0, 0) if profile.allocated is not None else ()
@@ -78,7 +69,7 @@ def build_message(profile: Profile, only: str | None, owner: Owner | None, patte
         duration_ns=round((profile.runtime_s or 0) * 1e9),
         period_type=ValueType("space", "bytes") if profile.sampled_every_bytes else ValueType(),
         period=profile.sampled_every_bytes or 0,
-        comments=tuple(describe(profile, names)),
+        comments=tuple(describe(profile, [*live])),
         default_sample_type=BYTES.type,
     )
 

@@ -17,6 +17,7 @@ from tlsmem.profile.heap_profile import (
     DUMP,
     END,
     PEAK,
+    AllocationTotals,
     CallstackTree,
     LiveHeap,
     Moment,
@@ -119,6 +120,20 @@ def live_by_stack(
             f"{profile.file}: no call stack that holds memory {describe_moment(name)} has a frame that --filter finds"
         )
     return held
+
+
+def choose(
+    profile: Profile, only: str | None, owner: Owner | None, wanted: Pattern
+) -> tuple[dict[str, dict[int, LiveHeap]], dict[int, AllocationTotals]]:
+    """Return what is live at every moment, or at one, by moment and stack, and what was allocated over the run.
+
+    Raises PatternNotFound with a sentence when there is a pattern and it finds no stack at any of these moments."""
+    names = [only] if only else [*profile.moments]
+    live = {name: filter_stacks(profile.stacks, profile.live(name, owner), wanted) for name in names}
+    if names and not any(live.values()):
+        live_by_stack(profile, names[0], owner, wanted)  # says so when it is the pattern's fault
+    allocated = filter_stacks(profile.stacks, profile.allocated or {}, wanted)
+    return live, {stack: one for stack, one in allocated.items() if owner in (None, profile.stacks.owner(stack))}
 
 
 def filter_stacks(stacks: CallstackTree, by_stack: dict[int, Value], wanted: Pattern) -> dict[int, Value]:
