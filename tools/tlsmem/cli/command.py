@@ -214,7 +214,7 @@ def choose_suite(given: argparse.Namespace, several: bool) -> None:
     if name not in known or (given.pq_cert and given.ecdsa):
         near = suggest_nearest(name, known)
         raise UserError(f"{' '.join(said)}: memtest/suites.toml has no such suite{near}", 2)
-    setattr(given, option, [SuiteInWords(name)] if several else [name] if option == "suites" else name)
+    setattr(given, option, [SuiteInWords(name)] if several else [name] if option == "suites" else SuiteInWords(name))
 
 
 def variables_of(option: Option) -> tuple[str, ...]:

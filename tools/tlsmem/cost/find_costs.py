@@ -120,8 +120,11 @@ def find_costs_or_like(stack: str, suite: str, among: Sequence[Path]) -> StackCo
 
 
 def find_chosen_costs(stack: str, suite: str | None, among: Sequence[Path]) -> StackCosts:
-    """Return the costs in the suite that was named, and in no other; in the usual one where none was named."""
-    return find_costs(stack, suite, among) if suite else find_costs_or_like(stack, SUITE, among)
+    """Return the costs in the suite that was named, or in the one that its words mean for the stack, and in no other;
+    in the usual one where none was named."""
+    if not suite:
+        return find_costs_or_like(stack, SUITE, among)
+    return find_costs(stack, recorded_stacks.match_suite(stack, suite, among), among)
 
 
 class StateCosts(NamedTuple):

@@ -10,9 +10,10 @@ from rich.text import Text
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.recording_command import Advice
-from tlsmem.config.releases import group_by_library, library_with_variant
+from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.config.suite_title import suite_difference, suite_title
+from tlsmem.cost.added_memory import added_lines
 from tlsmem.cost.find_costs import (
     EVERY_COST,
     SUITE,
@@ -63,7 +64,7 @@ def describe_stack(
     recorded in the named suite, what is. `recording`: the recordings that were named."""
     screen = Text()
     screen.append(stack_title(costs.stack), style="bold")
-    screen.append(f" · {suite_title(costs.suite)}" + (f" ({named})" if named else "") + "\n")
+    screen.append(f" · {suite_title(costs.suite)}" + (f" ({costs.suite})" if named else "") + "\n")
     if not costs.state:
         screen.append_text(other_states_lines(costs, roles))
         screen.append_text(explain_lines(costs, roles, among, explain))
@@ -72,6 +73,7 @@ def describe_stack(
         screen.append(f"It is not recorded in the usual suite, {SUITE}.\n")
     screen.append("One session, the library's defaults:\n\n")
     screen.append_text(cost_lines(costs, roles, "default", bold=True))
+    screen.append_text(added_lines(costs, roles, among))
     screen.append_text(low_memory_lines(costs, roles))
     screen.append_text(other_build_lines(costs, roles[0], among))
     screen.append_text(explain_lines(costs, roles, among, explain))
@@ -172,7 +174,8 @@ def other_build_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> T
     lines = Text()
     for other in find_other_builds(costs, among):
         sizes = (f"{format_bytes(other.figure(role, cost))} ({cost.name})" for cost in COSTS)
-        text = f"Another build, {stack_title(other.stack)}, a {role} session: {', '.join(sizes)}"
+        build = "build" if version(other.stack) == version(costs.stack) else "build, of another release"
+        text = f"Another {build}, {stack_title(other.stack)}, a {role} session: {', '.join(sizes)}"
         lines.append("\n" + textwrap.fill(text, 80) + "\n")
     return lines
 

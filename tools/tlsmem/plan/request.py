@@ -45,7 +45,10 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
 def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes: bool) -> ConnectionModel:
     """Return the model that --as and --state ask for; `handshakes`: with H. Raises ValueError with a sentence."""
     among = recordings.find_recordings(given.recording)
-    suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stack, among)
+    if given.suite:
+        suite = recorded_stacks.match_suite(stack, find_model.check_suite(given.suite), among)
+    else:
+        suite = recorded_stacks.usual_suite(stack, among)
     allocator = find_model.check_allocator(given.allocator)
     configuration = configure(given.server, given.state, stack, given.low_memory, given.tickets)
     wanted = ModelRequest(stack, suite, allocator, role, configuration)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from tlsmem.base.errors import Usage
@@ -10,7 +11,7 @@ from tlsmem.config import stack_names
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.config.releases import group_by_library, library_with_variant, version
-from tlsmem.config.suite_variants import split_variant
+from tlsmem.config.suite_variants import SuiteInWords, split_variant
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema.recorded_arguments import has_full_records
 from tlsmem.store import recordings
@@ -89,6 +90,25 @@ def walk_suites(stack: str, among: Sequence[Path]) -> Iterator[str]:
         for run in recordings.load_stack(path, stack):
             if (run.scenario, run.status) == ("memory", "measured") and has_full_records(run):
                 yield split_variant(run.suite)[0]
+
+
+def match_suite(stack: str, suite: str, among: Sequence[Path]) -> str:
+    """Return the suite; for one in words that the stack cannot do, as Go chooses AES-128 in TLS 1.3 by itself, the same
+    with AES-128 where that is recorded. stderr then has it."""
+    other = suite.replace("-aes256", "-aes128")
+    if not isinstance(suite, SuiteInWords) or other == suite or advise_recording(AS_DEPLOYED, stack, suite).command:
+        return suite
+    there = set(walk_suites(stack, among))
+    if suite in there or other not in there:
+        return suite
+    announce_suite(stack, suite, other)
+    return other
+
+
+@cache
+def announce_suite(stack: str, suite: str, other: str) -> None:
+    """Say once which suite is used."""
+    print(f"{stack}: using {other}, as it does not do {suite}", file=sys.stderr)
 
 
 def usual_suite(stack: str, among: Sequence[Path]) -> str:
