@@ -25,6 +25,7 @@ from pydantic import (
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_beginning, suggest_nearest
 from tlsmem.base.paths import IS_WHEEL, ROOT
+from tlsmem.config import tls_rules
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
 from tlsmem.config.suite_variants import LIBRARY, Suites, is_ticket_count
 from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables, resolve_tables
@@ -427,6 +428,8 @@ def check_definitions() -> None:
         definitions()
     try:
         bucket_tables()
+        tls_rules.tls_libraries()
+        tls_rules.block_sizes()
     except ValueError as error:
         raise UserError(str(error)) from None
 
