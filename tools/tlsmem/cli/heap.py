@@ -104,6 +104,9 @@ def check_views(given: argparse.Namespace) -> None:
     for view, name in product(OF_ALL, NOT_OF_ALL):
         if getattr(given, view) and getattr(given, name):
             raise ValueError(f"--{view} covers {OF_ALL[view]}; leave --{name} out")
+    for name in ("role", "filter"):
+        if given.tls and getattr(given, name):
+            raise ValueError(f"--tls covers every call stack; leave --{name} out")
     for name in ("format", *PROFILE_FILES):
         if given.into and getattr(given, name):
             raise ValueError(f"--into writes Markdown tables; leave --{name} out")
@@ -204,6 +207,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
             "callers",
             "block sizes",
             "buckets",
+            "tls shares",
             "folded",
             "speedscope",
             "pprof",
@@ -223,6 +227,7 @@ on a terminal and are Markdown in a pipe, unless --format says otherwise.
   tools/tls-memtest heap read heaptrack.nginx.1234.zst                  any program's profile
   tools/tls-memtest heap read PROFILE --phase "server 1" --role server  call sites of a server's bytes at its peak
   tools/tls-memtest heap read PROFILE --phase end                       what was never freed
+  tools/tls-memtest heap read PROFILE --tls --sessions 1000             which bytes are TLS, and per session
   tools/tls-memtest heap read PROFILE --by temporary --top 20           allocated and freed at once
   tools/tls-memtest heap read PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
   tools/tls-memtest heap read PROFILE --sessions 1000                   per session, if there is no record beside it

@@ -632,6 +632,9 @@ OPTIONS: dict[str, Option] = {
     "callers": Option("--callers", "show a tree of callers", Flag(), group=HOW),
     "block sizes": Option("--sizes", "show block sizes", Flag(), group=HOW),
     "buckets": Option("--buckets", "show what a session's bytes are for, and why", Flag(), group=HOW),
+    "tls shares": Option(
+        "--tls", "show which bytes are TLS: sessions, contexts, cryptography only, by library", Flag(), group=HOW
+    ),
     "folded": Option(
         "--folded", "write folded stacks; without FILE to stdout", metavar="FILE", nargs="?", const="-", group=HOW
     ),

@@ -17,6 +17,7 @@ from tlsmem.explore import (
     profile_output,
     profile_selection,
     profile_tables,
+    tls_table,
     top_sites,
 )
 from tlsmem.profile.heap_profile import Profile
@@ -67,8 +68,12 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     Raises ValueError or OSError with a sentence."""
     moment = profile_selection.select_moment(profile, given.phase).name
     made = list(tables(profile, given, moment))
+    people = form(given) in (choices.TABLE, choices.MARKDOWN) and (made or given.callers)
+    first = tls_table.describe_shares(profile, moment, given.sessions) if people else ""
     if given.into:
-        return page(made, reasons(profile) if given.buckets else [])
+        return f"{first}\n\n{page(made, reasons(profile) if given.buckets else [])}"
+    if first:
+        tell_first(first)
     if made:
         render.print_all(made, given.format)
     if given.callers and not given.format:
@@ -105,6 +110,10 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
         yield callers_tree.callers_table(profile, root, title(moment), rows)
     if given.buckets:
         yield bucket_table(profile)
+    if given.tls:
+        yield tls_table.share_table(profile, moment, given.sessions)
+        if unnamed := tls_table.unnamed_blocks_table(profile, moment, rows):
+            yield unnamed
 
 
 def bucket_table(profile: Profile) -> Table:
@@ -141,6 +150,15 @@ def draw(root: callers_tree.CallerNode, heading: str, rows: int) -> None:
 
 
 WIDE = 10_000
+
+
+def tell_first(sentence: str) -> None:
+    """As the first line of a view."""
+    with stdout.raise_write_errors():
+        if stdout.is_terminal():
+            render.print_text(rich.console.Console(), sentence)
+        else:
+            print(f"{sentence}\n")
 
 
 def tell(sentences: Sequence[str], form: str) -> None:
