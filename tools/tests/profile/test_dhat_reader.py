@@ -94,7 +94,7 @@ UNSOUND = {  # the content, and the key that the sentence names
     "empty": ("", ""),
     "a list": ("[]", ""),
     "version": (DHAT | {"dhatFileVersion": 3}, "dhatFileVersion: "),
-    "mode": (DHAT | {"mode": "copy"}, "mode: "),
+    "no lifetimes of a point": (DHAT | {"pps": [{"tb": 1, "tbk": 1, "fs": [1]}]}, "lacks gb, gbk, eb or ebk"),
     "no total": (DHAT | {"pps": [{"eb": 1}]}, "pps.0.tb: "),
     "no points": (DHAT | {"pps": None}, "pps: "),
     "no such frame": (DHAT | {"pps": [point(1, 1, 9)]}, "ftbl"),

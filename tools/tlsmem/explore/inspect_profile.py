@@ -9,7 +9,7 @@ import rich.console
 from tlsmem.base import markdown_embedding, phase_names, stdout
 from tlsmem.base.errors import Usage, UserError
 from tlsmem.config import choices
-from tlsmem.config.choices import PROFILE_FILES, ROWS, VIEWS, By
+from tlsmem.config.choices import OF_RUN, PROFILE_FILES, ROWS, VIEWS, By
 from tlsmem.explore import (
     callers_tree,
     folded_stacks,
@@ -66,9 +66,9 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     """Tables, then the tree, then files; with --into nothing, but what is to stand in a page is returned.
 
     Raises ValueError or OSError with a sentence."""
-    moment = profile_selection.select_moment(profile, given.phase).name
+    moment = "" if shows_run_only(profile, given) else profile_selection.select_moment(profile, given.phase).name
     made = list(tables(profile, given, moment))
-    people = form(given) in (choices.TABLE, choices.MARKDOWN) and (made or given.callers)
+    people = moment and form(given) in (choices.TABLE, choices.MARKDOWN) and (made or given.callers)
     first = tls_table.describe_shares(profile, moment, given.sessions) if people else ""
     if given.into:
         return f"{first}\n\n{page(made, reasons(profile) if given.buckets else [])}"
@@ -85,6 +85,18 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     return ""
 
 
+def shows_run_only(profile: Profile, given: argparse.Namespace) -> bool:
+    """Whether only what happened over the run is asked for, of a profile that knows nothing of what was live."""
+    asks_for_moment = (
+        given.phase
+        or given.callers
+        or given.buckets
+        or given.tls
+        or any(getattr(given, name) for name in PROFILE_FILES)
+    )
+    return bool(profile.why_no_moments) and not asks_for_moment and given.by in (None, *OF_RUN)
+
+
 def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
     """Markdown, as a page takes it."""
     return "\n".join([render.format_tables(made, choices.MARKDOWN), *map(item, sentences)])
@@ -99,7 +111,7 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
     rows = given.top or ROWS
     alone = not any(getattr(given, name) for name in (*VIEWS, *PROFILE_FILES))
     if given.by or (alone and (given.phase or given.role or given.filter)):
-        by: By = given.by or "bytes"
+        by: By = given.by or ("allocated" if profile.why_no_moments else "bytes")
         yield top_sites.top_sites_table(profile, moment, given.role, by, rows, given.filter, given.sessions)
     elif alone:
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
@@ -200,6 +212,8 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
     """As show. Raises ValueError with a sentence when the two cannot be compared."""
     from tlsmem.explore.diff import profile_diff, sentences, tables
 
+    for profile in (old, new):
+        profile_selection.refuse_without_moments(profile)
     whole = profile_diff.compare(old, new, given.phase, force=given.force)
     found = whole.select(given.role, given.filter)
     if not found.rows:

@@ -52,6 +52,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 def select_moment(profile: Profile, name: str | None = None) -> Moment:
     """As named, else the peak, else the fullest phase. Raises ValueError with a sentence."""
+    refuse_without_moments(profile)
     if name and name not in profile.moments:
         if why := why_no_peaks(profile, name):
             raise ValueError(why)
@@ -62,6 +63,12 @@ def select_moment(profile: Profile, name: str | None = None) -> Moment:
     if not profile.moments:
         raise ValueError(f"{profile.file}: nothing was recorded: the profile has no moment to look at")
     return profile.moments[name or (PEAK if PEAK in profile.moments else fullest(profile))]
+
+
+def refuse_without_moments(profile: Profile) -> None:
+    """Raise ValueError with a sentence where nothing is known of what was live."""
+    if profile.why_no_moments:
+        raise ValueError(f"{profile.file}: {profile.why_no_moments}")
 
 
 def why_no_peaks(profile: Profile, name: str) -> str | None:

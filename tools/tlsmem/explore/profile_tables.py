@@ -51,6 +51,8 @@ def overview(
     found = [summary(profile, sessions)]
     if profile_selection.known_phases(profile) and profile_selection.has_roles(profile):
         found.append(by_phase(profile, sessions))
+    if profile.why_no_moments and moment is None:
+        return [*found, top_sites_table(profile, "", owner, "allocated", rows)]
     at = profile_selection.select_moment(profile, moment).name
     return [*found, top_sites_table(profile, at, owner, rows=rows, sessions=sessions)]
 
@@ -82,11 +84,16 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     for moment in extremes(profile):
         yield [text_cell(LABELS.get(moment.name) or most(moment.name)), held_cell(moment)]
     if profile.allocated is not None:
-        yield from churn(profile.allocated.values())
+        yield from churn(profile)
     yield from (fact(what, note) for what, note in profile.notes.items())
     if profile.runtime_s is not None:
         yield [text_cell("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
-    yield fact("moments", ", ".join(profile.moments))
+    if profile.mode not in (None, "heap"):
+        yield fact("mode", profile.mode)
+    if profile.why_no_moments:
+        yield fact("peak", profile.why_no_moments)
+    else:
+        yield fact("moments", ", ".join(profile.moments))
 
 
 LABELS = {PEAK: "peak", END: "live at the end", DUMP: "live when it was written"}
@@ -117,9 +124,11 @@ def held_cell(moment: Moment) -> Cell:
     return Cell(format_held(LiveHeap(moment.bytes, sum_live(moment.live).blocks)), moment.bytes)
 
 
-def churn(found: Collection[AllocationTotals]) -> Iterator[list[Cell]]:
+def churn(profile: Profile) -> Iterator[list[Cell]]:
+    found: Collection[AllocationTotals] = (profile.allocated or {}).values()
+    words = top_sites.words_of_run(profile)
     blocks, size = sum(one.blocks for one in found), sum(one.bytes for one in found)
-    yield [text_cell("allocations"), Cell(f"{blocks:,}, of {size:,} B in all", blocks)]
+    yield [text_cell(words.events), Cell(f"{blocks:,}, of {size:,} {words.unit} in all", blocks)]
     temporary = [one.temporary for one in found if one.temporary is not None]
     if blocks and len(temporary) == len(found):
         yield [text_cell("of them temporary"), share(sum(temporary), blocks)]

@@ -214,16 +214,38 @@ def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int,
         ]
         for names, s in rank_sites(sites, at, rows)
     ]
+    words = words_of_run(profile)
     columns = [
-        Heading("allocations", "allocations"),
-        Heading("allocated_bytes", "bytes"),
+        Heading("allocations", words.events),
+        Heading("allocated_bytes", "bytes" if words.unit == "B" else words.unit),
         Heading("temporary", "temporary"),
     ]
     columns += [Heading("share", "share"), Heading("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
     of = f" of {owner}" if owner else ""
-    about = f"Over the whole run{of}: {every[0]:,} allocations, {every[1]:,} B. "
+    about = f"Over the whole run{of}: {every[0]:,} {words.events}, {every[1]:,} {words.unit}. "
+    share_of = {"allocations": words.events, "allocated": "bytes" if words.unit == "B" else words.unit}.get(
+        by, UNITS[by]
+    )
     about += "Temporary: freed before anything else was allocated. " if counts else ""
-    return Table("sites", "What was allocated most, by call site", about + f"Share: of {UNITS[by]}.", columns, made)
+    return Table("sites", f"What was {words.done} most, by call site", about + f"Share: of {share_of}.", columns, made)
+
+
+class RunWords(NamedTuple):
+    """How sentences call what happened over the run, and its unit."""
+
+    events: str
+    unit: str
+    done: str
+
+
+def words_of_run(profile: Profile) -> RunWords:
+    if profile.unit == "copied":
+        return RunWords("copies", "B", "copied")
+    return (
+        RunWords("events", "units", "counted")
+        if profile.unit == "counted"
+        else RunWords("allocations", "B", "allocated")
+    )
 
 
 UNITS = {"allocations": "allocations", "allocated": "bytes", "temporary": "temporary ones"}

@@ -63,6 +63,7 @@ def renamed(frame: Frame, names: dict[str, str]) -> Frame:
 FRAME = re.compile(r"0x([0-9A-Fa-f]{1,16}): (.*?)(?: \(in (.+)\)| \(([^()]+)\))?")
 LINE = re.compile(r"(.+?):([1-9]\d{0,8})(?::\d+)?", re.ASCII)  # with a column, as the crate dhat writes
 UNNAMED = "???"
+NOWHERE = "???:0:0"  # where the crate dhat knows no file
 
 
 def parse_frame(text: str) -> Frame:
@@ -71,6 +72,7 @@ def parse_frame(text: str) -> Frame:
     if not found:
         return Frame(text, None, None, None, None)
     address, function, module, where = found.groups()
+    where = None if where == NOWHERE else where
     numbered = LINE.fullmatch(where or "")
     file, line = (numbered[1], int(numbered[2])) if numbered else (where, None)
     known = function if function not in (UNNAMED, "") else None

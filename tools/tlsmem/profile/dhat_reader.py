@@ -1,4 +1,8 @@
-"""Reads DHAT's files (version 2 of their form), and zips of them, one per phase: PHASE.json."""
+"""Reads DHAT's files (version 2 of their form), and zips of them, one per phase: PHASE.json.
+
+valgrind writes them, of the heap, of copies or of a program's own events; so do crates for Rust programs: dhat, and
+others that know no lifetimes of blocks. Without lifetimes there is neither a peak nor an end, only what was allocated.
+"""
 
 import io
 import lzma
@@ -6,9 +10,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, field_validator, model_validator
 
 from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.callstack_lists import CallstackLists, parse_frame
@@ -23,12 +26,20 @@ from tlsmem.profile.heap_profile import (
     LiveHeap,
     Moment,
     Profile,
+    Unit,
     add_live,
     sum_live,
 )
 from tlsmem.schema.harness_output import describe_error
 
 TREES = ".xtree.zip"
+VERSION = 2
+ALLOCATED = "Allocated"
+LIFETIMES = {"gb", "gbk", "eb", "ebk"}
+NO_LIFETIMES = (
+    "records no block lifetimes, so it has no peak and no end, only what was {}; --by allocated and --by allocations "
+    "show that"
+)
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError)
 
 
@@ -39,36 +50,58 @@ class DhatModel(BaseModel):
 
 
 class Point(DhatModel):
-    """Bytes and blocks of one call stack: in total, at the peak of the whole heap (t-gmax), and at the end."""
+    """Bytes and blocks of one call stack: in total, at the peak of the whole heap (t-gmax), and at the end; the latter
+    two where the file has lifetimes of blocks."""
 
     tb: NonNegativeInt
     tbk: NonNegativeInt
-    gb: NonNegativeInt
-    gbk: NonNegativeInt
-    eb: NonNegativeInt
-    ebk: NonNegativeInt
+    gb: NonNegativeInt = 0
+    gbk: NonNegativeInt = 0
+    eb: NonNegativeInt = 0
+    ebk: NonNegativeInt = 0
     fs: list[NonNegativeInt]  # frames, innermost first: indices into ftbl
 
 
 class Content(DhatModel):
-    dhatFileVersion: Literal[2]
-    mode: Literal["heap", "rust-heap"]  # the latter is that of the crate dhat
+    dhatFileVersion: int
+    mode: str  # valgrind's: heap, copy, ad-hoc; of crates: rust-heap, rust-ad-hoc
+    verb: str = ALLOCATED
+    bklt: bool = True  # has lifetimes of blocks
+    bu: str = "byte"  # unit of a block's size
     cmd: str
     pps: list[Point]
     ftbl: list[str]
+
+    @field_validator("dhatFileVersion")
+    @classmethod
+    def check_version(cls, version: int) -> int:
+        if version != VERSION:
+            raise ValueError(f"{version} is not read; {VERSION} is, which valgrind writes from 3.17 on")
+        return version
 
     @model_validator(mode="after")
     def check_frame_numbers(self) -> "Content":
         if any(at >= len(self.ftbl) for point in self.pps for at in point.fs):
             raise ValueError("a program point (pps) has a frame that is not in ftbl")
+        if self.bklt and any(not point.model_fields_set >= LIFETIMES for point in self.pps):
+            raise ValueError("a program point (pps) lacks gb, gbk, eb or ebk, though bklt is true")
         return self
+
+    @property
+    def unit(self) -> Unit:
+        if self.bu != "byte":
+            return "counted"
+        return "requested" if self.verb == ALLOCATED else "copied"
 
 
 def read_end(file: Path | str) -> LiveHeap:
     """What was live at the end.
 
     Raises Unreadable with a sentence when the file is not there, foreign, of another version or mode, or cut off."""
-    points = parsed(read_whole(file, None, LARGEST), file).pps
+    content = parsed(read_whole(file, None, LARGEST), file)
+    if not content.bklt:
+        raise Unreadable(f"{file}: {describe_no_lifetimes(content)}")
+    points = content.pps
     return LiveHeap(sum(point.eb for point in points), sum(point.ebk for point in points))
 
 
@@ -79,10 +112,30 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     points = Points()
     ends = {}
     for name, content in contents(file, progress):
+        if not content.bklt:
+            if name != END:
+                raise Unreadable(f"{file}: {name}: {describe_no_lifetimes(content)}")
+            return read_totals(file, content, points)
         ends[name] = points.moment(name, content, lambda point: LiveHeap(point.eb, point.ebk))
     peak = {PEAK: points.moment(PEAK, content, lambda point: LiveHeap(point.gb, point.gbk))}
     found = Profile("dhat", str(file), content.cmd, points.lists.stacks, peak | ends if END in ends else ends | peak)
-    found.allocated = points.allocated(content)
+    found.allocated, found.mode, found.unit = points.allocated(content), content.mode, content.unit
+    return finished(found, points)
+
+
+def read_totals(file: Path | str, content: Content, points: "Points") -> Profile:
+    """What a file without lifetimes says: what was allocated, copied or counted over the run."""
+    found = Profile("dhat", str(file), content.cmd, points.lists.stacks, {}, points.allocated(content))
+    found.mode, found.unit, found.why_no_moments = content.mode, content.unit, describe_no_lifetimes(content)
+    return finished(found, points)
+
+
+def describe_no_lifetimes(content: Content) -> str:
+    done = {"requested": "allocated", "copied": "copied", "counted": "counted"}[content.unit]
+    return NO_LIFETIMES.format(done)
+
+
+def finished(found: Profile, points: "Points") -> Profile:
     if missing := points.lists.demangle():
         found.warnings.append(missing)
     found.warnings += unresolved_stacks.unnamed_function_warnings(found) + unresolved_stacks.truncated_stack_warnings(
@@ -159,4 +212,4 @@ def parsed(content: bytes, place: Path | str) -> Content:
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise Unreadable(f"{place}: cut off, or no DHAT file: it is not JSON") from None
-        raise Unreadable(f"{place}: no DHAT file of version 2 in mode heap: {describe_error(error)}") from None
+        raise Unreadable(f"{place}: not as DHAT writes it: {describe_error(error)}") from None

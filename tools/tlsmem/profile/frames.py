@@ -20,6 +20,7 @@ ALLOCATORS = (  # functions that allocate for others; who called them is what a 
     r"CRYPTO_(\w*alloc|memdup|str(n)?dup)",
     r"(\w+_)?OPENSSL_(\w*alloc|memdup|str(n)?dup)",  # aws-lc's have a prefix
     r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",
+    r"<.* as core::alloc::(global::)?GlobalAlloc>::\w+",  # a program's own, such as that of the crate dhat
     r"<*alloc::.*|<T as alloc::.*|.*::to_vec(_in)?(::.*)?",  # Rust's own: Box, Vec, Arc
     r"\w+<(.*, )?alloc::alloc::Global>",  # the same as valgrind's tools name them, without where they are
     r"runtime\.(mallocgc\w*|newobject|newarray|makeslice\w*|growslice\w*)",  # Go's

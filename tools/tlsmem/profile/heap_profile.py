@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to 
 CapturedTool = Literal["heaptrack", "massif", "dhat", "sites"]  # by which profiles are taken here
 Tool = CapturedTool | Literal["gperftools", "jemalloc", "memray", "pprof", "tcmalloc"]
 Unit = Literal[
-    "requested", "usable", "size class", "mapped", "unspecified"
+    "requested", "usable", "size class", "mapped", "unspecified", "copied", "counted"
 ]  # what a byte of a profile is; see `describe_unit`
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
 DUMP = "dump"  # the one moment of a file that a program wrote while it ran, or when it ended
@@ -172,6 +172,8 @@ class Profile:
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
     untraced_peak: Moment | None = None  # the most that was live, where the tool took no call stacks there
     notes: dict[str, str] = field(default_factory=dict)  # what else the file says, by what it is about, as the tool's
+    mode: str | None = None  # of the tool, where it has several: DHAT's heap, copy, rust-heap, ...
+    why_no_moments: str | None = None  # a clause with the way out, where nothing is known of what was live
     torn: str | None = None  # the one of them that says that a part of the file is missing
 
     def sums_by_moment(self) -> SumsByMoment | None:
@@ -237,6 +239,8 @@ UNITS: dict[Unit, str] = {
     "usable": "Bytes are the usable sizes of blocks, which are larger than what was requested.",
     "size class": "Bytes are those of the allocator's size classes, which are larger than what was requested.",
     "mapped": "Bytes are mapped pages, not requested bytes.",
+    "copied": "Bytes are those that memcpy, strcpy and others copied, not live heap.",
+    "counted": "Sizes are in units that the program chose for its events; they are no bytes of the heap.",
     "unspecified": "The file does not say whether bytes are those requested or those of size classes.",
 }
 

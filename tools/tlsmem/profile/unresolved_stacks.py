@@ -13,6 +13,8 @@ ADVICE = (
     "built from source (openssl@3.5.5 for openssl@system)"
 )
 
+RUST_ADVICE = "build it with `debug = 1` in [profile.release] of Cargo.toml, and do not strip it"
+
 
 def unnamed_function_warnings(profile: Profile) -> list[str]:
     """A sentence when more than TOO_MUCH of the bytes at the peak were asked for by functions without a name; none
@@ -26,7 +28,12 @@ def unnamed_function_warnings(profile: Profile) -> list[str]:
     modules = [f"{module} ({share / moment.bytes:.0%})" for module, share in held.most_common(NAMED)]
     modules += ["others"] * (len(held) > NAMED)
     share = f"{held.total() / moment.bytes:.0%} of the bytes at {moment.name}"
-    return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {ADVICE}"]
+    return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {how_to_name(profile)}"]
+
+
+def how_to_name(profile: Profile) -> str:
+    """Return how functions get names, in the language of the program where the tool tells it."""
+    return RUST_ADVICE if (profile.mode or "").startswith("rust") else ADVICE
 
 
 def fullest_moment(profile: Profile) -> Moment | None:
@@ -61,6 +68,8 @@ def first_caller(stacks: CallstackTree, stack: int) -> Frame | None:
     return inner
 
 
+RUST = "rust"  # begins the mode of a profile that a crate wrote
+RUST_LONGER = "call trim_backtraces(None) on dhat::Profiler::builder()"
 FEW = 3  # stacks: by chance as deep as the deepest
 HEAPTRACK_FRAMES = 60  # it records 64, some of them its own; a shorter stack was not ended by it
 OUTERMOST = {"main", "(below main)", "_start", "_dl_start", "start_thread", "clone", "clone3", None}
@@ -80,19 +89,29 @@ def truncated_stack_warnings(profile: Profile) -> list[str]:
     depths = {stack: depth(profile.stacks, stack) for stack in moment.live}
     deepest = max(depths.values(), default=0)
     ended = [
-        stack for stack in depths if depths[stack] == deepest and outermost(profile.stacks, stack) not in OUTERMOST
+        stack for stack in depths if depths[stack] == deepest and not is_outermost(outermost(profile.stacks, stack))
     ]
     held = sum(moment.live[stack].bytes for stack in ended)
     is_chance = deepest < HEAPTRACK_FRAMES if profile.tool == "heaptrack" else len(ended) <= FEW
     if is_chance or held <= TOO_MUCH * moment.bytes:
         return []
     share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
-    return [f"{share}, before main: {LONGER[profile.tool]}"]
+    return [f"{share}, before main: {how_to_lengthen(profile)}"]
+
+
+def how_to_lengthen(profile: Profile) -> str:
+    """Return how its tool records longer call stacks."""
+    return RUST_LONGER if (profile.mode or "").startswith(RUST) else LONGER[profile.tool]
 
 
 def depth(stacks: CallstackTree, stack: int) -> int:
     """Calls, without those that were inlined."""
     return sum(1 for _ in stacks.walk(stack))
+
+
+def is_outermost(function: str | None) -> bool:
+    """Whether a program or a thread begins there; Rust's main has its crate before it."""
+    return function in OUTERMOST or (function or "").endswith("::main")
 
 
 def outermost(stacks: CallstackTree, stack: int) -> str | None:
