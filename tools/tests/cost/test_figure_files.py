@@ -127,7 +127,7 @@ def test_prometheus_reads_each_cost_as_a_gauge(capsys, recording):
     assert origin["recording"] == str(recording)
 
 
-@pytest.mark.parametrize("sign", ['"', "\\", "\n", "é"])
+@pytest.mark.parametrize("sign", ['"', "\\n", "\n", "é"])
 def test_a_label_is_read_back_whatever_is_in_it(sign):
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -156,6 +156,8 @@ def test_rss_that_was_measured_several_times_has_its_interval(capsys):
     text = read(capsys, file if file.exists() else recording, "bencher")
     metrics = [one for measures in BENCHER.validate_json(text).values() for one in measures.items()]
     assert {"lower_value" in one for name, one in metrics if name.startswith("live")} == {False}
+    entries = GITHUB.validate_json(read(capsys, file if file.exists() else recording, "github-action-benchmark"))
+    assert {"RSS" in one["name"] for one in entries if "range" in one} == {True}
     intervals = [one for name, one in metrics if "lower_value" in one]
     assert intervals and all(one["lower_value"] <= one["value"] <= one["upper_value"] for one in intervals)
 
