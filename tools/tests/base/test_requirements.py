@@ -40,8 +40,9 @@ def find_imports(files):
 def test_what_commands_import_is_among_their_packages():
     distributions = importlib.metadata.packages_distributions()
     needed = {distribution_name(distributions.get(module, [module])[0]) for module in find_imports(COMMANDS)}
-    pinned = read_pins("requirements.txt") | read_pins("requirements-core.txt") | read_pins("requirements-cluster.txt")
-    assert needed and needed <= pinned.keys()
+    files = ("requirements.txt", "requirements-core.txt", "requirements-cluster.txt", "requirements-memray.txt")
+    pinned = {name for file in files for name in read_pins(file)}
+    assert needed and needed <= pinned
 
 
 @pytest.mark.parametrize("name", ["pytest", "pytest-xdist", "hypothesis", "syrupy", "ruff", "import-linter", "mypy"])
@@ -51,7 +52,11 @@ def test_tests_and_linters_are_not_installed_for_a_report(name):
 
 
 @pytest.mark.parametrize(
-    "name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-node", "-pages", "-cluster", "-wheel")]
+    "name",
+    [
+        f"requirements{part}"
+        for part in ("-core", "", "-dev", "-docs", "-node", "-pages", "-cluster", "-memray", "-wheel")
+    ],
 )
 def test_each_package_is_pinned_by_hash(name):
     blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]

@@ -10,7 +10,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.repository import require_clone
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAP_TEXT, HEAPTRACK, JEMALLOC, MASSIF
+from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAP_TEXT, HEAPTRACK, JEMALLOC, MASSIF, is_memray
 from tlsmem.profile.heap_profile import Profile, is_phase_end, profiler_name
 from tlsmem.profile.pprof_message import begins_message
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 START = 4096  # bytes that tell a form
 FORMS = (
-    "accepted: heaptrack, massif, DHAT, pprof (plain, .gz, .zst), the .json beside a profile, or a recording "
-    "(.jsonl) with a sites run"
+    "accepted: heaptrack, massif, DHAT, pprof, gperftools, tcmalloc, jemalloc, memray, the .json beside a profile, or "
+    "a recording (.jsonl) with a sites run"
 )
 
 
@@ -75,6 +75,10 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
         from tlsmem.profile import heap_text_reader
 
         return check_content(file, heap_text_reader.read_profile(file, progress))
+    elif is_memray(start):
+        from tlsmem.profile import memray_reader
+
+        return check_content(file, memray_reader.read_profile(file, progress))
     elif begins_message(start):
         from tlsmem.profile import pprof_reader
 
@@ -119,6 +123,7 @@ def is_profile_or_recording(file: Path) -> bool:
     keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
     return (
         begins_message(start)
+        or is_memray(start)
         or start.startswith((*HEAPTRACK, MASSIF, DHAT_ZIP, HEAP_TEXT, JEMALLOC))
         or any(is_json(start, *one) for one in keys)
     )
