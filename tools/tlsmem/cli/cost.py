@@ -17,6 +17,8 @@ def check(given: argparse.Namespace, asked: CommandParser) -> None:
         asked.error(f"-o writes a picture and {'--format' if given.format else '--recorded'} a table; leave one out")
     if given.recorded and (given.explain or given.page or given.role):
         asked.error("--recorded takes stacks, --suite, --recording, --format and -o only")
+    if given.low_memory and (given.explain or given.page or given.recorded or given.output):
+        asked.error("--low-memory takes stacks, a suite, --role, --recording and --format only")
 
 
 def run(given: argparse.Namespace, asked: CommandParser) -> int:
@@ -32,7 +34,7 @@ COMMANDS = (
     Command(
         "cost",
         "what one TLS session costs in memory, from the committed recordings",
-        {"stacks asked": None, "suite costed": USUAL_SUITE, "role": Words("both")}
+        {"stacks asked": None, "suite costed": USUAL_SUITE, "role": Words("both"), "low memory": None}
         | each("explain", "recorded", "page", "output picture", "format", "into", *IN_WORDS)
         | {"recording read": NEWEST},
         run,
@@ -45,6 +47,7 @@ memtest/stacks.toml (openssl@3.5.5). Without one, every library's newest release
   tools/tls-memtest cost                                        every library's newest release
   tools/tls-memtest cost openssl@3.5.5                          one release: its costs, and the three largest reasons
   tools/tls-memtest cost rustls --role server --explain         all that a server session's live heap is for
+  tools/tls-memtest cost --role server --low-memory             every library with its option to hold less, ranked
   tools/tls-memtest cost openssl gnutls --format csv
   tools/tls-memtest cost gnutls --suite tls13-mldsa65-aes256    one suite: what is recorded, or how to record it
   tools/tls-memtest cost --recorded openssl                     the suites and states in which it is recorded

@@ -681,7 +681,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "low memory": Option(
         "--low-memory",
-        "plan with the library's option to hold less between records (docs/reference/stacks.md)",
+        "the library's option to hold less between records (docs/reference/stacks.md)",
         Flag(),
     ),
     "tickets planned": Option(

@@ -16,9 +16,10 @@ from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.stack_names import fold_name, newest_releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.config.suite_variants import split_variant
-from tlsmem.cost.cost_table import cost_table, cost_table_for_pages
+from tlsmem.cost.cost_table import cost_table, cost_table_for_pages, low_memory_table
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.library_page import describe_library
+from tlsmem.cost.low_memory import describe_low_memory, rank_low_memory
 from tlsmem.cost.recorded_table import recorded_table
 from tlsmem.cost.screen import describe_stack, format_bytes, title_in_suite
 from tlsmem.schema.roles import ROLES, Role
@@ -49,6 +50,9 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
         draw(stacks, given.suite, roles[0], among, given.output)
         return
     found = [find_chosen_costs(one, given.suite, among) for one in stacks]
+    if given.low_memory:
+        deliver_low_memory(given, parser, found, roles, among)
+        return
     if given.format or given.into:
         found = found or newest_costs(given.suite, among)
         for_pages = given.into or given.format == choices.MARKDOWN
@@ -57,6 +61,23 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
         return
     screens = [describe_stack(costs, roles, among, given.explain, given.suite, given.recording) for costs in found]
     show(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)]))
+
+
+def deliver_low_memory(
+    given: argparse.Namespace,
+    parser: argparse.ArgumentParser,
+    named: Sequence[StackCosts],
+    roles: Sequence[Role],
+    among: Sequence[Path],
+) -> None:
+    """Print sessions with each library's option to hold less, the least RSS first; without names of every library."""
+    role = roles[0]
+    rows = rank_low_memory(named or newest_costs(given.suite, among, role), role, among, has_builds=not named)
+    if not given.format and not given.into:
+        show(describe_low_memory(rows, role, given.suite or SUITE, among))
+        return
+    every = [row._replace(role=one) for row in rows for one in roles]
+    table_command.deliver([low_memory_table(every, among)], given, parser)
 
 
 def draw(stacks: Sequence[str], named: str | None, role: Role, among: Sequence[Path], output: Path) -> None:
@@ -154,3 +175,4 @@ def notes(found: Sequence[StackCosts], without: Sequence[StackCosts], named: str
         titles = ", ".join(stack_title(one.stack) for one in without)
         yield from textwrap.wrap(f"Not recorded in use{' in this suite' if named else ''}: {titles}", COLUMNS)
     yield f"One library: tools/tls-memtest cost openssl{f' --suite {named}' if named else ''}"
+    yield f"With options to hold less: tools/tls-memtest cost --low-memory{f' --suite {named}' if named else ''}"

@@ -22,6 +22,10 @@ PEAK_WORDS = (
     "Peak: the highest live heap, from the handshake on. One session alone: the most that it holds at a time. One more "
     "of many: what one more session adds to the peak of all."
 )
+LOW_MEMORY_WORDS = (
+    "Each library with its option to hold less between records, or with its defaults where it has none; the least RSS "
+    "in use first."
+)
 CONFIGURATIONS: tuple[Configuration, ...] = ("default", "low memory")
 
 
@@ -103,6 +107,17 @@ def cost_table(found: Sequence[StackCosts], roles: Sequence[Role], among: Sequen
         after = columns.index(cost_column(COSTS[-1])) + 1
         columns[after:after] = peak_columns(among)
     made = Table("cost", "What one session costs", VOCABULARY + f" {PEAK_WORDS}" * bool(among), columns, headed=4)
+    made.add_rows(rows)
+    return made
+
+
+def low_memory_table(rows: Sequence[CostRow], among: Sequence[Path]) -> Table:
+    """Return these rows, with both peaks."""
+    columns = [*COLUMNS]
+    after = columns.index(cost_column(COSTS[-1])) + 1
+    columns[after:after] = peak_columns(among)
+    caption = f"{LOW_MEMORY_WORDS} {VOCABULARY} {PEAK_WORDS}"
+    made = Table("low-memory", "What one session costs with low memory", caption, columns, headed=4)
     made.add_rows(rows)
     return made
 
