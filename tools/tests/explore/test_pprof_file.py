@@ -5,6 +5,7 @@ import gzip
 import re
 import shutil
 import subprocess
+import tempfile
 from collections import Counter
 
 import pytest
@@ -154,9 +155,23 @@ def test_a_recording_names_its_stack_and_the_command_says_how_one_moment_is_show
         name: size for name, size in shown.items() if size
     }
     assert set(sums(read(file.read_bytes()), "inuse_space", "stack")) == {planted.STACK}
-    assert inspect(recording, "--phase", "established", "--pprof", file) == 0
+    assert inspect(recording, "--pprof", file) == 2
+    assert "which is not written over" in capsys.readouterr().err
+    one = tmp_path / "one.pb.gz"
+    assert inspect(recording, "--phase", "established", "--pprof", one) == 0
     assert capsys.readouterr().err == ""
-    assert set(sums(read(file.read_bytes()), "inuse_space", "phase")) == {"established"}
+    assert set(sums(read(one.read_bytes()), "inuse_space", "phase")) == {"established"}
+
+
+@given(profiles())
+def test_it_is_read_back_with_its_moments_which_are_never_added_up(one):
+    with tempfile.NamedTemporaryFile(suffix=".pb.gz") as file:
+        file.write(pprof_file.pack(one))
+        file.flush()
+        live = {name: moment.bytes for name, moment in one.moments.items() if any(map(any, moment.live.values()))}
+        if live:
+            found = open_profile.open_profile(file.name)
+            assert {name: moment.bytes for name, moment in found.moments.items()} == live
 
 
 def test_what_cannot_be_is_one_sentence_and_writes_nothing(capsys, recording, tmp_path):

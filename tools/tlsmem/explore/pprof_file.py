@@ -25,6 +25,7 @@ from tlsmem.profile.pprof_message import (
     ValueType,
     encode,
 )
+from tlsmem.profile.pprof_reader import OWN, PHASE
 from tlsmem.schema.roles import Owner
 
 ALLOCATED = (ValueType("alloc_objects", "count"), ValueType("alloc_space", "bytes"))
@@ -76,7 +77,7 @@ def build_message(profile: Profile, only: str | None, owner: Owner | None, patte
 
 def describe(profile: Profile, names: Sequence[str]) -> Iterator[str]:
     """Yield what `go tool pprof -comments` shows."""
-    yield f"tls-memtest heap read of {printable_text(profile.file)}, by {profile.tool}: {describe_unit(profile)}"
+    yield f"{OWN}{printable_text(profile.file)}, by {profile.tool}: {describe_unit(profile)}"
     if len(names) > 1:
         yield f"Samples of {len(names)} moments: {printable_text(', '.join(names))}. {printable_text(advise(names))}."
 
@@ -94,7 +95,7 @@ def values(held: LiveHeap, has_blocks: bool) -> tuple[int, ...]:
 
 def labels(profile: Profile, stack: int, phase: str | None = None) -> tuple[Label, ...]:
     """Return the labels of a call stack at the end of a phase; a program without roles has none for these."""
-    found = {"phase": phase}
+    found = {PHASE: phase}
     if profile.run or profile_selection.has_roles(profile):
         found["role"] = profile.stacks.owner(stack)
     if profile.run:

@@ -23,7 +23,7 @@ from tlsmem.profile.heap_profile import (
     Unit,
     add_live,
 )
-from tlsmem.profile.pprof_message import Message
+from tlsmem.profile.pprof_message import Message, Sample
 
 LARGEST = 256 << 20  # bytes, unpacked
 LIVE = {"inuse_space": "inuse_objects", "space": "objects"}  # sample types of bytes, and of blocks beside them
@@ -31,11 +31,13 @@ ALLOCATED = {"alloc_space": "alloc_objects"}
 BYTES = {"bytes": 1, "byte": 1, "b": 1, "kilobytes": 1 << 10, "kb": 1 << 10, "megabytes": 1 << 20, "mb": 1 << 20}
 GO = "runtime."  # the package in which some function of every Go program is
 REQUEST = "request"  # tcmalloc's label of the size that was requested; its values are of size classes
+OWN, PHASE = "tls-memtest heap read of ", "phase"  # how its comment begins, and its label of the moment
 BLOCK_SIZE = "bytes"  # the label of the size of each of a sample's blocks
 
 
 def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
-    """Return the profile in a file; its one moment is DUMP. What was allocated is in it where the file tells it.
+    """Return the profile in a file; its one moment is DUMP, but for files that `heap read --pprof` wrote, which have
+    several. What was allocated is in it where the file tells it.
 
     Raises Unreadable with a sentence when the file is damaged, is of something else than live memory, or is the
     difference of two profiles."""
@@ -54,7 +56,7 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     lists = CallstackLists(CallstackTree(), [])
     stacks, warnings = add_stacks(message, lists)
     found = Profile("tcmalloc" if is_tcmalloc(message) else "pprof", str(file), program(message), lists.stacks, {})
-    found.moments[DUMP] = columns.sum_live(stacks)
+    found.moments = columns.sum_moments(stacks) if is_of_moments(message) else {DUMP: columns.sum_live(stacks)}
     found.allocated, found.sizes = columns.sum_allocations(stacks), columns.count_sizes()
     found.unit, found.sampled_every_bytes = find_unit(message), find_period(message)
     found.runtime_s = message.duration_ns / 1e9 if message.duration_ns > 0 else None
@@ -86,14 +88,20 @@ class Columns:
         space, objects = columns
         return LiveHeap(values[space] * (self.factors[space] or 1), None if objects is None else values[objects])
 
-    def sum_live(self, stacks: list[int]) -> Moment:
+    def sum_live(self, stacks: list[int], name: str = DUMP) -> Moment:
+        """Return what is live, of all samples for DUMP, else of those whose label has the moment's name."""
         assert self.live
         live: dict[int, LiveHeap] = {}
         for stack, sample in zip(stacks, self.samples, strict=True):
             held = self.held(sample.values, self.live)
-            if held.bytes or held.blocks:
+            if (held.bytes or held.blocks) and name in (DUMP, find_phase(sample)):
                 live[stack] = add_live(live[stack], held) if stack in live else held
-        return Moment(DUMP, sum(held.bytes for held in live.values()), live)
+        return Moment(name, sum(held.bytes for held in live.values()), live)
+
+    def sum_moments(self, stacks: list[int]) -> dict[str, Moment]:
+        """Return what is live at each moment, in the order of the samples."""
+        names = dict.fromkeys(name for one in self.samples if (name := find_phase(one)))
+        return {name: self.sum_live(stacks, name) for name in names}
 
     def sum_allocations(self, stacks: list[int]) -> dict[int, AllocationTotals] | None:
         if self.allocated is None or self.allocated[1] is None:
@@ -115,6 +123,16 @@ class Columns:
                 return None
             found[sizes[0]] += sample.values[self.allocated[1]]
         return found
+
+
+def is_of_moments(message: Message) -> bool:
+    """Return whether `heap read --pprof` wrote it, whose samples say at which moment they are live: not to be added."""
+    return any(one.startswith(OWN) for one in message.comments) and any(map(find_phase, message.samples))
+
+
+def find_phase(sample: Sample) -> str | None:
+    """Return the moment that a sample says it is of."""
+    return next((one.text for one in sample.labels if one.key == PHASE), None)
 
 
 def add_stacks(message: Message, lists: CallstackLists) -> tuple[list[int], list[str]]:
