@@ -34,6 +34,11 @@ def test_the_libraries_are_named_with_their_share(moment, snapshot):
     assert sentence == snapshot
 
 
+def test_a_program_without_openssl_is_not_told_to_profile_openssl():
+    (sentence,) = unresolved_stacks.unnamed_function_warnings(profile(PEAK, 100, (100, [(None, "/usr/bin/ls")])))
+    assert sentence.endswith("build it with -g1 -fno-omit-frame-pointer, or install its -dbgsym package of Debian")
+
+
 def test_it_is_the_peak_that_counts():
     whole = profile(PEAK, 1000, NAMED, UNNAMED, OTHER)
     whole.moments = {"mark 1": Moment("mark 1", 5000, {}), **whole.moments, END: Moment(END, 0, {})}

@@ -2,17 +2,19 @@
 
 import posixpath
 from collections import Counter
+from collections.abc import Iterable
 
 from tlsmem.profile.frames import Frame, is_allocator_frame
 from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, Moment, Profile
 
 TOO_MUCH = 0.1  # of the bytes of the moment
 NAMED = 3  # modules
-ADVICE = (
+ADVICE = "build it with -g1 -fno-omit-frame-pointer, or install its -dbgsym package of Debian"
+OPENSSL_ADVICE = (
     "build it with -g1 -fno-omit-frame-pointer, install its -dbgsym package of Debian, or profile a stack that is "
     "built from source (openssl@3.5.5 for openssl@system)"
 )
-
+OPENSSL = ("libssl.so", "libcrypto.so")
 RUST_ADVICE = "build it with `debug = 1` in [profile.release] of Cargo.toml, and do not strip it"
 
 
@@ -28,12 +30,14 @@ def unnamed_function_warnings(profile: Profile) -> list[str]:
     modules = [f"{module} ({share / moment.bytes:.0%})" for module, share in held.most_common(NAMED)]
     modules += ["others"] * (len(held) > NAMED)
     share = f"{held.total() / moment.bytes:.0%} of the bytes at {moment.name}"
-    return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {how_to_name(profile)}"]
+    return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {how_to_name(profile, held)}"]
 
 
-def how_to_name(profile: Profile) -> str:
-    """Return how functions get names, in the language of the program where the tool tells it."""
-    return RUST_ADVICE if (profile.mode or "").startswith("rust") else ADVICE
+def how_to_name(profile: Profile, modules: Iterable[str]) -> str:
+    """Return how functions of these modules get names, in the language of the program where the tool tells it."""
+    if (profile.mode or "").startswith(RUST):
+        return RUST_ADVICE
+    return OPENSSL_ADVICE if any(module.startswith(OPENSSL) for module in modules) else ADVICE
 
 
 def fullest_moment(profile: Profile) -> Moment | None:
