@@ -35,7 +35,10 @@ class Wording(NamedTuple):
     caption: str
 
 
-UNEXPLAINED = "Unexplained, if there is such a row: bytes without a call stack, because call stacks are recorded for one pair only."
+UNEXPLAINED = (
+    "Unexplained, if there is such a row: bytes without a call stack, because call stacks are recorded for one pair "
+    "only."
+)
 WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whether it is what grew since the baseline
     ("heap", True): Wording(
         "call sites that grew",
