@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tlsmem.base.errors import UserError
-from tlsmem.monitor import process, program_file
+from tlsmem.monitor import process, program_file, watch
 
 INTERPRETERS = {"glibc": b"/lib64/ld-linux-x86-64.so.2\0", "musl": b"/lib/ld-musl-x86_64.so.1\0"}
 
@@ -102,3 +102,44 @@ def test_programs_as_gcc_links_them(tmp_path):
         subprocess.run(["gcc", *flags, tmp_path / "main.c", "-o", tmp_path / "main"], check=True)
         found.append(program_file.why_not_loadable(tmp_path / "main"))
     assert found == [None, program_file.STATIC]
+
+
+def elf_with_names(*names):
+    """An ELF file of 64 bits with one section, a table of strings that has these names."""
+    content = b"\0" + b"\0".join(name.encode() for name in names) + b"\0"
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 64, 64, 0, 64, 56, 0, 64, 1, 0)
+    section = struct.pack("<IIQQQQIIQQ", 0, program_file.SHT_STRTAB, 0, 0, 128, len(content), 0, 0, 1, 0)
+    return head + section + content
+
+
+@pytest.mark.parametrize(
+    ("names", "is_go"),
+    [
+        (["main", "runtime.mallocgc"], True),
+        ([".text", ".note.go.buildid", ".gopclntab"], True),  # stripped
+        (["je_malloc"], False),
+        ([".text"], False),
+    ],
+)
+def test_of_a_go_program_it_is_said_first_that_the_meter_does_not_see_its_heap(tmp_path, names, is_go):
+    program, script = tmp_path / "server", tmp_path / "script"
+    program.write_bytes(elf_with_names(*names))
+    script.write_text(f"#!{program}\n")
+    for command in program, script:
+        sentence = program_file.foresee_go(str(command))
+        assert bool(sentence) is is_go
+        assert not is_go or sentence.startswith("server is a Go program: the heap meter does not see Go's heap")
+    assert program_file.foresee_go(str(tmp_path / "none")) is None
+
+
+def test_the_sentence_stands_before_every_figure(tmp_path, monkeypatch, capsys):
+    program = tmp_path / "server"
+    program.write_bytes(elf_with_names("runtime.mallocgc"))
+
+    def start(words):
+        raise UserError("the command would start here")
+
+    monkeypatch.setattr(watch.process, "MeteredCommand", start)
+    with pytest.raises(UserError, match="would start here"):
+        watch.follow([str(program)], watch.ReportOptions(1.0, True, False, False, (), None, (), None))
+    assert capsys.readouterr().err.startswith("memtest: server is a Go program")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlsmem.base.paths import HEAP_METER, ROOT
+from tlsmem.run import heap_page
 
 NO_PRELOAD = (
     "a program with capabilities or of another architecture ignores LD_PRELOAD, and one that has changed its user may "
@@ -22,6 +23,7 @@ SCRIPTS = 4  # that interpret each other, as far as Linux goes
 
 MACHINES = {62: "x86-64", 183: "arm64"}  # by the number in the head of an ELF file
 ELF_32, ELF_64, PT_INTERP, SHT_STRTAB = b"\x7fELF\x01", b"\x7fELF\x02", 3, 3
+GO = "Go's"
 ALLOCATORS = {  # by a function that each of them has under its own name, where malloc is another's
     "je_malloc": "jemalloc",
     "_rjem_malloc": "jemalloc",
@@ -30,7 +32,8 @@ ALLOCATORS = {  # by a function that each of them has under its own name, where 
     "rpmalloc": "rpmalloc",
     "scalable_malloc": "TBB's",
     "sn_malloc": "snmalloc",
-    "runtime.mallocgc": "Go's",
+    "runtime.mallocgc": GO,
+    ".note.go.buildid": GO,  # a section, which a stripped program has too
 }
 
 
@@ -115,6 +118,21 @@ def own_allocator(file: Path) -> str | None:
     except (OSError, struct.error):
         return None
     return next((title for name, title in ALLOCATORS.items() for part in names if f"\0{name}\0".encode() in part), None)
+
+
+def foresee_go(command: str) -> str | None:
+    """Return, before a Go program runs, that the meter does not see its heap, and what does; None for others."""
+    try:
+        file = find_interpreter(Path(shutil.which(command) or command))
+    except OSError:
+        return None
+    if own_allocator(file) != GO:
+        return None
+    return (
+        f"{heap_page.printable(file.name)} is a Go program: the heap meter does not see Go's heap, so the figures are "
+        "without it. Use Go's own: GODEBUG=gctrace=1, the package runtime/metrics, and two heap profiles of "
+        "net/http/pprof, which `tools/tls-memtest heap read --diff OLD NEW` compares, as `go tool pprof` does"
+    )
 
 
 def symbol_names(file: Path) -> Iterator[bytes]:

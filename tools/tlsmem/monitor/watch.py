@@ -21,6 +21,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.monitor import process, report
 from tlsmem.monitor.endpoint import Endpoint, render_metrics
 from tlsmem.monitor.growth import ConnectionGrowth, Growth, count_connections, describe_connections
+from tlsmem.monitor.program_file import foresee_go
 from tlsmem.monitor.tree import LOST, RUNNING, LiveSum, MeteredProgram, ProcessTree, sum_live
 from tlsmem.run import heap_page
 from tlsmem.tables import render
@@ -262,6 +263,8 @@ def attach(pid: int, options: ReportOptions) -> int:
     endpoint = open_endpoint(options)
     with open_listener(options.out, stdout.require_open) as out:
         tree = process.attach_tree(pid)
+        for sentence in filter(None, map(foresee_go, process.program_files(tree))):
+            tell(sentence)
         watch = TreeWatcher(tree, f"process {pid}", options, out, endpoint, has_command=False)
         signal.pthread_sigmask(signal.SIG_BLOCK, process.SIGNALS)
         watch.poll()
@@ -287,6 +290,8 @@ def follow(words: list[str], options: ReportOptions) -> int:
     Return the command's exit status, or UNSEEN where it is 0 and something was not counted. Raises UserError when it
     cannot be started."""
     endpoint = open_endpoint(options)  # before the command: the port may be taken
+    if sentence := foresee_go(words[0]):
+        tell(sentence)
     what = textwrap.shorten(heap_page.printable(shlex.join(words)), 60, placeholder=" ...")
     with open_listener(options.out, lambda: sys.stderr) as out:
         command = process.MeteredCommand(words)
