@@ -115,11 +115,12 @@ def test_a_size_that_sessions_and_contexts_have_tells_nothing():
 def test_other_blocks_of_the_same_call_into_the_library_are_the_session_s_too():
     buffer = ("?@libssl.so.3 inner@libssl.so.3 ?@libssl.so.3 connect main", LiveHeap(16712, 1))
     same = ("?@libcrypto.so.3 ?@libssl.so.3 connect main", LiveHeap(100, 1))
+    either = ("?@libcrypto.so.3 either@libssl.so.3 ?@libssl.so.3 connect main", LiveHeap(536, 1))
     another = ("?@libcrypto.so.3 ?@libssl.so.3 configure main", LiveHeap(100, 1))
-    made, numbers = profile(buffer, same, another)
+    made, numbers = profile(buffer, same, either, another)
     shares = TlsShares(made)
     found = [shares.share(number, made.moments[PEAK].live[number]).share for number in numbers]
-    assert found == [SESSIONS, SESSIONS, EITHER]
+    assert found == [SESSIONS, SESSIONS, SESSIONS, EITHER]
 
 
 def test_code_of_the_program_is_of_the_only_library_in_the_profile():
