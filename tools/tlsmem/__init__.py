@@ -61,8 +61,8 @@ def read_profile(file: "Path | str", suite: "str | None" = None, stack: "str | N
     """Return a heap profile: what was live at each of its `moments`, in bytes. `call_sites("peak")` has the call sites
     that hold most, the largest first; `live("peak")` has the same by call stack.
 
-    The file is one of heaptrack, massif or DHAT, plain or compressed, of any program; or a recording with sites runs,
-    of which `suite` and `stack` choose one. It is a path, or a name below data/.
+    The file is one of heaptrack, massif, DHAT, pprof, gperftools, tcmalloc, jemalloc or memray, of any program; or a
+    recording with sites runs, of which `suite` and `stack` choose one. It is a path, or a name below data/.
 
     Raises UserError with a sentence where the file is none of these or is damaged, or is of another suite or stack."""
     from tlsmem.base.errors import raise_user_errors

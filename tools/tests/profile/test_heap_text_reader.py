@@ -132,6 +132,7 @@ def test_jemalloc_totals_are_jeprof_s_and_no_name_is_the_nearest_one(live, tmp_p
 
 def test_samples_of_tcmalloc_are_scaled_as_google_pprof_and_go_scale_them(tmp_path):
     programs.find_library("libtcmalloc.so", "libgoogle-perftools-dev")
+    programs.require_tool("g++", "g++")
     program = programs.compile_program(tmp_path, programs.SAMPLED, "g++", "-ltcmalloc")
     file = tmp_path / "heap"
     environment = {"TCMALLOC_SAMPLE_PARAMETER": "65536"}

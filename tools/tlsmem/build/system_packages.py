@@ -17,12 +17,14 @@ from tlsmem.config import toml_tables
 
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 SELFCHECK_PACKAGES = ["valgrind", "heaptrack"]
+HEAP_PROFILERS = ["google-perftools", "libgoogle-perftools-dev", "libjemalloc-dev"]  # tests read their profiles
+CHECK_PACKAGES = ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"]
 LIVE_PACKAGES = [*BUILD_PACKAGES, "iproute2", "util-linux"]
 PURPOSES = {
     "mem": BUILD_PACKAGES,
     "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
     "selfcheck": SELFCHECK_PACKAGES,
-    "check": [*BUILD_PACKAGES, *SELFCHECK_PACKAGES, "libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
+    "check": [*BUILD_PACKAGES, *SELFCHECK_PACKAGES, *HEAP_PROFILERS, *CHECK_PACKAGES],
     "check-pages": ["python3-venv", "chromium"],
     "check-ci-page": ["debootstrap"],
     "compare": BUILD_PACKAGES,
@@ -60,6 +62,9 @@ def has_library(name: str) -> bool:
 PRESENT: dict[str, Callable[[], object]] = {
     "libbrotli-dev": partial(has_header, "brotli/decode.h"),
     "libc6-dev": partial(has_header, "stdio.h"),
+    "google-perftools": partial(shutil.which, "google-pprof"),
+    "libgoogle-perftools-dev": partial(has_header, "gperftools/heap-profiler.h"),
+    "libjemalloc-dev": partial(shutil.which, "jeprof"),
     "libcmocka-dev": partial(has_header, "cmocka.h"),
     "libgmp-dev": partial(has_header, "gmp.h"),
     "libgnutls28-dev": partial(has_header, "gnutls/gnutls.h"),

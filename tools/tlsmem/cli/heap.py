@@ -196,7 +196,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
     ),
     Command(
         "heap read",
-        "which functions hold the memory in a profile of heaptrack, massif or DHAT, or in a recording",
+        "which functions hold the memory in a heap profile of any program, or in a recording",
         each("profile", "into", "diff", "force", "suite", "stack")
         | {"moment": Words("the moment with the most live bytes; with --diff established")}
         | {"role owner": Words("all owners"), "by": Words("live bytes"), "top": Words(f"{choices.ROWS}")}
@@ -219,9 +219,12 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
         read,
         f"""Show which functions hold the memory in a heap profile, at which moment, and per session.
 
-PROFILE is a heaptrack, massif or DHAT file of any program, plain or compressed; or a recording of this repository, of
-which the sites run is read. By default you see a summary, a session by phase, and the largest sites. Tables are drawn
-on a terminal and are Markdown in a pipe, unless --format says otherwise.
+PROFILE is a file of any program by heaptrack, massif, DHAT, pprof (Go, C++), gperftools, tcmalloc, jemalloc or memray;
+or a recording of this repository, of which the sites run is read. The summary says what its bytes are: requested bytes
+or size classes, counted or estimated. A file that the program wrote itself has one moment, `dump`.
+
+By default you see a summary, a session by phase, and the largest sites. Tables are drawn on a terminal and are Markdown
+in a pipe, unless --format says otherwise.
 {INTO}""",
         """\
   tools/tls-memtest heap read heaptrack.nginx.1234.zst                  any program's profile

@@ -619,7 +619,7 @@ OPTIONS: dict[str, Option] = {
     "profile": Option("profile", "a profile or a recording", metavar="PROFILE", nargs="?"),
     "diff": Option("--diff", "compare two profiles: what NEW holds more", metavar=("OLD", "NEW"), nargs=2),
     "moment": Option(
-        "--phase", "a phase, `peak of PHASE` in a sites run, `peak` or `end`", metavar="MOMENT", group=LOOK
+        "--phase", "a phase, `peak of PHASE` in a sites run, `peak`, `end` or `dump`", metavar="MOMENT", group=LOOK
     ),
     "by": Option("--by", "sort sites by this", Choice(choices.BY), group=LOOK),
     "top": Option("--top", "number of sites to show", POSITIVE, "K", group=LOOK),
