@@ -52,6 +52,14 @@ def test_a_program_without_tls_has_none():
     assert tls_table.describe_shares(program(("main@a", 70, 1)), PEAK) == "TLS holds 0 B of 70 B at the peak."
 
 
+def test_the_sentence_says_what_the_bytes_are_unless_they_are_requested_bytes():
+    sampled = program(("main@a", 70, 1))
+    sampled.unit, sampled.sampled_every_bytes = "usable", 524288
+    told = tls_table.describe_shares(sampled, PEAK)
+    assert told.startswith("TLS holds 0 B of 70 B at the peak. Bytes are the usable sizes of blocks")
+    assert "one sample in about 524,288 B" in told and "Bytes are" not in tls_table.describe_shares(SERVER, PEAK)
+
+
 def test_the_rows_are_all_that_is_live(snapshot):
     table = tls_table.share_table(SERVER, PEAK, 2)
     rows = [[cell.text for cell in row] for row in table.rows]

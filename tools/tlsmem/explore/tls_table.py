@@ -70,7 +70,14 @@ def sum_rows(rows: Iterable[Row]) -> LiveHeap:
 
 
 def describe_shares(profile: Profile, moment: str, sessions: int | None = None) -> str:
-    """Return in one or two sentences how much TLS sessions hold at a moment, of which library, and all of TLS."""
+    """Return in a few sentences how much TLS sessions hold at a moment, of which library, and all of TLS; and what the
+    bytes are where they are not requested bytes."""
+    told = describe_live_shares(profile, moment, sessions)
+    is_usual = profile.unit == "requested" and profile.sampled_every_bytes is None
+    return told if is_usual else f"{told} {describe_unit(profile)}"
+
+
+def describe_live_shares(profile: Profile, moment: str, sessions: int | None) -> str:
     rows = shares_at(profile, moment)
     all_of_it = sum_rows(rows).bytes
     tls = [row for row in rows if row.share in TLS]
