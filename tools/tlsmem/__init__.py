@@ -4,7 +4,7 @@ For notebooks and programs (docs/how-to/library.md):
 
     tlsmem.costs("openssl")                   what one session costs, as `tls-memtest cost` answers
     tlsmem.read("2026-11-22-amd-epyc")        the tables of a recording, for queries
-    tlsmem.read_profile("massif.out.1234")    a heap profile of heaptrack, massif or DHAT
+    tlsmem.read_profile("massif.out.1234")    a heap profile of massif, pprof or another tool
 """
 
 from typing import TYPE_CHECKING
