@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base.errors import UserError
 from tlsmem.cli.main import run
-from tlsmem.explore.flamegraph.page_scripts import find_node
 
 LIMIT_BYTES = 1 << 30  # of a site of GitHub Pages
 REPORT = "report/"  # its script makes the places that its links lead to
@@ -130,6 +129,8 @@ def visit_site(address: str) -> Visit:
 
 def find_search_faults(address: str, pages: dict[str, Page]) -> list[str]:
     """Search for what SEARCHES has, as a browser does. Raises UserError if the search does not run."""
+    from tlsmem.explore.flamegraph.page_scripts import find_node  # --help needs no package
+
     ranking = pages[urljoin(address, "search.html")].ranking
     script = Path(__file__).with_name("search_site.mjs")
     done = subprocess.run(

@@ -4,6 +4,7 @@
 pagefind ranks what it takes for pages. It is given each section as a page of its own, so that a search leads to the
 section, and so that the words of a heading count for that section alone. Needs the Python of build/docs-venv."""
 
+import argparse
 import re
 import subprocess
 import sys
@@ -11,9 +12,15 @@ import tempfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bs4 import BeautifulSoup, Tag
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tlsmem.base.errors import UserError
+from tlsmem.cli.main import run
+
+if TYPE_CHECKING:  # --help needs no package
+    from bs4 import Tag
 
 HEADING = re.compile("h[1-6]")
 NOT_INDEXED = ".headerlink, .toctree-wrapper, script, style"
@@ -40,6 +47,8 @@ class Section(NamedTuple):
 
 def split_page(url: str, html: str) -> Iterator[Section]:
     """Yield the sections of a page, each without those inside it, and the definitions of the glossary."""
+    from bs4 import BeautifulSoup
+
     article = BeautifulSoup(html, "html.parser").select_one("article[role=main]")
     if article is None:  # the report has none
         return
@@ -60,7 +69,7 @@ def split_page(url: str, html: str) -> Iterator[Section]:
             yield from find_definitions(place, page, section)
 
 
-def find_definitions(url: str, page: str, section: Tag) -> Iterator[Section]:
+def find_definitions(url: str, page: str, section: "Tag") -> Iterator[Section]:
     """Yield the rows of a table whose first cell is a term: people look up the term, not the heading above."""
     for row in section.select("tr"):
         cells = row.select("td")
@@ -77,6 +86,8 @@ def name_ends(text: str) -> str:
 
 def write_section(section: Section, file: Path) -> None:
     """Write a page that pagefind reads. It searches the meta data, too: docs/_templates/search.html weighs them."""
+    from bs4 import BeautifulSoup
+
     text = BeautifulSoup(section.html, "html.parser").get_text(" ")
     meta = {
         "title": section.title,
@@ -93,8 +104,11 @@ def write_section(section: Section, file: Path) -> None:
     file.write_text(f'<!doctype html><html lang="en"><head></head><body>{told}{body}</body></html>')
 
 
-def main() -> None:
-    site = Path(sys.argv[1])
+def main() -> int:
+    """Index the site."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("site", type=Path, metavar="DIRECTORY", help="the site, as Sphinx built it")
+    site: Path = parser.parse_args().site
     sections: list[Section] = []
     for file in sorted(site.rglob("*.html")):
         sections += split_page(file.relative_to(site).as_posix(), file.read_text())
@@ -104,9 +118,10 @@ def main() -> None:
         command = [sys.executable, "-m", "pagefind", "--site", folder, "--output-path", str(site / "pagefind")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
-        sys.exit(f"index_site: pagefind failed:\n{done.stdout}")
+        raise UserError(f"docs: pagefind failed:\n{done.stdout}")
     print(f"docs: the search finds {len(sections):,} sections")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
