@@ -1,6 +1,9 @@
-"""The workflow that publishes the site: what it runs, what it may do, and that others cannot change its actions."""
+"""The workflow that publishes the site: what it runs, what it may do; and that others cannot change the actions of any
+workflow."""
 
 import re
+
+import pytest
 
 import checks
 from tlsmem.base.paths import ROOT
@@ -23,6 +26,7 @@ def test_only_its_second_job_may_publish_and_only_main():
     assert "pull_request" not in TEXT
 
 
-def test_actions_are_pinned_by_commit():
-    used = re.findall(r"uses: \S+@(\S+)", TEXT)
-    assert len(used) == 3 and all(re.fullmatch("[0-9a-f]{40}", commit) for commit in used)
+@pytest.mark.parametrize("workflow", sorted((ROOT / ".github/workflows").iterdir()), ids=lambda file: file.name)
+def test_actions_are_pinned_by_commit(workflow):
+    used = re.findall(r"uses: \S+@(\S+)", workflow.read_text())
+    assert used and all(re.fullmatch("[0-9a-f]{40}", commit) for commit in used)
