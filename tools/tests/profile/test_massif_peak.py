@@ -94,10 +94,11 @@ def test_how_far_the_peak_may_be_off_is_said(tmp_path, description, accuracy):
 def test_a_peak_that_counts_stacks_is_said_beside_that_of_the_heap(tmp_path):
     found = read(tmp_path, snapshot(0, 900, "peak", 16, 500), snapshot(1, 1000, "detailed", 16, 100))
     assert summary(found)["peak"] == "1,000 B"
-    assert summary(found)["most with stacks"] == (
-        "1,416 B at snapshot 0: 900 B of heap, 500 B of stacks, 16 B of overhead that massif assumes for the allocator"
+    assert summary(found)["most with thread stacks"] == (
+        "1,416 B at snapshot 0: 900 B of heap, 500 B of thread stacks, 16 B of overhead that massif assumes "
+        "for the allocator"
     )
-    assert "most with stacks" not in summary(read(tmp_path, snapshot(0, 900, "peak", 16)))
+    assert "most with thread stacks" not in summary(read(tmp_path, snapshot(0, 900, "peak", 16)))
 
 
 def test_pages_are_said_to_be_no_requested_bytes(tmp_path):
@@ -189,4 +190,4 @@ def test_the_largest_moment_is_that_of_ms_print(tmp_path, program, options):
     if options == ["--peak-inaccuracy=0"]:
         assert found.untraced_peak is None and peak.bytes == 100_916
     if "--stacks=yes" in options:
-        assert found.notes["most with stacks"].startswith(f"{max(total for total, *_ in told):,} B at snapshot ")
+        assert found.notes["most with thread stacks"].startswith(f"{max(total for total, *_ in told):,} B at snapshot ")

@@ -110,12 +110,23 @@ def describe_origin(cases: Sequence[Case]) -> str:
     """Return which recordings the figures are from, and how their runs were made."""
     places = ", ".join(dict.fromkeys(display_name(case.model.origin) for case in cases if case.model.origin))
     mixed = "; the recordings are of different machines" if len({case.model.machine for case in cases}) > 1 else ""
-    hows = dict.fromkeys(f"{case.title}: {case.model.how}" for case in cases if case.model.how != MEASURED)
-    how = "".join(f" {sentence}." for sentence in hows)
-    allocator = describe_allocator(cases[0].model)
-    if any(case.model.how == BY_RATIO for case in cases):
-        allocator = f"for {allocator}"
-    return f"From {places}: a process per role, {allocator}{mixed}.{how}"
+    measured = [case for case in cases if case.model.how != BY_RATIO]
+    allocator = f", {describe_allocator(measured[0].model)}" if measured else ""
+    how = "".join(dict.fromkeys(map(describe_how, cases)))
+    return f"From {places}: a process per role{allocator}{mixed}.{how}"
+
+
+def describe_how(case: Case) -> str:
+    """Return a sentence that says how a model was made, after a space; nothing if it was measured."""
+    model = case.model
+    if model.how == MEASURED:
+        return ""
+    if model.how != BY_RATIO:
+        return f" {case.title}: {model.how}."
+    return (
+        f" For {case.title}, the figures for {describe_allocator(model)} are estimates: those measured under glibc "
+        "malloc, times the ratio of peak RSS under the two allocators."
+    )
 
 
 def describe_tables(cases: Sequence[Case], role: str = "") -> str:

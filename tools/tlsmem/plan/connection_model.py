@@ -24,8 +24,8 @@ from tlsmem.store.record import Record
 WHOLE = 16_384  # bytes of data in the largest record
 SYSTEM = "system"
 MEASURED = "measured"
-SUMMED = "sum: a server and a client session, each measured in a process of its own"
-BY_RATIO = "estimate: measured under glibc malloc, times the ratio of peak RSS under the two allocators"
+SUMMED = "sum of a server and a client session, each measured in a process of its own"
+BY_RATIO = "estimate from the figure measured under glibc malloc, times the ratio of peak RSS under the two allocators"
 RSS_CLOSED = session_cost.rss_at_end("closed")
 
 

@@ -66,7 +66,8 @@ def answer_haproxy(
     rows = [(case, constants, maxconn(constants, size, sides, proxy)) for case, constants in found]
     known = [case for case, _ in cases]
     notes = [
-        "It holds even if each connection is in a handshake and transfers with two buffers at once.",
+        "The maxconn above fits even if every connection takes the memory of a handshake and, at the same time, that "
+        "of two transfer buffers.",
         f"In the section global, set {describe_maxconn(sides == 2)} to it: with -m and maxconn alone, HAProxy derives "
         "maxsslconn from its own constants. Or build HAProxy with these: make ... DEFINE=..., as above.",
         f"{format_size(size)} is HAProxy's -m. Both constants are RSS, rounded up to a KiB.",

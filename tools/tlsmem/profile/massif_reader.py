@@ -158,7 +158,7 @@ def finished(found: Profile, reader: "MassifReader", most: Extremes) -> Profile:
     if reader.counts_pages():
         found.unit = "mapped"
     if most.has_stack_bytes:
-        found.notes["most with stacks"] = describe_total(most.total)
+        found.notes["most with thread stacks"] = describe_total(most.total)
     if most.own and (inaccuracy := reader.peak_inaccuracy()):
         found.notes["accuracy of the peak"] = (
             f"the true peak may be {inaccuracy:g} % higher; --peak-inaccuracy=0 records it"
@@ -168,7 +168,7 @@ def finished(found: Profile, reader: "MassifReader", most: Extremes) -> Profile:
 
 def describe_total(snapshot: Snapshot) -> str:
     """What massif itself compares."""
-    parts = [(snapshot.heap_bytes, "heap"), (snapshot.stack_bytes, "stacks")]
+    parts = [(snapshot.heap_bytes, "heap"), (snapshot.stack_bytes, "thread stacks")]
     parts.append((snapshot.extra_bytes, "overhead that massif assumes for the allocator"))
     said = ", ".join(f"{size:,} B of {what}" for size, what in parts)
     return f"{snapshot.total_bytes:,} B at {snapshot.name}: {said}"
