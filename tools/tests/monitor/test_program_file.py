@@ -5,6 +5,8 @@ import struct
 import subprocess
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tlsmem.base.errors import UserError
 from tlsmem.monitor import process, program_file, watch
@@ -38,6 +40,17 @@ def test_a_program_that_cannot_load_the_meter_says_why(tmp_path, content, reason
     script.write_text(f"#!{program} -x\n")
     assert program_file.why_unmetered(str(program)) == reason
     assert program_file.why_unmetered(str(script)) == reason
+
+
+@pytest.mark.parametrize("first", [b"\x7fELF\x02", b"#!", b""])
+@given(rest=st.binary(max_size=200), sizes=st.sampled_from([b"", b"\xff" * 64, bytes(64)]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_program_is_no_traceback(tmp_path, first, rest, sizes):
+    program = tmp_path / "program"
+    program.write_bytes(first + rest[:30] + sizes + rest)
+    assert program_file.why_unmetered(str(program))
+    assert isinstance(program_file.explain_failed_start(str(program)), str)
+    assert program_file.own_allocator(program) is None and program_file.foresee_go(str(program)) is None
 
 
 @pytest.fixture

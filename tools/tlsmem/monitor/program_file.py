@@ -5,6 +5,7 @@ import shutil
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.run import heap_page
@@ -23,6 +24,7 @@ SCRIPTS = 4  # that interpret each other, as far as Linux goes
 
 MACHINES = {62: "x86-64", 183: "arm64"}  # by the number in the head of an ELF file
 ELF_32, ELF_64, PT_INTERP, SHT_STRTAB = b"\x7fELF\x01", b"\x7fELF\x02", 3, 3
+UNREADABLE = (OSError, struct.error, ValueError, OverflowError)  # what a file that is no sound program may raise
 GO = "Go's"
 ALLOCATORS = {  # by a function that each of them has under its own name, where malloc is another's
     "je_malloc": "jemalloc",
@@ -42,7 +44,7 @@ def why_unmetered(command: str, preloaded: bool = True) -> str:
     try:
         file = find_interpreter(Path(shutil.which(command) or command))
         mode, reason = file.stat().st_mode, why_not_loadable(file)
-    except (OSError, struct.error, ValueError):
+    except UNREADABLE:
         return NO_PRELOAD if preloaded else CLEARED
     if reason:
         return reason
@@ -75,13 +77,11 @@ def why_not_loadable(file: Path) -> str | None:
         if own and machine != own:
             return OTHER_MACHINE.format(*(MACHINES.get(one, f"machine {one}") for one in (machine, own)))
         (table,), (each, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
-        program.seek(table)
-        entries = program.read(each * count)
+        entries = read_part(program, table, each * count)
         for at in range(0, each * count, each):
             kind, _flags, offset, _address, _physical, size = struct.unpack_from("<IIQQQQ", entries, at)
             if kind == PT_INTERP:
-                program.seek(offset)
-                return MUSL if b"/ld-musl-" in program.read(size) else None
+                return MUSL if b"/ld-musl-" in read_part(program, offset, size) else None
     return STATIC
 
 
@@ -104,7 +104,7 @@ def explain_failed_start(command: str) -> str:
     try:
         file = find_interpreter(Path(shutil.which(command) or command))
         reason = why_not_loadable(file)
-    except (OSError, struct.error, ValueError):
+    except UNREADABLE:
         return ""
     return f" ({reason})" if reason else ""
 
@@ -115,7 +115,7 @@ def own_allocator(file: Path) -> str | None:
     None too where the file cannot be read: what is said of it then is said by others."""
     try:
         names = list(symbol_names(file))
-    except (OSError, struct.error):
+    except UNREADABLE:
         return None
     return next((title for name, title in ALLOCATORS.items() for part in names if f"\0{name}\0".encode() in part), None)
 
@@ -124,7 +124,7 @@ def foresee_go(command: str) -> str | None:
     """Return, before a Go program runs, that the meter does not see its heap, and what does; None for others."""
     try:
         file = find_interpreter(Path(shutil.which(command) or command))
-    except OSError:
+    except UNREADABLE:
         return None
     if own_allocator(file) != GO:
         return None
@@ -142,10 +142,14 @@ def symbol_names(file: Path) -> Iterator[bytes]:
         if not head.startswith(ELF_64):
             return
         (table,), (each, count) = struct.unpack_from("<Q", head, 40), struct.unpack_from("<HH", head, 58)
-        program.seek(table)
-        entries = program.read(each * count)
+        entries = read_part(program, table, each * count)
         for at in range(0, each * count, each):
             kind, _flags, _address, offset, size = struct.unpack_from("<IQQQQ", entries, at + 4)
             if kind == SHT_STRTAB:
-                program.seek(offset)
-                yield program.read(size)
+                yield read_part(program, offset, size)
+
+
+def read_part(program: BinaryIO, offset: int, size_bytes: int) -> bytes:
+    """Return a part of the file, at most what there is: a damaged head may name any size."""
+    program.seek(offset)
+    return program.read(min(size_bytes, os.fstat(program.fileno()).st_size))
