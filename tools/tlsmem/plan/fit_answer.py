@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tlsmem.config.servers import find_server
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size, memory_cell, round_down
 from tlsmem.plan.capacity import Demand, Price
@@ -18,7 +17,13 @@ from tlsmem.plan.case import (
     extrapolation_note,
 )
 from tlsmem.plan.haproxy_answer import describe_maxconn
-from tlsmem.plan.memory_answer import describe_allocator_choice, describe_next, describe_states, memory_section
+from tlsmem.plan.memory_answer import (
+    describe_allocator_choice,
+    describe_next,
+    describe_states,
+    is_haproxy,
+    memory_section,
+)
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
@@ -73,22 +78,22 @@ def fit_headline(case: Case, count: int, size: int, several: bool) -> str:
 
 
 def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
-    """Say which limit of connections holds whatever the clients do; for HAProxy as its options."""
+    """Say which limit of connections holds whatever the clients do; of HAProxy, how to find it."""
     lines = []
     for case in cases:
         most = fit_if_recorded(case.active, case.busiest, size)
         if not most:
             continue
-        is_haproxy = case.model.configuration.server == find_server("haproxy")
-        to_set = f"set {describe_maxconn(case.role == ROLES['both'])} to" if is_haproxy else "limit connections to"
-        name = f"{case.title}: " if len(cases) > 1 else ""
-        text = f"{name}{to_set} {round_down(most):,}: it fits even in the worst case."
-        lines.append(text if name else text[0].upper() + text[1:])
-        if is_haproxy:
+        if is_haproxy(case):
             lines.append(
-                "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not in it. "
-                f"With them: tools/tls-memtest plan haproxy --memory {format_size(size).replace(' ', '')}"
+                "The worst case is that of TLS sessions: HAProxy itself keeps more for each concurrent handshake, and "
+                "takes two buffers of 16 KiB for each connection that transfers. "
+                f"To set {describe_maxconn(case.role == ROLES['both'])}: "
+                f"tools/tls-memtest plan haproxy --memory {format_size(size).replace(' ', '')}"
             )
+            continue
+        name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
+        lines.append(f"{name} connections to {round_down(most):,}: it fits even in the worst case.")
     return list(dict.fromkeys(lines))
 
 

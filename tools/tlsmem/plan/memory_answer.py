@@ -137,8 +137,14 @@ def describe_storms(cases: Sequence[Case], connections: int) -> list[str]:
         stays = kernel + capacity.after_handshakes(case.active, case.model, ALL_HANDSHAKING, connections)
         name = f"{case.title}: i" if len(cases) > 1 else "I"
         rest = "and it stays" if format_size(stays) == format_size(most) else f"of which {format_size(stays)} stays"
-        lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}, {rest}.")
+        own = ", and what HAProxy itself keeps more for each handshake" if is_haproxy(case) else ""
+        lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}{own}, {rest}.")
     return lines
+
+
+def is_haproxy(case: Case) -> bool:
+    """Return whether the plan is for HAProxy, which keeps more for a concurrent handshake than the model has."""
+    return case.model.configuration.server == find_server("haproxy")
 
 
 def describe_allocator_choice(cases: Sequence[Case]) -> list[str]:
