@@ -35,7 +35,7 @@ def test_the_page_of_comparisons_states_the_noise_of_allocated_bytes(counts):
     fewest, most = counts
     pairs = (most - fewest) // 2
     assert f"at least {ALLOCATED_NOISE_BYTES:,} B / ⌊√P⌋" in PAGES["compare"]
-    assert f"{pairs} for N = {fewest:,} and {most:,} ({noise(*counts)} B)" in PAGES["compare"]
+    assert f"or N = {fewest:,} and {most:,}, P is {pairs} and the threshold {noise(*counts)} B" in PAGES["compare"]
 
 
 def test_the_page_of_budgets_states_the_noise_of_allocated_bytes():

@@ -166,7 +166,8 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     figures += [optional(Heading("old_bytes", old)), optional(Heading("new_bytes", new))]
     caption = (
         "Which call sites the difference of live heap per session comes from, innermost caller first. For each suite "
-        "and role: the phase that changed most. Its rows add up to its difference, to the byte and block."
+        "and role, the table has the phase that changed most. The rows of a suite and role add up to the difference in "
+        "that phase, to the byte and block."
     )
     made = Table("sites", "Call sites", caption, site_columns(comparison, figures), headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):

@@ -24,8 +24,8 @@ from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
 
 WORST_CASE = (
-    "Worst case: all are active, and the process also has the memory of one concurrent handshake or of one full record "
-    "in flight for each connection, whichever takes more memory."
+    "Worst case: all are active, and the process also has, for each connection, the memory of a handshake or of a full "
+    "record in flight, whichever is more."
 )
 ESTIMATED = (capacity.CONNECTIONS, capacity.RESTING, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
