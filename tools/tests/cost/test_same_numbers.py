@@ -184,7 +184,7 @@ def test_what_an_allocator_costs_is_said_with_its_load(among):
         for more in ((), ("--allocator", "jemalloc"))
     )
     assert (
-        f"take {100 * (jemalloc / glibc - 1):.0f} % more. `tls-memtest plan memory --allocator jemalloc` scales by"
+        f"take {100 * (jemalloc / glibc - 1):.0f} % more. `tls-memtest plan memory --allocator jemalloc` uses a ratio"
         in WAVES
     )
 
