@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import synthetic
+from tests.support import page_libraries, synthetic
 from tlsmem.base import memo
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
@@ -68,6 +68,7 @@ def test_a_page_is_made_once_and_again_when_its_recording_has_more_runs(tmp_path
 def test_a_page_that_may_lack_flamegraphs_is_not_kept(tmp_path, monkeypatch):
     path = synthetic.write(tmp_path / "2026-01-30-example", synthetic.campaign([OPENSSL], [SUITE]))
     monkeypatch.setattr(page_scripts, "are_fetched", lambda: False)
+    monkeypatch.setattr(page_scripts, "fetch", page_libraries.refuse)  # other tests read what is fetched
     assert [recall(path), recall(path)] == ["page 1", "page 2"]
 
 
