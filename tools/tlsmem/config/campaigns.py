@@ -1,5 +1,6 @@
 """What a campaign may ask for, by its scenario."""
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Literal, Self
@@ -22,6 +23,18 @@ from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Roles,
 
 class Definition(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+def check_pattern(text: str) -> str:
+    """Return the text. Raises ValueError with half a sentence where it is no regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+Pattern = Annotated[str, AfterValidator(check_pattern)]
 
 
 def fraction(text: str) -> str:

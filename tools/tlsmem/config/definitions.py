@@ -1,6 +1,5 @@
 """What can be measured and how: the tables of memtest/*.toml, validated."""
 
-import re
 import shlex
 import string
 from collections.abc import Callable
@@ -26,7 +25,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_beginning, suggest_nearest
 from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.config import tls_rules
-from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
+from tlsmem.config.campaigns import Campaign, Definition, Pattern, TimedCampaign, parse_campaign
 from tlsmem.config.suite_variants import LIBRARY, Suites, is_ticket_count
 from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables, resolve_tables
 from tlsmem.schema import machine_path
@@ -351,22 +350,14 @@ class Allocator(Definition):
         return self
 
 
-def pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
-    return text
-
-
 class BucketRule(Definition):
     """Which call stacks a bucket takes: by who called the allocator, by any function of the stack, or both."""
 
     bucket: str = Field(min_length=1)
     why: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    by: list[Annotated[str, AfterValidator(pattern)]] = Field(default=[])
-    within: list[Annotated[str, AfterValidator(pattern)]] = Field(default=[])
+    by: list[Pattern] = Field(default=[])
+    within: list[Pattern] = Field(default=[])
 
     @model_validator(mode="after")
     def takes_something(self) -> Self:

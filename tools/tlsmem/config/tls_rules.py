@@ -4,10 +4,10 @@ validated."""
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveInt, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, PositiveInt, TypeAdapter, ValidationError, model_validator
 
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.config.campaigns import Definition
+from tlsmem.config.campaigns import Definition, Pattern
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema.harness_output import describe_error
 
@@ -16,16 +16,6 @@ LOADER = "loader"  # the table of the dynamic loader's functions
 PATTERNS = ("modules", "crypto_modules", "functions", "crypto_functions", "files", "sessions", "contexts", "process")
 
 
-def pattern(text: str) -> str:
-    """Return the text. Raises ValueError with half a sentence when it is no regular expression."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
-    return text
-
-
-Pattern = Annotated[str, AfterValidator(pattern)]
 Patterns = Annotated[list[Pattern], Field(default=[])]
 
 
