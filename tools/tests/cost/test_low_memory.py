@@ -35,6 +35,11 @@ def test_each_library_is_a_row_with_its_option_or_its_defaults(capsys, recording
     assert any("2,000 B" in line for line in lines) and not any("53,000 B" in line for line in lines)
 
 
+def test_the_command_below_is_for_the_first_row_with_such_an_option(capsys, recording):
+    assert printed(capsys, recording).out.endswith(f"--low-memory \\\n    --stack {OPENSSL}\n")
+    assert "plan memory" not in printed(capsys, recording, RUSTLS).out  # nothing has low memory there
+
+
 def test_rows_are_ranked_by_rss_in_use(capsys):
     """Of the committed recordings, whose order no name gives."""
     recordings.load_stack.cache_clear()

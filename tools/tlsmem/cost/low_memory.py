@@ -55,8 +55,10 @@ def describe_low_memory(rows: Sequence[CostRow], role: Role, suite: str, among: 
     names = dict.fromkeys(recordings.display_name(row.costs.recording) for row in rows if row.costs.recording)
     words = f"{LOW_MEMORY_WORDS} Peak: the most live heap that one session holds at a time, from the handshake on."
     notes = ["", *textwrap.wrap(words, COLUMNS), "", "Recorded in:", *(f"  {name}" for name in names)]
-    notes += ["With the memory of the process:"]
-    notes += ["  tools/tls-memtest plan memory --connections 1000 --low-memory --stack awslc"]
+    if first := next((row for row in rows if row.configuration == "low memory"), None):
+        notes += ["With the memory of the process:"]
+        notes += ["  tools/tls-memtest plan memory --connections 1000 --low-memory \\"]
+        notes += [f"    --stack {first.costs.stack}"]
     return screen.append("".join(f"{note}\n" for note in notes))
 
 
