@@ -64,11 +64,11 @@ def wrap_commands(app: object, doctree: nodes.document) -> None:
 def keep_words(app: object, page: str, template: str, context: dict[str, str], doctree: object) -> None:
     """Keep lines of commands from breaking at the hyphens of options and names."""
 
-    def kept(block: re.Match[str]) -> str:
+    def keep(block: re.Match[str]) -> str:
         return block["tag"] + re.sub(r"[^\s<>]*-[^\s<>]*", r'<span class="word">\g<0></span>', block["text"])
 
     plain = r'(?P<tag><div class="wraps highlight-(?:none|text)[^>]*>\s*<div[^>]*><pre><span></span>)(?P<text>[^<]*)'
-    context["body"] = re.sub(plain, kept, context.get("body", ""))
+    context["body"] = re.sub(plain, keep, context.get("body", ""))
 
 
 def setup(app: object) -> None:

@@ -132,7 +132,7 @@ def share_table(profile: Profile, moment: str, sessions: int | None = None) -> T
     about += f" {HOW_TO_NAME}" if EITHER in shown else ""
     table = Table("tls", f"Which bytes are TLS, {profile_selection.describe_moment(moment)}", about, columns)
     for row in rows:
-        cells = [text_cell(row.share), library_cell(row), text_cell(row.owner), *held_cells(profile, row.held)]
+        cells = [text_cell(row.share), library_cell(row), text_cell(row.owner), *make_held_cells(profile, row.held)]
         cells.append(share(row.held.bytes, all_of_it.bytes))
         table.rows.append(cells if profile.of_one_pair else [*cells, per_cell(profile, moment, row, per)])
     return table
@@ -144,7 +144,7 @@ def library_cell(row: Row) -> Cell:
     return missing_cell(NO_LIBRARY if row.share in (OTHER, UNKNOWN) else WHICH)
 
 
-def held_cells(profile: Profile, held: LiveHeap) -> list[Cell]:
+def make_held_cells(profile: Profile, held: LiveHeap) -> list[Cell]:
     none = f"{profile_selection.describe_tool(profile)} does not count blocks"
     return [integer_cell(held.bytes), missing_cell(none) if held.blocks is None else integer_cell(held.blocks)]
 

@@ -6,6 +6,7 @@ What was sampled is scaled as `go tool pprof`, google-pprof and jeprof do it."""
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -142,7 +143,7 @@ class Lines:
         return Unreadable(f"{self.file}: line {number or self.number} {why}")
 
 
-class TextReader:
+class TextReader(ABC):
     """What the forms have in common: samples by their addresses, the memory map, and how samples are scaled."""
 
     form: Form
@@ -154,12 +155,13 @@ class TextReader:
         self.map: list[module_symbols.MappedRange] = []
         self.has_map = False
 
+    @abstractmethod
     def read(self) -> None:
-        raise NotImplementedError
+        """Read all lines."""
 
+    @abstractmethod
     def find_tear(self) -> str | None:
         """Return a clause that says what is missing of the file; None where it is whole."""
-        raise NotImplementedError
 
     def program(self) -> str:
         """The file that is mapped first."""

@@ -84,7 +84,7 @@ class Columns:
                 return self.at[space], self.at.get(objects)
         return None
 
-    def held(self, values: tuple[int, ...], columns: tuple[int, int | None]) -> LiveHeap:
+    def read_live(self, values: tuple[int, ...], columns: tuple[int, int | None]) -> LiveHeap:
         space, objects = columns
         return LiveHeap(values[space] * (self.factors[space] or 1), None if objects is None else values[objects])
 
@@ -93,7 +93,7 @@ class Columns:
         assert self.live
         live: dict[int, LiveHeap] = {}
         for stack, sample in zip(stacks, self.samples, strict=True):
-            held = self.held(sample.values, self.live)
+            held = self.read_live(sample.values, self.live)
             if (held.bytes or held.blocks) and name in (DUMP, find_phase(sample)):
                 live[stack] = add_live(live[stack], held) if stack in live else held
         return Moment(name, sum(held.bytes for held in live.values()), live)
@@ -108,7 +108,7 @@ class Columns:
             return None
         found: dict[int, AllocationTotals] = {}
         for stack, sample in zip(stacks, self.samples, strict=True):
-            more, had = self.held(sample.values, self.allocated), found.get(stack, AllocationTotals(0, 0, None))
+            more, had = self.read_live(sample.values, self.allocated), found.get(stack, AllocationTotals(0, 0, None))
             found[stack] = AllocationTotals(had.blocks + (more.blocks or 0), had.bytes + more.bytes, None)
         return found
 
