@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.support import synthetic
+from tests.support.mutations import count_open
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import open_profile as profile_files
 from tlsmem.profile import pprof_message, profile_metadata
@@ -21,6 +23,7 @@ from tlsmem.profile.heap_profile import DUMP, END, PEAK, LiveHeap, sum_live
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.schema import recording_files
+from tlsmem.schema.read_records import without_collection
 from tlsmem.schema.records import SCHEMA
 
 RECORDING = recording_files.locate(ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl")
@@ -304,6 +307,17 @@ def test_what_may_not_be_read_is_a_sentence(tmp_path):
     file = written(tmp_path, FORMS["massif"])
     file.chmod(0)
     assert said(file) == f"{file}: cannot read it: Permission denied"
+
+
+@pytest.mark.parametrize("form", sorted({*FORMS} - {"recording", "record", "pprof"}))
+def test_no_damaged_file_stays_open(tmp_path, form):
+    """Also where no garbage is collected, as in a command that reads recordings. Those of pprof are tried elsewhere."""
+    whole, before = FORMS[form], count_open()
+    with without_collection():
+        for at in range(len(whole)):
+            with suppress(Unreadable):
+                open_profile(written(tmp_path, whole[:at] + b"\x00" + whole[at + 1 :]))
+        assert count_open() == before
 
 
 class Drawn:

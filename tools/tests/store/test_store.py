@@ -346,6 +346,21 @@ def test_entries_of_files_that_are_no_more_go(tmp_path, file, monkeypatch):
     assert len(entries()) == 1 and digests(file) == kept
 
 
+def test_an_entry_that_another_process_finishes_meanwhile_is_left_to_it(file, monkeypatch):
+    kept = digests(file)
+    (derive.FOLDER / ".partial-other").mkdir()
+    stat = Path.stat
+
+    def finish(place: Path, **how: bool) -> os.stat_result:
+        if place.name == ".partial-other":
+            place.rename(derive.FOLDER / "other")
+        return stat(place, **how)
+
+    monkeypatch.setattr(Path, "stat", finish)
+    derive.remove_old()
+    assert (derive.FOLDER / "other").is_dir() and digests(file) == kept
+
+
 def test_the_fault_of_the_first_bad_file_is_told_from_many(tmp_path, file, monkeypatch):
     monkeypatch.setattr(read_runs, "MUCH_BYTES", 0)
     content = file.read_bytes()

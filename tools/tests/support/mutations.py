@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.open_profile import open_profile
+from tlsmem.schema.read_records import without_collection
 
 COUNT = 1000
 HUGE = [
@@ -36,13 +37,21 @@ def mutations(whole: bytes, seed: int = 1) -> Iterator[bytes]:
 
 
 def check_mutations(folder: Path, whole: bytes) -> int:
-    """Open every damaged content, and return how many were refused: each by one sentence, which names the file."""
+    """Open every damaged content, and return how many were refused: each by one sentence, which names the file. None
+    stays open, also where no garbage is collected."""
     file, refused = folder / "damaged", 0
-    for content in mutations(whole):
-        file.write_bytes(content)
-        try:
-            open_profile(file)
-        except Unreadable as error:
-            refused += 1
-            assert str(error).startswith(f"{file}: ") and "\n" not in str(error), str(error)
+    before = count_open()
+    with without_collection():
+        for content in mutations(whole):
+            file.write_bytes(content)
+            try:
+                open_profile(file)
+            except Unreadable as error:
+                refused += 1
+                assert str(error).startswith(f"{file}: ") and "\n" not in str(error), str(error)
+        assert count_open() == before
     return refused
+
+
+def count_open() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

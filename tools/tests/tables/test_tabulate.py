@@ -1,19 +1,23 @@
 """The tables of a synthetic recording: what they say, their holes, and what a user who errs is told."""
 
+import argparse
 import csv
+import gc
 import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from tests.support import forked_command, synthetic
 from tests.support.portable_text import drop_table_rows
+from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.tables import memory_model, render
+from tlsmem.tables import memory_model, render, table_command
 from tlsmem.tables import table as tables
 
 TABULATE = ROOT / "tools/tls-memtest", "show", "tables"
@@ -99,6 +103,20 @@ def test_a_planted_remainder_is_shown_and_named(tmp_path, snapshot):
     established = read_rows(recording, "heap")[0]["established"]
     parts = {"bytes": 64_000, "bytes_remainder": 12, "blocks": 240, "blocks_remainder": 0, "over_sessions": 450}
     assert established == parts
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_garbage_is_collected_again_once_a_command_has_ended(tmp_path, fails):
+    def run(given: argparse.Namespace) -> int:
+        assert not gc.isenabled()
+        if fails:
+            raise ValueError("a reason")
+        return 0
+
+    given = argparse.Namespace(recording=tmp_path)
+    with pytest.raises(UserError) if fails else nullcontext():
+        table_command.run_command(given, run)
+    assert gc.isenabled()
 
 
 def test_the_newest_run_counts(tmp_path):

@@ -7,7 +7,7 @@ import lzma
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 from backports import zstd
@@ -34,8 +34,9 @@ class TornFile(Exception):
         self.at, self.size = at, size
 
 
-def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes]:
-    """Raises Unreadable with a sentence when the file cannot be read, TornFile where it is cut off or damaged."""
+def read_chunks(file: Path | str, progress: Progress | None = None) -> Generator[bytes, None, None]:
+    """To be closed by who does not read to the end. Raises Unreadable with a sentence when the file cannot be read,
+    TornFile where it is cut off or damaged."""
     try:
         with open_regular(file) as packed:
             try:

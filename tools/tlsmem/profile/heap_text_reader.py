@@ -8,6 +8,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,9 +76,10 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     """Return the profile in a file; its one moment is DUMP. Where the file is cut off, what is before that.
 
     Raises Unreadable with a sentence when the file is damaged or of something else than live memory."""
-    lines = Lines(file, progress)
-    reader = JemallocText(lines) if lines.first().startswith(JEMALLOC) else HeapText(lines)
-    reader.read()
+    with closing(read_chunks(file, progress)) as chunks:
+        lines = Lines(file, chunks)
+        reader = JemallocText(lines) if lines.first().startswith(JEMALLOC) else HeapText(lines)
+        reader.read()
     lists = CallstackLists(CallstackTree(), [])
     stacks, warnings = add_stacks(reader, lists)
     found = Profile(reader.form.tool, str(file), reader.program(), lists.stacks, {})
@@ -106,9 +108,9 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
 class Lines:
     """The lines of a file, each bounded, and all together too. `torn`: that the last one has no end."""
 
-    def __init__(self, file: Path | str, progress: Progress | None) -> None:
+    def __init__(self, file: Path | str, chunks: Iterable[bytes]) -> None:
         self.file, self.number, self.torn = file, 0, False
-        self.iterator = self.split(read_chunks(file, progress))
+        self.iterator = self.split(chunks)
         self.ahead: list[bytes] = []
 
     def first(self) -> bytes:

@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -293,7 +294,8 @@ def read_profile(file: Path | str, progress: Progress | None = None, mark: str =
     tables = HeaptrackTables(mark)
     raw = heaptrack_raw.RawRecording()
     try:
-        torn = take(tables, raw.interpret(split_at_line_breaks(read_chunks(file, progress))))
+        with closing(read_chunks(file, progress)) as chunks:
+            torn = take(tables, raw.interpret(split_at_line_breaks(chunks)))
         whole = tables.is_complete()
         if not tables.events.allocated.any():
             raise Unreadable(NOTHING if whole else NO_HEAPTRACK)

@@ -4,6 +4,7 @@ asked for. Line by line: in memory are the profile and one snapshot."""
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -176,7 +177,8 @@ def describe_total(snapshot: Snapshot) -> str:
 
 class MassifReader:
     def __init__(self, file: Path | str, progress: Progress | None = None) -> None:
-        self.file, self.lines = file, LineReader(read_chunks(file, progress))
+        self.file, self.chunks = file, read_chunks(file, progress)
+        self.lines = LineReader(self.chunks)
         self.trees = CallTrees(self.lines)
         self.header: dict[str, str] = {}
 
@@ -195,12 +197,13 @@ class MassifReader:
     def snapshots(self) -> Iterator[Snapshot]:
         """In order. Raises CutOff when the file ends within one; that a later one is missing cannot be seen."""
         try:
-            for name in HEADER:
-                self.header[name] = self.lines.expect(f"{name}:".encode()).decode(errors="replace").strip()
-            while (line := self.lines.next()) is not None:
-                if line != RULE:
-                    raise Unreadable(f"line {self.lines.number}: a snapshot begins with `{RULE.decode()}`")
-                yield self.snapshot()
+            with closing(self.chunks):
+                for name in HEADER:
+                    self.header[name] = self.lines.expect(f"{name}:".encode()).decode(errors="replace").strip()
+                while (line := self.lines.next()) is not None:
+                    if line != RULE:
+                        raise Unreadable(f"line {self.lines.number}: a snapshot begins with `{RULE.decode()}`")
+                    yield self.snapshot()
         except Unreadable as error:
             raise type(error)(f"{self.file}: {str(error).removeprefix(f'{self.file}: ')}") from None
 

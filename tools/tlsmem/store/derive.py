@@ -257,8 +257,10 @@ def remove_old() -> None:
             newest[of] = max(newest.get(of, 0), changed_at)
     gone = {of for of in newest if not of[0] or not recording_files.is_there(Path(of[0]))}
     needless = [(place, at) for place, of, at in found if at < newest[of] or of in gone]
-    left = [(place, place.stat().st_mtime) for place in FOLDER.glob(".partial-*")]
-    for place, changed_at in needless + left:
+    for place in FOLDER.glob(".partial-*"):
+        with suppress(FileNotFoundError):  # another process has just finished it
+            needless.append((place, place.stat().st_mtime))
+    for place, changed_at in needless:
         if time.time() - changed_at > LEAST_SECONDS:
             shutil.rmtree(place, ignore_errors=True)
 

@@ -29,6 +29,7 @@ def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.Ar
 def run_command(given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
     """Return the exit status that `run` returns. Raises UserError for its ValueError, after the recording's name, and
     OSError."""
+    was_enabled = gc.isenabled()
     gc.disable()  # records have no cycles, and looking for some in 100,000 objects took a third of the time
     try:
         return run(given)
@@ -36,3 +37,6 @@ def run_command(given: argparse.Namespace, run: Callable[[argparse.Namespace], i
         raise UserError(name_once(given.recording, error), getattr(error, "status", None)) from None
     except OSError as error:
         raise UserError(f"{error.filename or given.into}: {error.strerror}") from None
+    finally:
+        if was_enabled:
+            gc.enable()
