@@ -21,10 +21,10 @@ HUGE = [
 ]
 
 
-def mutations(whole: bytes, seed: int = 1) -> Iterator[bytes]:
-    """Yield COUNT damaged contents, the same each time: cut off, with bits turned, parts lost, doubled, replaced."""
+def mutations(whole: bytes, count: int = COUNT, seed: int = 1) -> Iterator[bytes]:
+    """Yield damaged contents, the same each time: cut off, with bits turned, parts lost, doubled, replaced."""
     chance = random.Random(seed)
-    for _ in range(COUNT):
+    for _ in range(count):
         content = whole
         for _ in range(chance.choice((1, 1, 1, 3, 10))):
             at, end = sorted(chance.randrange(len(content) + 1) for _ in range(2))
@@ -36,13 +36,13 @@ def mutations(whole: bytes, seed: int = 1) -> Iterator[bytes]:
         yield content[: chance.randrange(len(content) + 1)] if chance.random() < 0.2 else content
 
 
-def check_mutations(folder: Path, whole: bytes) -> int:
+def check_mutations(folder: Path, whole: bytes, count: int = COUNT) -> int:
     """Open every damaged content, and return how many were refused: each by one sentence, which names the file. None
     stays open, also where no garbage is collected."""
     file, refused = folder / "damaged", 0
     before = count_open()
     with without_collection():
-        for content in mutations(whole):
+        for content in mutations(whole, count):
             file.write_bytes(content)
             try:
                 open_profile(file)
