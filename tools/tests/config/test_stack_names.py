@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from tests.support.commands import command_line, parse, parse_target
+from tlsmem.base.paths import ROOT
 from tlsmem.build import schedule
 from tlsmem.config import definitions, stack_names
 from tlsmem.stats.selection import choose_values
@@ -72,3 +73,19 @@ def test_a_command_says_once_which_stack_it_takes():
     done = subprocess.run([*command_line("stacks --stacks OpenSSL --format json")], capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr.count(f"memtest: OpenSSL: using {OPENSSL}\n") == 1
     assert [row["stack"] for row in json.loads(done.stdout)["tables"][0]["rows"]] == [OPENSSL]
+
+
+def test_a_release_that_is_not_recorded_has_the_nearest_of_its_series_first():
+    there = ["openssl@1.1.1w", "openssl@3.0.22", "openssl@3.0.20", "openssl@3.6.3", "openssl@4.0.3", "gnutls@3.0.13"]
+    with pytest.raises(ValueError, match=r"did you mean openssl@3\.0\.20, openssl@3\.0\.22 or openssl@4\.0\.3\?$"):
+        choose_values(["openssl@3.0.13"], there, "the stack")
+    with pytest.raises(ValueError, match=r"no runs of the stack opensl; did you mean openssl@"):
+        choose_values(["opensl"], there, "the stack")
+
+
+def test_the_table_of_advisories_leads_to_the_register():
+    line = "show tables data/2026-11-26-amd-epyc-p355e-advisories --stack openssl@3.0.13 --table advisories"
+    done = subprocess.run([*command_line(line)], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean openssl@3.0.20, " in done.stderr
+    assert "docs/reference/advisories.md" in done.stderr and (ROOT / "docs/reference/advisories.md").is_file()

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 
+from tlsmem.base.nearest import ask
 from tlsmem.base.venv import is_active
 from tlsmem.config.releases import group_by_library, is_stable, library_with_variant, version
 from tlsmem.config.toml_tables import read_tables
@@ -36,6 +37,23 @@ def match_stack(name: str, there: Iterable[str]) -> str | None:
         if begun := [stack for stack in releases.get(one, ()) if begins_version(stack, version(name))]:
             return begun[-1]
     return None
+
+
+def suggest_releases(name: str, there: Iterable[str]) -> str:
+    """Return "; did you mean ...?" with the stacks of the same library: of the same series, the nearest release first,
+    the system's and the newest; "" where there are none."""
+    releases = [one for one in there if library_with_variant(one) == library_with_variant(name) and version(one)]
+    series = version(name).rpartition(".")[0]
+    nearest = [one for one in releases if series and version(one).startswith(f"{series}.")]
+    nearest.sort(key=lambda one: abs(last_number(one) - last_number(name)))
+    nearest += [one for one in releases if version(one) == "system"]
+    nearest += newest_releases(releases).values()
+    return ask(list(dict.fromkeys(nearest))) if nearest else ""
+
+
+def last_number(stack: str) -> int:
+    """Return the last number of a version: 13 of openssl@3.0.13."""
+    return int((re.findall(r"\d+", version(stack)) or ["0"])[-1])
 
 
 def resolve_names(text: str) -> str:

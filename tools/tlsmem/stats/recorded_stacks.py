@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tlsmem.base.errors import Usage
-from tlsmem.base.nearest import ask, suggest_nearest
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import stack_names
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
@@ -51,24 +51,13 @@ def resolve_stack(name: str, among: Sequence[Path], suite: str | None = None) ->
     library = library_with_variant(name)
     near_libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
     is_release = (library in releases or library in newest) and version(name)
-    near = suggest_releases(name, there) if is_release else ""
+    near = stack_names.suggest_releases(name, there) if is_release else ""
     near = near or suggest_nearest(name, known if is_release else near_libraries or known)
     near = near or f"; there are: {', '.join(newest)}"
     if name in read_tables("servers"):
         near = f"; it is a server: tools/tls-memtest plan memory --connections 10000 --as {name}"
     kind = "no recording has the stack" if is_release else "unknown library or stack:"
     raise Usage(f"{kind} {name or repr(name)}{near}")
-
-
-def suggest_releases(name: str, there: Sequence[str]) -> str:
-    """Return "; did you mean ...?" with the recorded releases of the same library: of the same series, the system's and
-    the newest; "" where there are none."""
-    releases = [one for one in there if library_with_variant(one) == library_with_variant(name) and version(one)]
-    series = version(name).rpartition(".")[0]
-    nearest = [one for one in releases if series and version(one).startswith(f"{series}.")]
-    nearest += [one for one in releases if version(one) == "system"]
-    nearest += stack_names.newest_releases(releases).values()
-    return ask(list(dict.fromkeys(nearest))) if nearest else ""
 
 
 def describe_unrecorded(stack: str, among: Sequence[Path], suite: str | None) -> str:

@@ -9,9 +9,10 @@ from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.campaigns import TimedCampaign
+from tlsmem.config.releases import version
 from tlsmem.config.run import Run
 from tlsmem.config.scenarios import Settings, settings_in_argv
-from tlsmem.config.stack_names import resolve_name
+from tlsmem.config.stack_names import resolve_name, suggest_releases
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Env, Meter, Roles, Scenario
 from tlsmem.schema.roles import ITSELF, Process
 from tlsmem.stats.comparability import (
@@ -103,7 +104,8 @@ def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: st
         wanted = [resolve_name(name, present) for name in wanted or ()]
     for name in wanted or ():
         if name not in present:
-            near = suggest_nearest(name, present) or f"; it has: {', '.join(present) or 'none'}"
+            near = suggest_releases(name, present) if what == STACK and version(name) else ""
+            near = near or suggest_nearest(name, present) or f"; it has: {', '.join(present) or 'none'}"
             raise Usage(f"the recording has no runs of {what} {name}{near}")
     return list(dict.fromkeys(wanted)) if wanted else present
 

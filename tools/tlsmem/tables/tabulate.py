@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tlsmem.base.errors import Usage
 from tlsmem.config.suite_variants import expand_words
 from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select_campaign
@@ -14,6 +15,8 @@ from tlsmem.store.recordings import load_recording
 from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables import table as tables
 from tlsmem.tables.recording_contents import RecordingContents
+
+ADVISORIES, REGISTER = "advisories", "docs/reference/advisories.md"
 
 
 def remarks(recording: Path, found: RecordingContents) -> list[str]:
@@ -66,7 +69,13 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     suites = expand_words(arguments.suite, (one.suite for one in loaded))
     asked = {"stacks": arguments.stack, "suites": suites, "allocators": arguments.allocator}
     asked |= {"windows": arguments.window, "roles": arguments.roles, "peers": arguments.peer}
-    found = recording_contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
+    try:
+        found = recording_contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
+    except Usage as error:
+        if ADVISORIES not in (arguments.table or ()):
+            raise
+        end = "" if str(error).endswith("?") else "."
+        raise Usage(f"{error}{end} {REGISTER} lists the affected releases of each advisory") from None
     if not found.records:
         raise ValueError("no run matches all of these options; leave one out")
     check_n(arguments.n, found.memory)
