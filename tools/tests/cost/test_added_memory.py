@@ -48,6 +48,31 @@ def test_what_is_added_is_a_difference_of_whole_bytes_and_of_rss_within_one_reco
     ]
 
 
+def stack_costs(stack: str, recording: str = "one", **fields):
+    sizes = {LIVE_IN_USE.key: 200.4, LIVE_AT_REST.key: 7.0, RSS_IN_USE.key: 250.0}
+    made = costs(recording, 900.0, **sizes | fields)
+    return SimpleNamespace(**vars(made) | {"stack": stack, "suite": "a suite", "state": "as deployed"})
+
+
+def test_of_two_stacks_the_difference_is_the_first_line(monkeypatch):
+    monkeypatch.setattr(added_memory, "find_peaks", lambda *_: SimpleNamespace(one_more=Missing("not recorded")))
+    old, new = stack_costs("openssl@3.5.5"), stack_costs("openssl@4.0.3", **{LIVE_IN_USE.key: 150.3})
+    lines = added_memory.difference_lines(old, new, ["server"], []).plain.splitlines()
+    sentence = "A server session of OpenSSL 4.0.3 holds 50 B (25.0 %) less live heap in use than one of OpenSSL 3.5.5."
+    assert " ".join(lines[:2]) == sentence
+    assert [line.split() for line in lines[4:-1]] == [
+        ["Live", "heap", "at", "rest", "+0", "B"],
+        ["Live", "heap", "in", "use", "-50", "B"],
+        ["RSS", "in", "use", "+0", "B"],
+    ]
+    same = added_memory.difference_lines(old, old, ["server"], []).plain
+    assert "holds as much live heap in use as" in " ".join(same.split())
+    elsewhere = added_memory.difference_lines(old, stack_costs("openssl@4.0.3", "two"), ["server"], []).plain
+    assert "RSS is not compared" in elsewhere and "RSS in use" not in elsewhere
+    other = SimpleNamespace(**vars(new) | {"suite": "another"})
+    assert added_memory.difference_lines(old, other, ["server"], []).plain == ""
+
+
 @pytest.mark.parametrize(
     ("stack", "suite", "expected"),
     [

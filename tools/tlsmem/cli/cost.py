@@ -46,6 +46,7 @@ memtest/stacks.toml (openssl@3.5.5). Without one, every library's newest release
         """\
   tools/tls-memtest cost                                        every library's newest release
   tools/tls-memtest cost openssl@3.5.5                          one release: its costs, and the three largest reasons
+  tools/tls-memtest cost openssl@3.5.5 openssl@4.0.3            two stacks: the difference, then each of them
   tools/tls-memtest cost rustls --role server --explain         all that a server session's live heap is for
   tools/tls-memtest cost --role server --low-memory             every library with its option to hold less, ranked
   tools/tls-memtest cost openssl gnutls --format csv

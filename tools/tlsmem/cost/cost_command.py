@@ -16,6 +16,7 @@ from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.stack_names import fold_name, newest_releases
 from tlsmem.config.suite_title import suite_title
 from tlsmem.config.suite_variants import split_variant
+from tlsmem.cost.added_memory import difference_lines
 from tlsmem.cost.cost_table import cost_table, cost_table_for_pages, low_memory_table
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_chosen_costs
 from tlsmem.cost.library_page import describe_library
@@ -60,7 +61,8 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
         table_command.deliver([make(found, roles, among if given.explain else ())], given, parser)
         return
     screens = [describe_stack(costs, roles, among, given.explain, given.suite, given.recording) for costs in found]
-    show(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)]))
+    between = difference_lines(*found, roles, among) if len(found) == 2 else Text()
+    show(between.append_text(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)])))
 
 
 def deliver_low_memory(
