@@ -35,8 +35,8 @@ BY_CALL = " Sites that one call led to and that changed alike are one row, which
 BELOW = "The call sites that one row of the table above sums up; all are below the call that it names."
 JOINED = (
     "Call stacks are joined by the function, file and line of every frame, without versions of packages. Call "
-    "stacks left over are matched by fewer attributes. Not joined: in one profile only, or under other names in the "
-    "other."
+    "stacks left over are matched by fewer attributes. Not joined: call stacks that only one profile has, or that "
+    "have different names in the two."
 )
 
 
