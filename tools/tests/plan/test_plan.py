@@ -381,6 +381,20 @@ def test_a_library_is_its_newest_release(tmp_path):
     assert "rustls 0.23.46 (aws-lc) server" in done.stdout
 
 
+def test_a_stack_without_the_option_is_left_out_and_the_others_are_answered():
+    words = "memory --connections 1000 --low-memory --format json --stack wolfssl+server@5.9.4 --stack boringssl@5.4.0"
+    done = plan(*words.split())
+    assert done.returncode == 1
+    (table, *_) = json.loads(done.stdout)["tables"]
+    assert {row["stack"] for row in table["rows"]} == {"boringssl@5.4.0"}
+    (reason,) = [line for line in done.stderr.splitlines() if line.startswith("memtest: left out: ")]
+    assert "wolfssl+server@5.9.4" in reason
+    assert reason.endswith("leave --low-memory out to plan with its defaults, or those of wolfssl@5.9.4")
+    alone = plan(*words.replace(" --stack boringssl@5.4.0", "").replace("+server", "").split())
+    assert (alone.returncode, alone.stdout) == (1, "")
+    assert alone.stderr.endswith("leave --low-memory out to plan with its defaults\n")
+
+
 def test_a_release_series_is_its_newest_recorded_release(monkeypatch):
     there = [f"openssl@{version}" for version in ("3.50.1", "3.5.5", "3.5.10", "3.6.0", "1.1.1w")]
     monkeypatch.setattr(recordings, "stacks", lambda path: there)

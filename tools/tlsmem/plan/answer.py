@@ -19,7 +19,7 @@ from tlsmem.plan.request import (
     given_assumptions,
     kernel_bytes,
     priced_case,
-    requested_case,
+    requested_cases,
     requested_demand,
     requested_model,
     requested_stacks,
@@ -53,15 +53,16 @@ def with_terms(given: argparse.Namespace, answer: Answer, cases: Sequence[Case])
 
 def answer_memory(given: argparse.Namespace) -> Answer:
     demand = check_demand(requested_demand(given), given.connections)
-    cases = [requested_case(given, stack, bool(demand.handshaking)) for stack in requested_stacks(given)]
+    cases, left_out = requested_cases(given, bool(demand.handshaking))
     answer = memory_answer.answer_memory(cases, demand, given.connections, given_assumptions(given))
-    return with_terms(given, answer, cases)
+    return with_terms(given, answer, cases)._replace(left_out=left_out)
 
 
 def answer_fit(given: argparse.Namespace) -> Answer:
     demand = check_demand(requested_demand(given), None)
-    cases = [requested_case(given, stack, bool(demand.handshaking)) for stack in requested_stacks(given)]
-    return with_terms(given, fit_answer.answer_fit(cases, demand, given.memory, given_assumptions(given)), cases)
+    cases, left_out = requested_cases(given, bool(demand.handshaking))
+    answer = fit_answer.answer_fit(cases, demand, given.memory, given_assumptions(given))
+    return with_terms(given, answer, cases)._replace(left_out=left_out)
 
 
 def draw_storms(given: argparse.Namespace, storms: "list[StormResult]", event: str) -> None:
@@ -78,11 +79,11 @@ def draw_storms(given: argparse.Namespace, storms: "list[StormResult]", event: s
 def answer_storm(given: argparse.Namespace) -> Answer:
     from tlsmem.plan import storm_answer  # slow to import, as it needs numpy
 
-    cases = [requested_case(given, stack) for stack in requested_stacks(given)]
+    cases, left_out = requested_cases(given)
     storms = [storm_answer.run_storm(given, case, given.clients) for case in cases]
     answer = storm_answer.answer_storm(storms, given.clients, given.within)
     draw_storms(given, storms, f"{given.clients:,} clients back within {given.within:g} s")
-    return with_terms(given, answer, cases)
+    return with_terms(given, answer, cases)._replace(left_out=left_out)
 
 
 def answer_fleet(given: argparse.Namespace) -> Answer:
@@ -96,11 +97,11 @@ def answer_fleet(given: argparse.Namespace) -> Answer:
             f"--clients {given.clients} are too few for --hosts {given.hosts}: after --fail {given.fail}, no host has "
             "more clients than before; give more --clients"
         )
-    cases = [requested_case(given, stack) for stack in requested_stacks(given)]
+    cases, left_out = requested_cases(given)
     usual = check_demand(Demand(given.handshaking, given.in_flight), fleet.before)
     storms = [storm_answer.run_storm(given, one, fleet.more, fleet.before, usual) for one in cases]
     draw_storms(given, storms, fleet.failure)
-    return with_terms(given, fleet_answer.answer_fleet(storms, fleet), cases)
+    return with_terms(given, fleet_answer.answer_fleet(storms, fleet), cases)._replace(left_out=left_out)
 
 
 def answer_haproxy(given: argparse.Namespace) -> Answer:
@@ -167,7 +168,10 @@ def deliver(answer: Answer, given: argparse.Namespace, parser: argparse.Argument
 
 
 def print_answer(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """Print what was asked for; return the exit status. Raises UserError."""
+    """Print what was asked for; return the exit status: 1 if a part of it is missing. Raises UserError."""
     with raise_user_errors(given.into):
-        deliver(ANSWERS[given.answer](given), given, parser)
-    return 1 if recording_files.skipped_lines else 0
+        answer = ANSWERS[given.answer](given)
+        deliver(answer, given, parser)
+    for reason in answer.left_out:
+        print(printable_text(f"memtest: left out: {reason}"), file=sys.stderr)
+    return 1 if recording_files.skipped_lines or answer.left_out else 0

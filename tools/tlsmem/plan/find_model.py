@@ -9,6 +9,9 @@ from pathlib import Path
 from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
+from tlsmem.config.libraries import libraries, library_key
+from tlsmem.config.releases import version
+from tlsmem.config.suite_variants import LOW_MEMORY
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.plan.configuration import describe_recording, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import (
@@ -81,12 +84,22 @@ def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
     variant = configuration.variant(suite)
     runs = [run for run in known if run.suite == variant] or [run for run in known if run.suite == suite]
     if runs and all(run.status != "measured" for run in runs):
-        return f"{stack} in {runs[-1].suite}: {runs[-1].status}: {' '.join((runs[-1].reason or '').split())}"
+        why = f"{stack} in {runs[-1].suite}: {runs[-1].status}: {' '.join((runs[-1].reason or '').split())}"
+        return why + (suggest_defaults(stack, among) if configuration.options == LOW_MEMORY else "")
     under = "" if allocator == SYSTEM else f" under {allocator}"
     return (
         f"not recorded: RSS of {stack} as {describe_role(role)}{under}, {variant}, after a full record each way; "
         f"{describe_recording(stack, variant, allocator)}{describe_recorded(stack, suite, among)}"
     )
+
+
+def suggest_defaults(stack: str, among: Sequence[Path]) -> str:
+    """Return what to plan in place of an option that the library does not have: its defaults, and those of its default
+    build where that is recorded."""
+    key, there = library_key(stack), {one for path in among for one in recordings.stacks(path)}
+    build, known = f"{key}@{version(stack)}", libraries().get(key)
+    is_other = known and known.build and key in known.other_builds and build != stack and build in there
+    return "; leave --low-memory out to plan with its defaults" + (f", or those of {build}" if is_other else "")
 
 
 def describe_recorded(stack: str, suite: str, among: Sequence[Path]) -> str:

@@ -61,6 +61,24 @@ def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = Tru
     return priced_case(given, requested_model(given, stack, role, handshakes), handshakes)
 
 
+def requested_cases(given: argparse.Namespace, handshakes: bool = True) -> tuple[list[Case], list[str]]:
+    """Return the cases that can be planned, and why the others of several stacks cannot. Raises ValueError with the
+    first reason if none can."""
+    stacks = requested_stacks(given)
+    cases: list[Case] = []
+    reasons: list[ValueError] = []
+    for stack in stacks:
+        try:
+            cases.append(requested_case(given, stack, handshakes))
+        except UserError:
+            raise  # it is of the options, not of the stack
+        except ValueError as error:
+            reasons.append(error)
+    if not cases:
+        raise reasons[0]
+    return cases, [str(one) for one in reasons]
+
+
 def count_backends(given: argparse.Namespace) -> tuple[int, int] | None:
     """Return how many backend connections and contexts a proxy has; None if each connection has its own backend.
 

@@ -37,6 +37,7 @@ class Answer(NamedTuple):
     sections: Sequence[Section]
     notes: Sequence[str]  # what the words mean, what is left out, where the figures are from, what to ask next
     tables: Sequence[Table]
+    left_out: Sequence[str] = ()  # why stacks that were asked for are not in it
 
 
 def describe_answer(answer: Answer) -> Text:
