@@ -48,7 +48,7 @@ def assumed_kernel_bytes(role: str) -> int:
 
 def describe_kernel_bytes() -> str:
     """Say what these are, and where they come from."""
-    return f"{table()['kernel_bytes']['what']}. It is {table()['kernel_bytes']['source']}"
+    return f"{table()['kernel_bytes']['what']}. {table()['kernel_bytes']['source']}"
 
 
 def haproxy_assumptions() -> ProxyAssumptions:

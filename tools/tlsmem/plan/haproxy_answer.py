@@ -69,7 +69,7 @@ def answer_haproxy(
         "The maxconn above fits even if every connection takes the memory of a handshake and, at the same time, that "
         "of two transfer buffers.",
         f"In the section global, set {describe_maxconn(sides == 2)} to it: with -m and maxconn alone, HAProxy derives "
-        "maxsslconn from its own constants. Or build HAProxy with these: make ... DEFINE=..., as above.",
+        "maxsslconn from its own constants. Or build HAProxy with the two constants: make ... DEFINE=..., as above.",
         f"{format_size(size)} is HAProxy's -m. Both constants are RSS, rounded up to a KiB.",
         "Kernel memory is not in -m; it comes on top: "
         f"{format_size(max(count for _, _, count in rows) * kernel)} for the largest maxconn.",

@@ -185,8 +185,8 @@ def describe_range(storms: Sequence[StormResult]) -> list[str]:
     """Say what the ranges in the first lines are; nothing where none is printed."""
     if not any(map(format_range, storms)):
         return []
-    most = "all that --limit lets begin" if storms[0].service.limit else "all clients in a handshake"
-    return [f"Range: from no concurrent handshakes to {most} at once."]
+    most = "as many as --limit allows" if storms[0].service.limit else "all clients in a handshake at once"
+    return [f"Range: from no concurrent handshakes to {most}."]
 
 
 def storm_headline(storm: StormResult, clients: int, within: float, several: bool) -> str:
