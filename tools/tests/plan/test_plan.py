@@ -29,6 +29,7 @@ from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, MachineIdentity
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import HaproxyConstants
+from tlsmem.plan.server_memory import measure_server
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.session_cost import KIB, MIB
 from tlsmem.store import recordings
@@ -429,16 +430,23 @@ def storm_case(retention: float, **fields) -> Case:
     return Case(ConnectionModel(**fragment | fields), active, None, active, active)
 
 
+def haproxy_case(**fields) -> Case:
+    """The same in HAProxy, which keeps more for each handshake: docs/how-to/plan.md."""
+    case = storm_case(1.0, configuration=Configuration(server=find_server("haproxy")), **fields)
+    return case._replace(measured=measure_server("haproxy"), handshake_excess=4_614)
+
+
 def test_what_a_storm_takes_and_what_stays_is_a_sentence():
     assert memory_answer.describe_storms([storm_case(1.0)], 1_000) == [
         "If all clients reconnect at once: 19.1 MiB, and it stays."
     ]
     (partly,) = memory_answer.describe_storms([storm_case(0.5)], 1_000)
     assert partly == "If all clients reconnect at once: 19.1 MiB, of which 14.3 MiB stays."
-    (haproxy,) = memory_answer.describe_storms(
-        [storm_case(1.0, configuration=Configuration(server=find_server("haproxy")))], 1_000
-    )
-    assert "19.1 MiB, and what HAProxy itself keeps more for each handshake, and it stays." in haproxy
+    _, excess = memory_answer.describe_storms([haproxy_case()], 1_000)
+    assert excess.startswith("HAProxy itself keeps 4,614 B more for each concurrent handshake (measured on OpenSSL 3.0")
+    assert excess.endswith("With it: 23.5 MiB.")
+    _, unknown = memory_answer.describe_storms([haproxy_case(stack="awslc@5.12.0")], 1_000)
+    assert unknown.endswith("(4,614 B with OpenSSL 3.0.19; not measured with AWS-LC 5.12.0).")
     assert memory_answer.describe_storms([storm_case(1.0, how=BY_RATIO)], 1_000) == []  # not measured
     quiet = storm_case(1.0)
     assert memory_answer.describe_storms([quiet._replace(active=quiet.price._replace(handshake=0))], 1_000) == []
@@ -452,13 +460,13 @@ def test_another_allocator_is_for_connections_that_are_opened_once():
 
 
 def test_the_limit_that_always_holds_is_a_sentence_but_not_haproxys():
-    """HAProxy keeps more for each concurrent handshake than a session of the harness: docs/how-to/plan.md."""
+    """By hand: 100 MiB are 5,242 connections of 20,000 B, and 4,260 of 24,614 B."""
     limit = fit_answer.describe_highest_limits([storm_case(1.0)], 100 * MIB)
     assert limit == ["Limit connections to 5,240: it fits even in the worst case."]
-    haproxy = storm_case(1.0, configuration=Configuration(server=find_server("haproxy")))
-    (way,) = fit_answer.describe_highest_limits([haproxy], 100 * MIB)
+    excess, way = fit_answer.describe_highest_limits([haproxy_case()], 100 * MIB)
+    assert excess.endswith("With it: 4,260 fit in the worst case.")
     assert way.endswith("To set maxconn and maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB")
-    assert "keeps more for each concurrent handshake" in way and "5,240" not in way
+    assert "5,240" not in excess + way
 
 
 def test_fit_is_what_memory_says(tmp_path):

@@ -34,6 +34,9 @@ class Case(NamedTuple):
         None  # of the library, with its defaults; None: no such build, or not recorded
     )
     measured: ServerMemory | None = None  # of the server of the plan; None: without a server, or not recorded
+    handshake_excess: int | None = (
+        None  # bytes of RSS that the server keeps for a concurrent handshake beyond the model; None: not known
+    )
 
     @property
     def name(self) -> Cell:

@@ -6,6 +6,7 @@ from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size, memory_cell, round_down
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.case import (
+    ALL_HANDSHAKING,
     QUIET,
     ROLES,
     Case,
@@ -19,6 +20,7 @@ from tlsmem.plan.case import (
 from tlsmem.plan.haproxy_answer import describe_maxconn
 from tlsmem.plan.memory_answer import (
     describe_allocator_choice,
+    describe_handshake_excess,
     describe_next,
     describe_states,
     is_haproxy,
@@ -85,9 +87,9 @@ def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
         if not most:
             continue
         if is_haproxy(case):
+            lines += describe_handshake_limit(case, size)
             lines.append(
-                "The worst case is that of TLS sessions: HAProxy itself keeps more for each concurrent handshake, and "
-                "takes two buffers of 16 KiB for each connection that transfers. "
+                "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not included. "
                 f"To set {describe_maxconn(case.role == ROLES['both'])}: "
                 f"tools/tls-memtest plan haproxy --memory {format_size(size).replace(' ', '')}"
             )
@@ -95,6 +97,15 @@ def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
         name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
         lines.append(f"{name} connections to {round_down(most):,}: it fits even in the worst case.")
     return list(dict.fromkeys(lines))
+
+
+def describe_handshake_limit(case: Case, size: int) -> list[str]:
+    """Say how many fit in the worst case with what the server itself keeps for each handshake, where it is known."""
+    if not case.active or not case.handshake_excess:
+        return []
+    price = case.active._replace(handshake=case.active.handshake + case.handshake_excess)
+    most = fit_if_recorded(price, ALL_HANDSHAKING, size) or 0
+    return [describe_handshake_excess(case, f"{round_down(most):,} fit in the worst case")]
 
 
 def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) -> Section:

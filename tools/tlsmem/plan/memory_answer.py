@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tlsmem.config.libraries import library_key, stack_title
 from tlsmem.config.servers import find_server
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
@@ -137,14 +138,33 @@ def describe_storms(cases: Sequence[Case], connections: int) -> list[str]:
         stays = kernel + capacity.after_handshakes(case.active, case.model, ALL_HANDSHAKING, connections)
         name = f"{case.title}: i" if len(cases) > 1 else "I"
         rest = "and it stays" if format_size(stays) == format_size(most) else f"of which {format_size(stays)} stays"
-        own = ", and what HAProxy itself keeps more for each handshake" if is_haproxy(case) else ""
-        lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}{own}, {rest}.")
+        lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}, {rest}.")
+        if case.handshake_excess:
+            more = f"{case.mark}{format_size(most + case.handshake_excess * connections)}"
+            lines.append(describe_handshake_excess(case, more))
     return lines
 
 
 def is_haproxy(case: Case) -> bool:
-    """Return whether the plan is for HAProxy, which keeps more for a concurrent handshake than the model has."""
+    """Return whether the plan is for HAProxy."""
     return case.model.configuration.server == find_server("haproxy")
+
+
+def describe_handshake_excess(case: Case, answer: str) -> str:
+    """Say what the server keeps for each concurrent handshake beyond the model, and what the answer is with it; of a
+    library that it was not measured with, that it is not known."""
+    server, stack = case.model.configuration.server, case.model.stack
+    assert server and server.live and case.measured and case.handshake_excess
+    size, library = f"{case.handshake_excess:,} B", case.measured.library
+    if library_key(stack) != library_key(server.live.stack):
+        return (
+            f"Not included: what {server.what} itself keeps for each concurrent handshake ({size} with {library}; not "
+            f"measured with {stack_title(stack)})."
+        )
+    return (
+        f"{server.what} itself keeps {size} more for each concurrent handshake (measured on {library}), which is not "
+        f"included. With it: {answer}."
+    )
 
 
 def describe_allocator_choice(cases: Sequence[Case]) -> list[str]:

@@ -14,7 +14,7 @@ from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
-from tlsmem.plan.server_memory import measure_server
+from tlsmem.plan.server_memory import measure_handshake_excess, measure_server
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
@@ -101,7 +101,8 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
     )
     measured = measure_server(given.server) if given.server else None
     price = price_model(given, model)._replace(rest=idle.connection if idle else None)
-    return Case(model, price, note, idle, active, find_other_build(given, model), measured)
+    excess = measure_handshake_excess(given.server) if given.server == "haproxy" else None
+    return Case(model, price, note, idle, active, find_other_build(given, model), measured, excess)
 
 
 def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:

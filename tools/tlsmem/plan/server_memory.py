@@ -52,8 +52,13 @@ class ServerMemory(NamedTuple):
     @property
     def source(self) -> str:
         """Say what was measured: `nginx/1.22.1 on OpenSSL 3.0.19, data/2026-11-24-amd-epyc-p0457-live`."""
-        library = f" on {' '.join(self.run.tls_library.split()[:2])}" if self.run.tls_library else ""
+        library = f" on {self.library}" if self.library else ""
         return f"{short_version(self.run.reported)}{library}, {self.recording}"
+
+    @property
+    def library(self) -> str:
+        """The TLS library of the server that was measured, with its version; empty where it is built in."""
+        return " ".join(self.run.tls_library.split()[:2]) if self.run.tls_library else ""
 
 
 @cache
@@ -108,6 +113,20 @@ def predict_rss(name: str, run: LiveRecord, state: str) -> float:
 def measured_rss(run: LiveRecord, state: str) -> int:
     """Return the RSS of a live run with its connections in a state."""
     return resident_bytes(next(phase for phase in run.phases if phase.phase == PHASES[state]))
+
+
+@cache
+def measure_handshake_excess(name: str) -> int | None:
+    """Return the RSS that a server keeps for each concurrent handshake beyond what a plan has, in bytes: from the runs
+    with most connections and all handshakes at once, the largest. None where there are none, or it keeps no more."""
+    runs = [run for _, run in find_live_runs(name) if run.window == run.connections]
+    widest = max((run.connections for run in runs), default=0)
+    found = [
+        (measured_rss(run, "in-use") - predict_rss(name, run, "in-use")) / run.window
+        for run in runs
+        if run.connections == widest
+    ]
+    return round(max(found)) if found and max(found) > 0 else None
 
 
 def find_live_runs(name: str) -> list[tuple[Path, LiveRecord]]:
