@@ -61,7 +61,7 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
         table_command.deliver([make(found, roles, among if given.explain else ())], given, parser)
         return
     screens = [describe_stack(costs, roles, among, given.explain, given.suite, given.recording) for costs in found]
-    between = difference_lines(*found, roles, among) if len(found) == 2 else Text()
+    between = difference_lines(found[0], found[1], roles, among) if len(found) == 2 else Text()
     show(between.append_text(Text("\n").join(screens or [describe_libraries(given.suite, roles[0], among)])))
 
 
