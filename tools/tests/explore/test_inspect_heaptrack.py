@@ -318,10 +318,42 @@ def test_two_results_never_go_to_one_file(massif, tmp_path, snapshot):
         ("--flamegraph ''", 2),
         ("--speedscope ''", 2),
         ("--diff OLD NEW", 2),
+        ("--diff 'snapshot 1' peak --phase peak", 2),
+        ("--diff 'snapshot 1' peak --force", 2),
+        ("--diff peak peak", 2),
     ],
 )
 def test_what_cannot_be_is_a_sentence(massif, arguments, status, snapshot):
     assert refused(status, massif, *shlex.split(arguments)) == snapshot
+
+
+def test_two_moments_of_one_profile(massif, recording):
+    """Counted by hand: table_new 600 to 2,000 B by main and 1,000 B by grow, and read_file 400 to 0 B."""
+    sites = tables(massif, "--diff", "snapshot 1", "peak")["diff-sites"]
+    assert sorted((row["old_bytes"], row["new_bytes"]) for row in sites) == [(0, 1000), (400, 0), (600, 2000)]
+    told = inspect(massif, "--diff", "snapshot 1", "peak").stdout
+    assert told.startswith(
+        "NEW holds 2,000 B (200.0 %) more than OLD: OLD 1,000 B, NEW 3,000 B. None of it is TLS.\n\n"
+    )
+    # By the name that pages have for a phase: one pair's blocks, which no session had at `contexts`.
+    found = tables(recording, "--diff", "contexts", "created")["diff"]
+    assert {row["part"]: row["more_bytes"] for row in found} == {"client": 9, "server": 150}
+    assert "call stacks at peaks are not recorded" in refused(2, recording, "--diff", "peak of idle", "idle")
+    assert "no moment OLD" in refused(2, recording, "--diff", "OLD", "idle")
+
+
+def test_how_much_of_a_diff_is_tls(recording, tmp_path):
+    (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
+    (sessions,) = [
+        row
+        for row in tables("--diff", recording, tmp_path / "new.jsonl", "--tls")["diff-tls"]
+        if row["owner"] == "server"
+    ]
+    assert (sessions["what"], sessions["more_bytes"]) == ("TLS sessions", 10)
+    told = inspect("--diff", recording, tmp_path / "new.jsonl", "--tls").stdout
+    assert told.startswith(
+        "NEW holds as much per client session, 10 B (6.7 %) more per server session when established."
+    )
 
 
 def test_a_filter_that_is_no_regular_expression_is_a_sentence(massif):

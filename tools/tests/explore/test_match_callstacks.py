@@ -35,11 +35,28 @@ def test_what_is_not_known_of_all_frames_is_joined_by_less():
 
     assert joined(stack(), stack(line=23)) == ["name and file"]
     assert joined(stack(), stack(file="ssl/other.c")) == ["name"]
+    massif = compare(profile({stack(): 2}), profile({stack(file="ssl_lib.c"): 4}, tool="massif"))
+    assert rows(massif) == [("server", "name, file and line", 2, 4)]
     assert joined(stack(), stack(allocator=frame("CRYPTO_zalloc"))) == ["name"]
     assert joined(stack(), stack(middle="renamed")) == ["3 innermost callers"]
     assert joined(stack(), stack(inner=("a", "b", "d"))) == ["not joined"] * 2
     outside = (*stack()[:-1], frame("_start", 1), frame("other_main", 2))
     assert joined(stack(), outside) == ["name, file and line"]
+
+
+def test_two_tools_are_also_joined_without_what_one_of_them_does_not_know():
+    """massif names `Deframer::read` where heaptrack has its crate, and some tools know no inlined functions."""
+
+    def at(address: int, *names: str) -> tuple[Frame, ...]:
+        return tuple(Frame(name, None, None, "harness", address) for name in names)
+
+    whole = (*at(1, "rustls::inner", "rustls::msgs::Deframer<T>::read"), *at(2, "rustls::conn::Conn::process"), *SERVER)
+    short = (*at(1, "Deframer::read"), *at(2, "Conn::process"), *SERVER)
+    assert joined(whole, short) == ["not joined"] * 2
+    diff = compare(profile({whole: 2}), profile({short: 4}, tool="massif"))
+    assert rows(diff) == [("server", "short name, not inlined", 2, 4)]
+    other = (*at(1, "Deframer::read"), *at(2, "Conn::other"), *SERVER)
+    assert len(rows(compare(profile({whole: 2}), profile({other: 4}, tool="massif")))) == 2
 
 
 def test_the_call_of_the_driver_tells_sites_apart():
@@ -112,11 +129,13 @@ def test_what_no_stack_explains_is_shown():
 def test_sites_come_in_the_order_of_the_old_profile():
     """In another order, equal sites would show the frames of one in one run and of another in the next."""
     held = [((frame(f"f{number}"), *SERVER), LiveHeap(8, 1)) for number in range(40)]
-    assert [one.old for one in match_callstacks.join(held, reversed(held))] == [[one] for one in held]
+    found = match_callstacks.join(held, reversed(held), match_callstacks.OF_TWO_BUILDS)
+    assert [one.old for one in found] == [[one] for one in held]
 
 
 def test_each_stack_is_joined_once():
     held = [((frame("f", line), *SERVER), LiveHeap(line, 1)) for line in (1, 2, 3)]
-    found = list(match_callstacks.join(held, [*held[1:], ((frame("g"), *SERVER), LiveHeap(7, 1))]))
+    new = [*held[1:], ((frame("g"), *SERVER), LiveHeap(7, 1))]
+    found = list(match_callstacks.join(held, new, match_callstacks.OF_TWO_BUILDS))
     assert sorted(held.bytes for one in found for _, held in one.old) == [1, 2, 3]
     assert sorted(held.bytes for one in found for _, held in one.new) == [2, 3, 7]

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.support.pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 from tlsmem.base.paths import ROOT
-from tlsmem.explore.diff.profile_diff import Diff, compare
+from tlsmem.base.phase_names import PEAK_OF
+from tlsmem.explore.diff.profile_diff import Diff, compare, compare_moments
 from tlsmem.explore.diff.sentences import NO_CHANGE, Strangers, describe_diff, summarise_diff
 from tlsmem.explore.diff.tables import tables
-from tlsmem.profile import sites_reader
+from tlsmem.profile import open_profile, sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.profile.heap_profile import BASE, DUMP, END, PEAK, UNITS, LiveHeap, Profile
 from tlsmem.schema import read_records
@@ -188,7 +189,6 @@ def test_half_a_byte_is_not_rounded_away(snapshot):
 UNLIKE = {
     "suite": profile({BUFFER: 2}, suite="tls12-rsa-aes256"),
     "N": profile({BUFFER: 2}, sessions=1000),
-    "tool": profile({BUFFER: 2}, tool="massif"),
     "moment": profile({BASE: {}, PEAK: {BUFFER: 2}}),
     "program": profile({AT: {BUFFER: 2}}, None),
     "sessions": profile({AT: {BUFFER: 2}}),
@@ -236,9 +236,76 @@ def test_files_that_programs_write_are_compared_at_the_moment_of_writing():
 
 def test_beside_a_sites_run_only_sessions_are_compared(snapshot):
     new = profile({BUFFER: 2, (): 7}, tool="sites", of_one_pair=True)
-    diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new, force=True)
+    diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new)
     assert rows(diff) == [("server", "name, file and line", 2, 2)]
-    assert diff.forced == snapshot
+    assert not diff.forced and diff.notes == snapshot
+
+
+def test_two_tools_are_compared_and_it_is_said():
+    diff = compare(profile({BUFFER: 2}), profile({BUFFER: 6}, tool="massif"))
+    assert totals(diff) == {"server": (1, 3)} and not diff.forced
+    assert any("OLD is by heaptrack, NEW by massif" in one for one in describe_diff(diff))
+
+
+def test_a_dump_is_compared_with_the_moment_that_is_named():
+    old, new = profile({PEAK: {BUFFER: 9}, END: {BUFFER: 4}}, None), profile({DUMP: {BUFFER: 5}}, None)
+    for pair in (old, new), (new, old):
+        with pytest.raises(ValueError, match="choose one of them with --phase peak or --phase end"):
+            compare(*pair)
+    for moment, held in ((PEAK, 9), (END, 4)):
+        diff = compare(old, new, moment)
+        assert totals(diff) == {"server": (held, 5)} and (diff.old.moment, diff.new.moment) == (moment, DUMP)
+
+
+def test_two_moments_of_a_profile_are_compared_per_session(snapshot):
+    """Counted by hand: 2 sessions of a role, 100 B of the server from before them."""
+    context = (MALLOC, Frame("server_context_new", "memtest/frames.c", 69, "harness", 9))
+    live = {
+        BASE: {BUFFER: 100, context: 30},
+        "server 1": {BUFFER: 500, context: 30, OTHER: 80},
+        AT: {BUFFER: 300, context: 30, OTHER: 88},
+        "freed": {BUFFER: 100, context: 10},
+    }
+    one = profile(live)
+    diff = compare_moments(one, "server 1", AT)
+    assert totals(diff) == {"client": (40, 44), "server": (200, 100), "server context": (30, 30), "warm-up": (100, 100)}
+    assert describe_diff(diff) == snapshot(name="sentences")
+    assert [(table.name, table.caption) for table in tables(diff)] == snapshot(name="tables")
+    assert totals(compare_moments(one, AT, "server 1"))["server"] == (100, 200)
+    whole = compare_moments(one, BASE, "freed")  # no session's: what the process still holds
+    assert totals(whole) == {"server": (100, 100), "server context": (30, 10)}
+    assert whole.old.sessions is None
+
+
+def test_the_peak_inside_the_handshake_is_a_moment_like_others():
+    """Of a recording: a session's peak is what the meter counted in that phase, to the byte."""
+    file = ROOT / "data/2026-11-26-amd-epyc-p355e-sites/openssl@3.5.5.jsonl.zst"
+    one = open_profile.open_profile(file, suite="tls13-rsa-aes256+tickets-library")
+    phases = {phase.phase: phase.sites for phase in one.run.phases}
+    diff = compare_moments(one, f"{PEAK_OF}client 2", AT)
+    peak = phases["client 2"].peak_bytes
+    live = {role: sum(held.bytes for held in phases[AT].live if held.role == role) for role in ("client", "server")}
+    assert totals(diff) == {"client": (peak.client, live["client"]), "server": (peak.server, live["server"])}
+    assert totals(diff)["client"] == (98_752, 47_800)
+    assert totals(compare_moments(one, BASE, AT)) == {role: (0, size) for role, size in live.items()}
+
+
+def test_a_line_is_a_site_of_its_own_in_one_profile():
+    """Of two builds, lines move; of two moments, they do not."""
+    moved = (BUFFER[0], frame("ssl3_setup_read_buffer", 99), *BUFFER[2:])
+    one = profile({BASE: {}, "server 1": {BUFFER: 8}, AT: {moved: 8}})
+    assert [(row.only_holder, row.stage) for row in compare_moments(one, "server 1", AT).rows] == [
+        ("OLD", "not joined"),
+        ("NEW", "not joined"),
+    ]
+
+
+def test_one_moment_twice_and_a_moment_that_is_not_there_are_sentences():
+    one = profile({BASE: {}, PEAK: {}, AT: {}})
+    with pytest.raises(ValueError, match="established and established are one moment; name two of contexts, peak, est"):
+        compare_moments(one, AT, AT)
+    with pytest.raises(ValueError, match=r"no moment etsablished among .*did you mean established"):
+        compare_moments(one, PEAK, "etsablished")
 
 
 def test_the_usual_moment_is_one_that_both_have(snapshot):

@@ -108,4 +108,4 @@ def test_programs_get_tables_alone(recording):  # noqa: F811
 
 def test_tls_covers_every_call_stack(massif):  # noqa: F811
     assert "--tls covers every call stack; leave --role out" in refused(2, massif, "--tls", "--role", "server")
-    assert "--tls needs a single profile" in refused(2, "--diff", massif, massif, "--tls")
+    assert "--buckets needs a single profile" in refused(2, "--diff", massif, massif, "--buckets")

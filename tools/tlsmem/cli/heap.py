@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tlsmem.monitor.watch import ReportOptions
 
 NAMED = ("phase", "filter", "suite", "stack", "into", *PROFILE_FILES)
-NOT_OF_DIFFS = ("by", *OF_ONE_PROFILE, *VIEWS)
+NOT_OF_DIFFS = ("by", *OF_ONE_PROFILE, *(view for view in VIEWS if view != "tls"))
+NOT_OF_MOMENTS = ("phase", "force")
 OF_ALL = {"buckets": "every phase and role", "sizes": "the whole run"}
 NOT_OF_ALL = ("phase", "role", "filter", "by", "top")
 WATCH = each("growth", "connections counted", "once", "ndjson") | {
@@ -93,9 +94,11 @@ def check_views(given: argparse.Namespace) -> None:
             raise ValueError(f"--{name} is empty; give a value, or leave it out")
     if not all(sources):
         after = f" before --folded, or as --folded={given.folded}" if given.folded not in (None, "-") else ""
-        raise ValueError(f"give a PROFILE{after}, or --diff OLD NEW")
-    if given.diff and given.profile:
-        raise ValueError(f"--diff takes two profiles; leave {given.profile} out")
+        raise ValueError(f"give a PROFILE{after}, or --diff OLD NEW: two profiles, or with PROFILE two moments of it")
+    for name in NOT_OF_MOMENTS:
+        if given.diff and given.profile and getattr(given, name):
+            both = f"--diff compares two moments of {given.profile}"
+            raise ValueError(f"{both}: leave --{name} out; to compare two profiles, leave {given.profile} out")
     if given.force and not given.diff:
         raise ValueError("--force needs --diff; leave it out")
     for name in NOT_OF_DIFFS:
@@ -238,7 +241,10 @@ in a pipe, unless --format says otherwise.
   tools/tls-memtest heap read PROFILE --flamegraph flames.html          all moments, in one page
   tools/tls-memtest heap read PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
   tools/tls-memtest heap read PROFILE --phase peak --pprof peak.pb.gz   for go tool pprof
-  tools/tls-memtest heap read --diff OLD NEW --phase established        what changed""",
+  tools/tls-memtest heap read --diff OLD NEW --phase established        what changed from one profile to another
+  tools/tls-memtest heap read --diff OLD NEW --tls                      how much of that is TLS
+  tools/tls-memtest heap read PROFILE --diff established closed         what a session gained from one phase to another
+  tools/tls-memtest heap read PROFILE --diff "peak of client 2" idle    what a session's peak has that idle has not""",
         check_read,
         CORE,
     ),

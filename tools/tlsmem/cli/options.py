@@ -617,7 +617,12 @@ OPTIONS: dict[str, Option] = {
     "ndjson": Option("--json", "NDJSON: an object for each program, and one for all", Flag()),
     "out heap": Option("--out", "new file of the report", metavar="FILE"),
     "profile": Option("profile", "a profile or a recording", metavar="PROFILE", nargs="?"),
-    "diff": Option("--diff", "compare two profiles: what NEW holds more", metavar=("OLD", "NEW"), nargs=2),
+    "diff": Option(
+        "--diff",
+        "compare two profiles, or with PROFILE two moments of it: what NEW holds more",
+        metavar=("OLD", "NEW"),
+        nargs=2,
+    ),
     "moment": Option(
         "--phase", "a phase, `peak of PHASE` in a sites run, `peak`, `end` or `dump`", metavar="MOMENT", group=LOOK
     ),

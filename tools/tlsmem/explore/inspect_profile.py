@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import rich.console
 
@@ -25,14 +26,16 @@ from tlsmem.schema import recording_files
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
 
+if TYPE_CHECKING:
+    from tlsmem.explore.diff.profile_diff import Diff
+
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """0, or 1 when a part of the profile is missing. Raises ValueError or OSError with a sentence."""
-    profile_output.check_outputs(
-        [getattr(given, name) for name in ("into", *PROFILE_FILES)], given.diff or [given.profile]
-    )
+    named = [given.profile] if given.profile else given.diff
+    profile_output.check_outputs([getattr(given, name) for name in ("into", *PROFILE_FILES)], named)
     asked = argparse.Namespace(**vars(given))  # as it stands in a page
-    sources = [profile_input.find_profile(file, given.stack) for file in given.diff or [given.profile]]
+    sources = [profile_input.find_profile(file, given.stack) for file in named]
     given.phase = given.phase and phase_names.recorded_name(given.phase)
     given.filter = profile_selection.pattern(given.filter) if given.filter else None
     profiles = [profile_input.read_profile(file, given.suite, given.stack) for file in sources]
@@ -40,8 +43,7 @@ def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         if profile_selection.has_roles(profile):
             profile.sessions_of_role = profile_selection.sessions_per_role(profile, given.sessions)
     if given.diff:
-        old, new = profiles
-        page = difference(old, new, given)
+        page = difference(profiles, given)
     else:
         page = show(profiles[0], given)
     if given.into:
@@ -208,26 +210,47 @@ def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
         write_flamegraph.write(profile, given.flamegraph, moment=moment, **chosen)
 
 
-def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
-    """As show. Raises ValueError with a sentence when the two cannot be compared."""
-    from tlsmem.explore.diff import profile_diff, sentences, tables
+def compare(profiles: Sequence[Profile], given: argparse.Namespace) -> "Diff":
+    """Raises ValueError with a sentence."""
+    from tlsmem.explore.diff import profile_diff
 
-    for profile in (old, new):
+    for profile in profiles:
         profile_selection.refuse_without_moments(profile)
-    whole = profile_diff.compare(old, new, given.phase, force=given.force)
+    if given.profile:
+        (profile,) = profiles
+        return profile_diff.compare_moments(profile, *map(phase_names.recorded_name, given.diff))
+    old, new = profiles
+    return profile_diff.compare(old, new, given.phase, force=given.force)
+
+
+def difference(profiles: Sequence[Profile], given: argparse.Namespace) -> str:
+    """As show, of two profiles, or of two moments of one. Raises ValueError with a sentence when the two cannot be
+    compared."""
+    from tlsmem.explore.diff import sentences, tables, tls_change
+
+    whole = compare(profiles, given)
     found = whole.select(given.role, given.filter)
     if not found.rows:
         parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
-        asked = "of either is among those asked for"
+        files = " and ".join(dict.fromkeys(profile.file for profile in profiles))
         raise profile_selection.PatternNotFound(
-            f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}"
+            f"{files}: no call stack of either side is among those asked for; what is live then is of {parts}"
         )
+    first = tls_change.describe_change(whole)
+    if given.tls:
+        made, told = [tls_change.change_table(whole)], [*sentences.describe_sides(whole)]
+        told += sentences.describe_conditions(whole)
+    else:
+        made, told = tables.tables(found, given.top or ROWS), sentences.describe_diff(found)
     if given.into:
-        return page(tables.tables(found, given.top or ROWS), sentences.describe_diff(found))
-    if not (given.folded or given.flamegraph):
-        render.print_all(tables.tables(found, given.top or ROWS), given.format)
-        if form(given) in (choices.TABLE, choices.MARKDOWN):
-            tell(sentences.describe_diff(found), form(given))
+        return f"{first}\n\n{page(made, told)}"
+    if given.tls or not (given.folded or given.flamegraph):
+        people = form(given) in (choices.TABLE, choices.MARKDOWN)
+        if people:
+            tell_first(first)
+        render.print_all(made, given.format)
+        if people:
+            tell(told, form(given))
     if given.folded:
         profile_output.write_text("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
     if given.flamegraph:

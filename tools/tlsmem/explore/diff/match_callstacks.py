@@ -1,15 +1,20 @@
 """Joins the call stacks of two profiles: by all that is known of their frames first, then by less and less of it.
 
+Two tools differ in what they know of a frame. massif and DHAT tell the names of files without their directories, and
+short names of functions that were inlined; some tools know no inlined functions at all.
+
 Stacks of one side that share a key are one site. Once lines have moved, two calls of one function cannot be told apart,
 so their sum is compared, which is never wrong."""
 
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Literal, NamedTuple, get_args
 
+from tlsmem.explore import short_function_names
 from tlsmem.profile.frames import Frame, entrance_owner, skip_allocators, skip_containers
 from tlsmem.profile.heap_profile import LiveHeap
 
@@ -17,6 +22,7 @@ Stage = Literal[
     "name, file and line",
     "name and file",
     "name",
+    "short name, not inlined",
     "3 innermost callers",
     "no call stack",
     "module only",
@@ -24,6 +30,7 @@ Stage = Literal[
 ]
 STAGES: tuple[Stage, ...] = get_args(Stage)  # from the best to the worst
 INNERMOST_CALLERS = 3
+BY_OFFSET: tuple[Stage, ...] = STAGES[:2]  # a frame without a name is compared by its place in the module
 
 # What differs between versions and compilers: versions of packages, hashes by rustc, suffixes of clones.
 PACKAGE = re.compile(r"-v?\d+\.\d[^/]*(?=/|$)")
@@ -34,6 +41,7 @@ CLOSURE = re.compile(r"\{+closure(?:#\d+)?\}+")
 STACK_VERSION = re.compile(r"@[^/]*$")  # of a harness: build/harness/openssl@3.5.5
 
 LiveCallstack = tuple[tuple[Frame, ...], LiveHeap]  # frames innermost first
+Key = Callable[[Sequence[Frame]], Hashable]  # call stacks with equal keys are one site
 
 
 class MatchedSite(NamedTuple):
@@ -44,10 +52,14 @@ class MatchedSite(NamedTuple):
     new: list[LiveCallstack]
 
 
-def join(old: Iterable[LiveCallstack], new: Iterable[LiveCallstack]) -> Iterator[MatchedSite]:
-    """Sites of both sides; each stack is in one of them. All stacks are of one owner."""
+def join(
+    old: Iterable[LiveCallstack], new: Iterable[LiveCallstack], keys: Mapping[Stage, Key]
+) -> Iterator[MatchedSite]:
+    """Sites of both sides; each stack is in one of them. All stacks are of one owner.
+
+    `keys`: by what stacks are joined, stage by stage; OF_TWO_BUILDS, OF_TWO_TOOLS, or OF_ONE_PROFILE."""
     left, right = list(old), list(new)
-    for stage, key in KEYS.items():
+    for stage, key in keys.items():
         ours, theirs = group_by_key(left, key), group_by_key(right, key)
         for shared in (at for at in ours if at in theirs):  # a set would have another order in every process
             yield MatchedSite(worsen_stage(stage, [*ours[shared], *theirs[shared]]), ours[shared], theirs[shared])
@@ -57,9 +69,7 @@ def join(old: Iterable[LiveCallstack], new: Iterable[LiveCallstack]) -> Iterator
     yield from (MatchedSite("not joined", [], stacks) for stacks in group_by_key(right, name_key).values())
 
 
-def group_by_key(
-    stacks: Iterable[LiveCallstack], key: Callable[[Sequence[Frame]], Hashable]
-) -> dict[Hashable, list[LiveCallstack]]:
+def group_by_key(stacks: Iterable[LiveCallstack], key: Key) -> dict[Hashable, list[LiveCallstack]]:
     groups = defaultdict(list)
     for frames, held in stacks:
         groups[key(frames_from_driver(frames))].append((frames, held))
@@ -78,7 +88,7 @@ def worsen_stage(stage: Stage, stacks: Iterable[LiveCallstack]) -> Stage:
 
 def is_placed(frame: Frame, stage: Stage) -> bool:
     """Whether the stage compares more of it than its module."""
-    return frame.function is not None or (stage == STAGES[0] and offset(frame) is not None)
+    return frame.function is not None or (stage in BY_OFFSET and offset(frame) is not None)
 
 
 def offset(frame: Frame) -> int | None:
@@ -125,7 +135,7 @@ def line_key(frames: Sequence[Frame]) -> Hashable:
 
 
 def file_key(frames: Sequence[Frame]) -> Hashable:
-    return tuple((versionless_name(frame), versionless_file(frame)) for frame in frames)
+    return tuple((versionless_name(frame), versionless_file(frame), offset(frame)) for frame in frames)
 
 
 def name_key(frames: Sequence[Frame]) -> Hashable:
@@ -133,14 +143,39 @@ def name_key(frames: Sequence[Frame]) -> Hashable:
     return tuple(map(versionless_name, skip_allocators(frames)))
 
 
+def short_key(frames: Sequence[Frame]) -> Hashable:
+    """Short names of the functions that are not inlined, without allocators."""
+    places = (list(same) for _, same in groupby(skip_allocators(frames), key=lambda one: (one.module, one.address)))
+    outermost = (frame for same in places for frame in (same[-1:] if same[0].address is not None else same))
+    return tuple(short_function_names.short(versionless_name(frame)) for frame in outermost)
+
+
 def innermost_key(frames: Sequence[Frame]) -> Hashable:
     """The names of a call site: those that people read of it."""
     return tuple(map(versionless_name, skip_containers(frames)[:INNERMOST_CALLERS]))
 
 
-KEYS: dict[Stage, Callable[[Sequence[Frame]], Hashable]] = {
+def drop_directories(key: Key) -> Key:
+    """The key with files by their names alone."""
+    return lambda frames: key([drop_directory(frame) for frame in frames])
+
+
+@cache
+def drop_directory(frame: Frame) -> Frame:
+    return frame._replace(file=frame.file and posixpath.basename(frame.file))
+
+
+OF_TWO_BUILDS: dict[Stage, Key] = {
     "name, file and line": line_key,
     "name and file": file_key,
     "name": name_key,
     "3 innermost callers": innermost_key,
 }
+OF_TWO_TOOLS: dict[Stage, Key] = {
+    "name, file and line": drop_directories(line_key),
+    "name and file": drop_directories(file_key),
+    "name": name_key,
+    "short name, not inlined": short_key,
+    "3 innermost callers": innermost_key,
+}
+OF_ONE_PROFILE: dict[Stage, Key] = {"name, file and line": line_key}  # lines do not move

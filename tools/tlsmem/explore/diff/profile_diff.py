@@ -6,7 +6,7 @@ generic code, and one call of the code that copied it."""
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,8 +16,10 @@ from tlsmem.explore import folded_stacks, profile_selection
 from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.diff.match_callstacks import (
     STACK_VERSION,
+    Key,
     LiveCallstack,
     MatchedSite,
+    Stage,
     frames_from_driver,
     innermost_key,
     join,
@@ -98,6 +100,8 @@ class Diff:
     new: DiffSide
     rows: tuple[DiffRow, ...]
     forced: tuple[str, ...] = ()  # what differs between the runs, beside what they hold; each a clause
+    notes: tuple[str, ...] = ()  # sentences on how profiles of two tools are compared
+    is_of_one_profile: bool = False  # the sides are two moments of it
 
     def divisors(self, part: Part) -> tuple[int, int]:
         """By which OLD's and NEW's bytes are divided: the sessions of the role, or 1."""
@@ -206,7 +210,35 @@ def compare(old: Profile, new: Profile, moment: str | None = None, force: bool =
         DiffSide(label, profile, name, profile.sessions_of_role if per_session else None)
         for label, profile, name in zip(choose_labels(old, new), (old, new), moments, strict=True)
     )
-    return Diff(old_side, new_side, tuple(join_sides(old_side, new_side)), differences)
+    keys = match_callstacks.OF_TWO_BUILDS if old.tool == new.tool else match_callstacks.OF_TWO_TOOLS
+    rows = tuple(join_sides(old_side, new_side, keys))
+    return Diff(old_side, new_side, rows, differences, tuple(describe_tools(old, new)))
+
+
+def compare_moments(profile: Profile, old: str, new: str) -> Diff:
+    """The diff of two moments of a profile, per session where both are of sessions.
+
+    Raises ValueError with a sentence where there is no such moment, or the two are one."""
+    names = [profile_selection.select_moment(profile, name).name for name in (old, new)]
+    if names[0] == names[1]:
+        raise ValueError(f"{profile.file}: {old} and {new} are one moment; name two of {', '.join(profile.moments)}")
+    of_sessions = profile.of_one_pair or not any(profile_selection.why_no_sessions(profile, name) for name in names)
+    sessions = profile.sessions_of_role if of_sessions and has_session_figures(profile) else None
+    old_side, new_side = (DiffSide(name, profile, name, sessions) for name in names)
+    rows = tuple(join_sides(old_side, new_side, match_callstacks.OF_ONE_PROFILE))
+    return Diff(old_side, new_side, rows, is_of_one_profile=True)
+
+
+def describe_tools(old: Profile, new: Profile) -> Iterator[str]:
+    """Sentences on what the comparison of two tools' profiles covers."""
+    if old.tool == new.tool:
+        return
+    yield (
+        f"OLD is by {profiler_name(old.tool)}, NEW by {profiler_name(new.tool)}, which name functions differently: "
+        "call stacks are joined without directories of files, and also by short names without inlined functions."
+    )
+    if compares_sessions_only(old, new):
+        yield "A sites run knows the memory of sessions only, so all other memory is left out."
 
 
 def choose_labels(old: Profile, new: Profile) -> tuple[str, str]:
@@ -217,11 +249,12 @@ def choose_labels(old: Profile, new: Profile) -> tuple[str, str]:
     return next(((a, b) for a, b in (stacks, names) if a != b), paths)
 
 
-def join_sides(old: DiffSide, new: DiffSide) -> Iterator[DiffRow]:
+def join_sides(old: DiffSide, new: DiffSide, keys: Mapping[Stage, Key]) -> Iterator[DiffRow]:
     """Rows of all parts that both profiles can tell."""
     parts = group_by_part(old), group_by_part(new)
     for part in SESSIONS if compares_sessions_only(old.profile, new.profile) else PARTS:
-        for site in join(*(stacks.get(part, ()) for stacks in parts)):
+        ours, theirs = (stacks.get(part, ()) for stacks in parts)
+        for site in join(ours, theirs, keys):
             yield row_from_site(part, site)
 
 
@@ -263,12 +296,23 @@ def default_moment(old: Profile, new: Profile, force: bool = False) -> str:
     for name in USUAL:
         if name in old.moments and name in new.moments:
             return name
+    for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
+        if is_dump(profile) and (there := [name for name in (PEAK, END) if name in other.moments]):
+            raise ValueError(
+                f"not compared: {side} ({profile.file}) is what was live when the program wrote it, and {other.file} "
+                f"has other moments: choose one of them with --phase {' or --phase '.join(there)}"
+            )
     if force and old.moments:
         return nearest_moment(old, ESTABLISHED)
     raise ValueError(
         f"not compared: OLD ({old.file}) and NEW ({new.file}) have none of {', '.join(USUAL)} in common; "
         "--phase chooses a moment, with --force one that is not in both"
     )
+
+
+def is_dump(profile: Profile) -> bool:
+    """Whether a program wrote the profile at one moment, whichever that was."""
+    return [*profile.moments] == [DUMP]
 
 
 def nearest_moment(profile: Profile, name: str) -> str:
@@ -279,24 +323,19 @@ def nearest_moment(profile: Profile, name: str) -> str:
 
 def describe_differences(old: Profile, new: Profile, moment: str) -> Iterator[str]:
     """Clauses, each of which is reason enough to refuse."""
-    if old.tool != new.tool:
-        alone = (
-            "; a sites run tells of sessions alone, so others are left out" if compares_sessions_only(old, new) else ""
-        )
-        named = f"OLD is by {profiler_name(old.tool)}, NEW by {profiler_name(new.tool)}"
-        yield f"{named}, which name functions each in its own way{alone}"
     for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
         if profile.sampled_every_bytes != other.sampled_every_bytes and profile.sampled_every_bytes is not None:
             yield f"figures of {side} ({profile.file}) are estimates, {describe_sampling(profile)}"
         if profile.run is None and other.run is not None:
             yield f"{side} ({profile.file}) has no record of a run: it may be of any program"
-        if moment not in profile.moments:
+        if moment not in profile.moments and not is_dump(profile):
             there = ", ".join(profile.moments) or "none"
             yield f"{side} ({profile.file}) has no moment {moment}; there are {there}"
         if has_session_figures(other) and profile.run is not None and not has_session_figures(profile):
             yield f"of {side} ({profile.file}) the figures per session are not known, so whole processes are compared"
-    if old.run is None and new.run is None and program(old) != program(new):
-        yield f"OLD is of the program {program(old) or '?'}, NEW of {program(new) or '?'}"
+    programs = {program(old), program(new)} - {""}  # not every tool tells it
+    if old.run is None and new.run is None and len(programs) > 1:
+        yield f"OLD is of the program {program(old)}, NEW of {program(new)}"
     if old.run is not None and new.run is not None:
         for name, of in ASPECTS.items():
             if of(old.run) != of(new.run):

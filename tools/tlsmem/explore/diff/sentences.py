@@ -68,6 +68,8 @@ def find_strangers(diff: Diff) -> Strangers | None:
     """None where something could be joined, or one side holds nothing.
 
     Where there are sessions only their call stacks count: what the harness and the loader do is alike by chance."""
+    if diff.is_of_one_profile:
+        return None
     of_sessions = [row for row in diff.rows if row.part in SESSIONS]
     rows = of_sessions or diff.rows
     holders = {side for row in rows for side in row.holders}
@@ -123,15 +125,23 @@ def describe_diff(diff: Diff) -> list[str]:
     return [
         *describe_sides(diff),
         *describe_conditions(diff),
-        *describe_totals(summary, places, describe_moment(diff.new.moment)),
+        *describe_totals(summary, places, describe_common_moment(diff)),
         *(describe_site(one, places[one.site.part]) for one in summary.largest_sites),
-        *(describe_unjoined(one, places[one.part]) for one in summary.unjoined),
+        *(describe_unjoined(one, places[one.part]) for one in summary.unjoined if not diff.is_of_one_profile),
         *describe_missing_names(summary),
     ]
 
 
+def describe_common_moment(diff: Diff) -> str:
+    """Return at which moment both sides are, or nothing where they differ."""
+    return describe_moment(diff.new.moment) if diff.old.moment == diff.new.moment else ""
+
+
 def describe_sides(diff: Diff) -> list[str]:
     """What OLD and NEW are, and first of all whether they have anything in common."""
+    if diff.is_of_one_profile:
+        old, new = (describe_moment(side.moment) for side in (diff.old, diff.new))
+        return [f"OLD and NEW are two moments of {describe_side(diff.new)}: OLD {old}, NEW {new}."]
     strangers = find_strangers(diff)
     sides = f"OLD is {describe_side(diff.old)}; NEW is {describe_side(diff.new)}."
     return [describe_strangers(strangers), sides] if strangers else [sides]
@@ -158,13 +168,14 @@ def describe_conditions(diff: Diff) -> Iterator[str]:
     """Under which conditions the figures hold."""
     if diff.forced:
         yield f"Compared because of --force, although {'; '.join(diff.forced)}."
-    if diff.old.moment != diff.new.moment:
+    yield from diff.notes
+    if diff.old.moment != diff.new.moment and not diff.is_of_one_profile:
         yield f"The moments differ: OLD {describe_moment(diff.old.moment)}, NEW {describe_moment(diff.new.moment)}."
-    new = diff.new.profile
+    new, when = diff.new.profile, describe_common_moment(diff) or "then"
     if new.unit == "requested" and new.sampled_every_bytes is None:
-        yield f"Bytes and blocks are those requested and still live {describe_moment(diff.new.moment)}."
+        yield f"Bytes and blocks are those requested and still live {when}."
     else:
-        yield f"Bytes and blocks are those still live {describe_moment(diff.new.moment)}. {describe_unit(new)}"
+        yield f"Bytes and blocks are those still live {when}. {describe_unit(new)}"
     if diff.old.sessions:
         yield (
             f"Figures of client and server are per session, above what was live at `{BASE}`; all others are of the "
@@ -178,7 +189,7 @@ def describe_totals(summary: DiffSummary, places: dict[Part, str], moment: str) 
     elif not summary.has_changes:
         yield NO_CHANGE
     for total in summary.totals:
-        yield describe_total(total, f"{places[total.part]} {moment}")
+        yield describe_total(total, f"{places[total.part]} {moment}".rstrip())
 
 
 def describe_total(total: PartChange, where: str) -> str:

@@ -22,7 +22,7 @@ JOINED_BY = Heading("joined", "joined by", left=True)
 CALLERS = Heading("callers", "call stack", left=True)
 OF = Heading("part", "owner", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
-CAPTION = "OLD is {}, NEW is {}. The bytes are those that were live {}.{}"
+CAPTION = "OLD is {}, NEW is {}. The bytes are those that were live {}."
 PER_SESSION = (
     " Client and server: per session, above what was live before the first session. All others: of the whole process."
 )
@@ -42,8 +42,8 @@ JOINED = (
 
 def tables(diff: Diff, rows: int = ROWS) -> list[Table]:
     """All tables; `rows` sites that grew and as many that shrank, of each part."""
-    below = below_table(diff, rows)
-    return [totals_table(diff), sites_table(diff, rows), *([below] if below.rows else []), joins_table(diff)]
+    below, joins = below_table(diff, rows), [] if diff.is_of_one_profile else [joins_table(diff)]
+    return [totals_table(diff), sites_table(diff, rows), *([below] if below.rows else []), *joins]
 
 
 def totals_table(diff: Diff) -> Table:
@@ -53,23 +53,31 @@ def totals_table(diff: Diff) -> Table:
 
 
 def write_caption(diff: Diff) -> str:
-    moments = " and ".join(map(describe_moment, dict.fromkeys((diff.old.moment, diff.new.moment))))
     per_session = PER_SESSION if diff.old.sessions else ""
     warm_up = WARM_UP_NOTE if any(row.part == WARM_UP for row in diff.rows) else ""
-    return CAPTION.format(diff.old.label, diff.new.label, moments, per_session) + warm_up
+    return f"{describe_captioned_sides(diff)}{per_session}{warm_up}"
+
+
+def describe_captioned_sides(diff: Diff) -> str:
+    """Say what OLD and NEW are."""
+    old, new = (describe_moment(side.moment) for side in (diff.old, diff.new))
+    if diff.is_of_one_profile:
+        return f"OLD is what was live {old}, NEW what was live {new}."
+    moments = old if old == new else f"{old} (OLD) and {new} (NEW)"
+    return CAPTION.format(diff.old.label, diff.new.label, moments)
 
 
 def sites_table(diff: Diff, rows: int = ROWS) -> Table:
     sites = {total.part: diff.sites_by_call(total.part) for total in diff.totals()}
     caption = SITES.format(rows) + BY_CALL * any(site.below for several in sites.values() for site in several)
-    table = Table("diff-sites", "Where NEW holds more or less", caption, [OF, JOINED_BY, *FIGURES, CALLERS])
+    table = Table("diff-sites", "Where NEW holds more or less", caption, [OF, joined_by(diff), *FIGURES, CALLERS])
     for part, several in sites.items():
         table.rows += [[text_cell(part), *cells] for cells in part_rows(diff, several, rows)]
     return table
 
 
 def below_table(diff: Diff, rows: int) -> Table:
-    columns = [OF, Heading("call", "below", left=True), JOINED_BY, *FIGURES, CALLERS]
+    columns = [OF, Heading("call", "below", left=True), joined_by(diff), *FIGURES, CALLERS]
     table = Table("diff-below", "Call sites below one call", BELOW, columns)
     for total in diff.totals():
         grew, shrank = changed_sites(diff, diff.sites_by_call(total.part))
@@ -85,6 +93,11 @@ def changed_sites(diff: Diff, sites: Sequence[DiffRow]) -> tuple[list[DiffRow], 
     return grew, [site for site in reversed(sites) if diff.figures(site).more < 0]
 
 
+def joined_by(diff: Diff) -> Heading:
+    """Return the column that says by what a site was found on both sides, or on which side it is."""
+    return Heading("joined", "live in", left=True) if diff.is_of_one_profile else JOINED_BY
+
+
 def part_rows(diff: Diff, sites: Sequence[DiffRow], rows: int) -> Iterator[list[Cell]]:
     """The largest changes one by one, the others as sums."""
     grew, shrank = changed_sites(diff, sites)
@@ -95,7 +108,7 @@ def part_rows(diff: Diff, sites: Sequence[DiffRow], rows: int) -> Iterator[list[
 
 
 def site_cells(diff: Diff, site: DiffRow) -> list[Cell]:
-    return [text_cell(describe_join(site)), *figure_cells(diff, site), name_cell(site)]
+    return [text_cell(describe_join(diff, site)), *figure_cells(diff, site), name_cell(site)]
 
 
 def name_cell(site: DiffRow) -> Cell:
@@ -103,9 +116,11 @@ def name_cell(site: DiffRow) -> Cell:
     return Cell(format_callers(site), " < ".join(format_frame(one, whole=True) for one in callers))
 
 
-def describe_join(site: DiffRow) -> str:
+def describe_join(diff: Diff, site: DiffRow) -> str:
     if site.only_holder:
         return f"only in {site.only_holder}"
+    if diff.is_of_one_profile:
+        return "both"
     return "in part not joined" if site.stage == "not joined" else site.stage
 
 
