@@ -112,7 +112,7 @@ def check_go(_: Options) -> Commands:
 
 
 def check_python(options: Options) -> Commands:
-    yield f"{PYTEST} -m 'not slow' --stacks={shlex.quote(','.join(tried_stacks(options)))}"
+    yield f"{PYTEST} --snapshot-disable-unused -m 'not slow' --stacks={shlex.quote(','.join(tried_stacks(options)))}"
 
 
 def check_harnesses(options: Options) -> Commands:
