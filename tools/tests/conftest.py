@@ -23,6 +23,7 @@ from tlsmem.build import shared_resources
 from tlsmem.config import stack_names, toml_tables
 from tlsmem.schema import read_records, recording_files, records
 
+gc.disable()  # until all tests are collected, of which none is garbage
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
 hypothesis.settings.load_profile("untimed")
 
@@ -77,6 +78,7 @@ def pytest_collection_finish() -> None:
     """What is there from now to the end is walked by no later collection of garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,6 +10,7 @@ from tlsmem.base.paths import ROOT
 PACKAGE = ROOT / "tools/tlsmem"
 WAY_OUT = "cli/main.py"
 EXITS = {"sys.exit", "os._exit", "exit", "quit", "SystemExit"}
+LAST_WORDS = {name.rpartition(".")[2] for name in EXITS}
 ALLOWED = {  # children that must not run what their parent does when it ends
     "build/process_group.py": "the leader of a build, a process of its own",
     "run/process.py": "between fork and exec",
@@ -22,7 +23,7 @@ def find_exits(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module in ("sys", "os"):
             yield from (f"{node.module}.{one.name}" for one in node.names if f"{node.module}.{one.name}" in EXITS)
-        elif isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) in EXITS:
+        elif getattr(node, "attr", getattr(node, "id", "")) in LAST_WORDS and ast.unparse(node) in EXITS:
             yield ast.unparse(node)
 
 

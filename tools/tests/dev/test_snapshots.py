@@ -1,5 +1,5 @@
-"""Every snapshot belongs to a test that is there. `make check` leaves out syrupy's own search for unused ones, which takes
-two seconds of each worker and five after the last test; `make snapshots` does it, and removes them."""
+"""Every snapshot belongs to a test that is there. `make check` leaves out syrupy's own search for unused ones, which
+takes two seconds of each worker and five after the last test; `make snapshots` does it, and removes them."""
 
 import re
 

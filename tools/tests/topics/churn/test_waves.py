@@ -3,7 +3,6 @@
 import random
 
 import pytest
-import scipy.stats
 
 from tests.support.synthetic_churn import PAIRS, SESSION_BYTES, churn
 from tlsmem.base import memo
@@ -41,6 +40,8 @@ def test_a_slope_that_was_kept_has_the_same_bits(waves, tmp_path, monkeypatch):
     monkeypatch.setattr(memo, "FILE", tmp_path / "results.sqlite")
     memo.open_results.cache_clear()
     values = [random.Random(waves).randrange(10**9) for _ in range(waves)]
+    import scipy.stats  # a second of each worker that collects this file
+
     found = scipy.stats.theilslopes(values, alpha=CONFIDENCE)
     assert fit_slope(values) == (found.slope, found.low_slope, found.high_slope)
     monkeypatch.setattr(scipy.stats, "theilslopes", None)
