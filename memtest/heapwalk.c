@@ -1,5 +1,5 @@
-/* heapwalk PID...: divides RssAnon of each process, an object of JSON a line. docs/reference/records.md has the keys.
- */
+/* heapwalk [--chunks FILE] PID...: divides RssAnon of each process, an object of JSON a line. docs/reference/records.md
+ * has the keys. FILE, an open file's number, gets the chunks in use of each process: where they are and how large. */
 #include "heapwalk.h"
 
 #include <inttypes.h>
@@ -12,19 +12,21 @@ enum { TRIES = 10, TRIES_DIVIDED = 3, PAUSE_US = 2000, SIZES_SHOWN = 8 };
 #define CHANGED "its chunks led nowhere 10 times: they change while they are read, or its glibc is a changed one"
 
 /* Divides what is resident; false where it could not be. */
-static bool divide(const struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts)
+static bool divide(const struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts,
+                   struct live *live)
 {
     struct candidates candidates = {0};
     struct pages *pages = NULL;
     free(parts->free_sizes.slots);
     *parts = (struct parts){0};
+    live_clear(live);
     bool complete = glibc_heaps(process, glibc, heaps);
     if (complete)
         pages = calloc(heaps->count, sizeof *pages);
     for (size_t i = 0; complete && i < heaps->count; i++)
         complete = pages_read(process, heaps->list[i].at, &pages[i]) &&
-                   chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates);
-    complete = complete && cached_count(process, glibc, heaps, &candidates, pages, parts) &&
+                   chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates, live);
+    complete = complete && cached_count(process, glibc, heaps, &candidates, pages, parts, live) &&
                chunks_mmapped(process, glibc, heaps, parts);
     parts->is_complete = complete;
     parts->used.chunks -= parts->cached.chunks;
@@ -100,11 +102,12 @@ static bool is_near(uint64_t one, uint64_t other)
 }
 
 /* Reads a process once; true where that will do: it is divided, or cannot be. */
-static bool read_once(struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts)
+static bool read_once(struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts,
+                      struct live *live)
 {
     uint64_t before = process->rss_anon_bytes;
     glibc_find(process, glibc);
-    bool is_divided = !glibc->unknown && divide(process, glibc, heaps, parts);
+    bool is_divided = !glibc->unknown && divide(process, glibc, heaps, parts, live);
     if (glibc->unknown)
         leave_undivided(process, parts);
     if (!process_status(process))
@@ -114,7 +117,8 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
     return process->refusal || ((glibc->unknown || parts->is_exact) && is_near(before, process->rss_anon_bytes));
 }
 
-static void report(pid_t pid)
+/* Returns false where the chunks could not be written. */
+static bool report(pid_t pid, struct live *live, int chunks_file)
 {
     struct process process;
     struct glibc glibc;
@@ -129,13 +133,16 @@ static void report(pid_t pid)
         }
         free(heaps.list);
         heaps = (struct heaps){0};
-        is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts) ||
+        is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts, live) ||
                   ((parts.is_complete || glibc.unknown) && tries == TRIES_DIVIDED);
     }
     if (!process.refusal && !glibc.unknown && !parts.is_complete) {
         glibc.unknown = glibc.doubt ? glibc.doubt : CHANGED;
         leave_undivided(&process, &parts);
     }
+    if (process.refusal || glibc.unknown)
+        live_clear(live);
+    live_take_out_cached(live);
     printf("{\"pid\":%d", pid);
     if (process.refusal) {
         printf(",\"refused\":\"%s\"", process.refusal);
@@ -147,17 +154,21 @@ static void report(pid_t pid)
     process_close(&process);
     free(heaps.list);
     free(parts.free_sizes.slots);
+    return !live->is_wanted || live_write(live, chunks_file);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fputs("usage: heapwalk PID...\n", stderr);
+    struct live live = {.is_wanted = argc > 2 && !strcmp(argv[1], "--chunks")};
+    int first = live.is_wanted ? 3 : 1, chunks_file = live.is_wanted ? atoi(argv[2]) : -1;
+    bool is_written = true;
+    if (argc <= first) {
+        fputs("usage: heapwalk [--chunks FILE] PID...\n", stderr);
         return 2;
     }
-    for (int i = 1; i < argc; i++) {
-        report(atoi(argv[i]));
+    for (int i = first; i < argc; i++) {
+        is_written &= report(atoi(argv[i]), &live, chunks_file);
         fflush(stdout);
     }
-    return ferror(stdout) ? 1 : 0;
+    return ferror(stdout) || !is_written ? 1 : 0;
 }

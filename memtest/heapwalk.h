@@ -124,6 +124,23 @@ struct parts {
     uint64_t mapping_bytes[MAPPING_KINDS]; /* of mappings, without what malloc has in them */
 };
 
+/* heapwalk_live.c: where the chunks in use are, for whoever asks for them: those that were walked over, and later those
+ * of them that turn out to be cached. */
+struct live_chunk {
+    uint64_t address, bytes, resident_bytes; /* of the chunk, header included */
+};
+struct live {
+    bool is_wanted; /* else nothing is kept */
+    struct live_chunk *used;
+    uint64_t *cached;
+    size_t used_count, used_room, cached_count, cached_room;
+};
+void live_clear(struct live *);
+void live_add(struct live *, struct live_chunk);
+void live_add_cached(struct live *, uint64_t address);
+void live_take_out_cached(struct live *);       /* the others are in the order of their addresses then */
+bool live_write(const struct live *, int file); /* their number, and three numbers of 64 bits for each */
+
 /* heapwalk_cached.c: freed chunks that count as in use. Candidates have the size of a thread's cache. */
 struct candidates {
     uint64_t *list;
@@ -131,11 +148,11 @@ struct candidates {
 };
 bool cached_is_candidate(const struct glibc *, uint64_t size);
 bool cached_count(const struct process *, const struct glibc *, const struct heaps *, const struct candidates *,
-                  const struct pages *pages, struct parts *);
+                  const struct pages *pages, struct parts *, struct live *);
 
 /* heapwalk_chunks.c */
 bool chunks_walk(const struct process *, struct glibc *, const struct heap *, const struct pages *, struct parts *,
-                 struct candidates *);
+                 struct candidates *, struct live *);
 bool chunks_mmapped(const struct process *, const struct glibc *, const struct heaps *, struct parts *);
 
 #endif

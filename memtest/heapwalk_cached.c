@@ -17,6 +17,7 @@ struct follower {
     const struct glibc *glibc;
     const struct heaps *heaps;
     const struct pages *pages;
+    struct live *live;
 };
 
 bool cached_is_candidate(const struct glibc *glibc, uint64_t size)
@@ -41,6 +42,7 @@ static bool chunk_add(const struct follower *by, uint64_t chunk, uint64_t size, 
             cached->chunks++;
             cached->bytes += actual;
             cached->resident_bytes += pages_resident(&by->pages[i], chunk, chunk + actual);
+            live_add_cached(by->live, chunk);
             return true;
         }
     }
@@ -95,8 +97,10 @@ static bool bin_count(const struct follower *by, uint64_t chunk, struct cache *c
                       int tries, struct tally *cached)
 {
     const struct tally before = *cached;
+    const size_t live_before = by->live->cached_count;
     while (!bin_follow(by, cache, bin, cached)) {
         *cached = before;
+        by->live->cached_count = live_before;
         if (!--tries)
             return false;
         process_forget();
@@ -129,10 +133,12 @@ static bool fastbins_count(const struct follower *by, uint64_t arena, struct tal
         most += (by->heaps->list[i].at.end - by->heaps->list[i].at.begin) / CHUNK_LEAST;
     for (size_t bin = 0; bin < FASTBINS; bin++) {
         const struct tally before = *cached;
+        const size_t live_before = by->live->cached_count;
         int tries = 0;
         while (!process_read(by->process, arena + FASTBINS_AT + bin * 8, &first, 8) ||
                !list_follow(by, first, bin * 16 + CHUNK_LEAST, most, false, cached)) {
             *cached = before;
+            by->live->cached_count = live_before;
             if (++tries == TRIES)
                 return false;
             process_forget();
@@ -142,9 +148,10 @@ static bool fastbins_count(const struct follower *by, uint64_t arena, struct tal
 }
 
 bool cached_count(const struct process *process, const struct glibc *glibc, const struct heaps *heaps,
-                  const struct candidates *candidates, const struct pages *pages, struct parts *parts)
+                  const struct candidates *candidates, const struct pages *pages, struct parts *parts,
+                  struct live *live)
 {
-    const struct follower by = {process, glibc, heaps, pages};
+    const struct follower by = {process, glibc, heaps, pages, live};
     process_forget();
     for (size_t i = 0; i < candidates->count; i++)
         cache_count(&by, candidates->list[i], parts);

@@ -113,9 +113,10 @@ static struct walk {
     struct window window;
     struct parts *parts;
     struct candidates *candidates;
+    struct live *live;
     uint64_t begin; /* the first chunk of the window, and what was counted before it */
     struct parts parts_before;
-    size_t candidates_before;
+    size_t candidates_before, live_before;
     uint64_t freed[FREED_MOST]; /* sizes since then */
     size_t freed_count;
     int again;
@@ -128,6 +129,7 @@ static void walk_keep(uint64_t chunk)
     walk.begin = chunk;
     walk.parts_before = *walk.parts;
     walk.candidates_before = walk.candidates->count;
+    walk.live_before = walk.live->used_count;
     walk.freed_count = walk.again = 0;
     walk.window.most = WINDOW_PAGES;
 }
@@ -136,6 +138,7 @@ static bool walk_again(void)
 {
     *walk.parts = walk.parts_before;
     walk.candidates->count = walk.candidates_before;
+    walk.live->used_count = walk.live_before;
     walk.freed_count = 0;
     walk.window.end = walk.window.begin;
     walk.window.most = SMALL_WINDOW_PAGES; /* copied sooner than the process changes it */
@@ -184,6 +187,8 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
         return STEP_NOWHERE;
     if (next_head & CHUNK_BEFORE_IN_USE) {
         tally_add(&walk.parts->used, pages, *chunk, end);
+        if (walk.live->is_wanted)
+            live_add(walk.live, (struct live_chunk){*chunk, size, pages_resident(pages, *chunk, end)});
         tally_join(&walk.parts->requested, requested);
         if (cached_is_candidate(glibc, size))
             candidate_add(walk.candidates, *chunk);
@@ -197,7 +202,7 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
 
 /* False where the chunks do not lead to the end of the heap. */
 bool chunks_walk(const struct process *process, struct glibc *glibc, const struct heap *heap, const struct pages *pages,
-                 struct parts *parts, struct candidates *candidates)
+                 struct parts *parts, struct candidates *candidates, struct live *live)
 {
     uint64_t chunk = heap->first;
     uint64_t *before = heap->is_brk ? &parts->mapping_bytes[MAPPING_OTHER] : &parts->own_bytes;
@@ -207,6 +212,7 @@ bool chunks_walk(const struct process *process, struct glibc *glibc, const struc
     walk.window.begin = walk.window.end = 0;
     walk.parts = parts;
     walk.candidates = candidates;
+    walk.live = live;
     walk.freed_count = 0;
     walk_keep(chunk);
     for (;;) {

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from array import array
 from pathlib import Path
 
@@ -50,6 +51,18 @@ def walk(pid):
     return json.loads(subprocess.run([WALK, str(pid)], capture_output=True, check=True).stdout)
 
 
+def walk_chunks(pid):
+    """What heapwalk says of a process, and its chunks in use by address: bytes, and those of them that are resident."""
+    with tempfile.TemporaryFile() as file:
+        words = [WALK, "--chunks", str(file.fileno()), str(pid)]
+        done = subprocess.run(words, capture_output=True, check=True, pass_fds=[file.fileno()])
+        file.seek(0)
+        count, *numbers = array("Q", file.read())
+    assert len(numbers) == 3 * count
+    chunks = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+    return json.loads(done.stdout), {address: (size, resident) for address, size, resident in chunks}
+
+
 def present_pages(pid):
     """How many pages of writable mappings are present; the kernel's page of zeros counts wherever it is mapped."""
     present = 0
@@ -67,7 +80,7 @@ class Holding:
     """The program: what heapwalk says of it after each step, and what malloc says."""
 
     def __init__(self, command, **how):
-        self.walks, self.counts, self.rss, self.mapped = {}, {}, {}, {}
+        self.walks, self.counts, self.rss, self.mapped, self.chunks = {}, {}, {}, {}, {}
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how) as process:
             for step in STEPS:
                 process.stdin.write(f"{step}\n")
@@ -75,6 +88,7 @@ class Holding:
                 self.counts[step] = json.loads(process.stdout.readline())
                 present = present_pages(process.pid)
                 self.walks[step] = walk(process.pid)
+                self.chunks[step] = walk_chunks(process.pid)
                 self.rss[step] = read_rss([process.pid])[process.pid]
                 self.mapped[step] = present_pages(process.pid) - present
             (self.child,) = descendants(process.pid)
@@ -124,6 +138,20 @@ def test_malloc_counts_the_same(holding, step):
     assert line["free"]["bytes"] == counts["free"] - fast
     assert line["used"]["bytes"] + line["cached"]["bytes"] - fast + arenas == counts["in_use"]
     assert (line["mmapped"]["bytes"], line["mmapped"]["chunks"]) == (counts["mmapped"], counts["mmapped_chunks"])
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_chunks_listed_are_those_in_use(holding, step):
+    line, chunks = holding.chunks[step]
+    sizes = [sum(sizes) for sizes in zip(*chunks.values(), strict=True)]
+    assert line == holding.walks[step]
+    assert [len(chunks), *sizes] == [line["used"][unit] for unit in ("chunks", "bytes", "resident_bytes")]
+
+
+def test_a_chunk_that_a_thread_caches_is_not_listed(holding):
+    sizes = [[size for size, _ in holding.chunks[step][1].values()] for step in ("start", "blocks", "cached")]
+    start, blocks, cached = (of_step.count(chunk(1000)) for of_step in sizes)
+    assert (blocks - start, cached - start) == (1000, 995)
 
 
 def test_each_step_is_where_it_belongs(holding):

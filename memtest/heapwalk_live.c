@@ -1,0 +1,75 @@
+/* Where the chunks in use are: a list that grows with the walk, without what caches have of them in the end. */
+#include "heapwalk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void live_clear(struct live *live)
+{
+    live->used_count = live->cached_count = 0;
+}
+
+void live_add(struct live *live, struct live_chunk chunk)
+{
+    if (live->used_count == live->used_room) {
+        live->used_room = live->used_room ? 2 * live->used_room : 1024;
+        live->used = realloc(live->used, live->used_room * sizeof *live->used);
+    }
+    live->used[live->used_count++] = chunk;
+}
+
+void live_add_cached(struct live *live, uint64_t address)
+{
+    if (!live->is_wanted)
+        return;
+    if (live->cached_count == live->cached_room) {
+        live->cached_room = live->cached_room ? 2 * live->cached_room : 1024;
+        live->cached = realloc(live->cached, live->cached_room * sizeof *live->cached);
+    }
+    live->cached[live->cached_count++] = address;
+}
+
+static int by_address(const void *left, const void *right)
+{
+    /* A chunk begins with its address, too. */
+    uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
+    return (one > other) - (one < other);
+}
+
+void live_take_out_cached(struct live *live)
+{
+    size_t kept = 0, next = 0;
+    if (live->used_count)
+        qsort(live->used, live->used_count, sizeof *live->used, by_address);
+    if (live->cached_count)
+        qsort(live->cached, live->cached_count, sizeof *live->cached, by_address);
+    for (size_t i = 0; i < live->used_count; i++) {
+        while (next < live->cached_count && live->cached[next] < live->used[i].address)
+            next++;
+        if (next == live->cached_count || live->cached[next] != live->used[i].address)
+            live->used[kept++] = live->used[i];
+    }
+    live->used_count = kept;
+    live->cached_count = 0;
+}
+
+static bool write_all(int file, const void *from, size_t size)
+{
+    for (const char *at = from; size;) {
+        ssize_t done = write(file, at, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        size -= done;
+    }
+    return true;
+}
+
+bool live_write(const struct live *live, int file)
+{
+    uint64_t count = live->used_count;
+    return write_all(file, &count, sizeof count) && write_all(file, live->used, count * sizeof *live->used);
+}
