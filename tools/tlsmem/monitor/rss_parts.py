@@ -55,15 +55,18 @@ def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
     return {line["pid"]: line["refused"] if "refused" in line else parse(line) for line in walk_heaps(pids)}
 
 
-def walk_heaps(pids: Iterable[int]) -> list[dict[str, Any]]:
+def walk_heaps(pids: Iterable[int], chunks_file: int | None = None) -> list[dict[str, Any]]:
     """Return what heapwalk says of each process: docs/reference/records.md has the keys.
 
-    Raises UserError where it is not built."""
-    words = [str(ROOT / HEAP_WALK), *map(str, pids)]
-    if len(words) == 1:
+    `chunks_file`, an open file's number, gets the chunks in use. Raises UserError where heapwalk is not built."""
+    processes = list(map(str, pids))
+    if not processes:
         return []
+    listing = [] if chunks_file is None else ["--chunks", str(chunks_file)]
+    files = [] if chunks_file is None else [chunks_file]
+    words = [str(ROOT / HEAP_WALK), *listing, *processes]
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, pass_fds=files)
     except FileNotFoundError:
         raise UserError(f"{HEAP_WALK} is not there: {FETCH_CORE}") from None
     return list(map(json.loads, done.stdout.splitlines()))

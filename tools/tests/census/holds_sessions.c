@@ -1,0 +1,139 @@
+/* Holds TLS sessions of a server, step by step, for the tests of the census. The clients are in a process of its own.
+ *
+ * holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED: after each step a line on stdout with the bytes of the
+ * chunks in use, as malloc counts them; a line on stdin leads to the next. The last step frees half of those that are
+ * established, and all others. */
+#include <malloc.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MOST = 4096 };
+struct pair {
+    SSL *server, *client;
+    int server_socket, client_socket;
+};
+static struct pair pairs[MOST];
+static SSL_CTX *server_context;
+static int to_clients[2], from_clients[2];
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "holds_sessions: %s\n", what);
+    exit(1);
+}
+
+static void step_end(const char *name)
+{
+    struct mallinfo2 info = mallinfo2();
+    char line[16];
+    printf("{\"step\":\"%s\",\"in_use\":%zu}\n", name, info.uordblks);
+    fflush(stdout);
+    if (!fgets(line, sizeof line, stdin))
+        exit(0);
+}
+
+/* The clients: a byte says which, and 'h' for a hello only, 'e' for a handshake to its end. */
+static void clients_run(void)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    int request[2];
+    while (read(to_clients[0], request, sizeof request) == sizeof request) {
+        struct pair *pair = &pairs[request[0]];
+        if (!pair->client) {
+            pair->client = SSL_new(context);
+            SSL_set_fd(pair->client, pair->client_socket);
+        }
+        SSL_connect(pair->client);
+        if (write(from_clients[1], request, sizeof request) < 0)
+            exit(1);
+    }
+    exit(0);
+}
+
+static void client_act(int number)
+{
+    int request[2] = {number, 0};
+    if (write(to_clients[1], request, sizeof request) < 0 || read(from_clients[0], request, sizeof request) < 0)
+        fail("the clients have ended");
+}
+
+static void server_make(int number)
+{
+    pairs[number].server = SSL_new(server_context);
+    if (!pairs[number].server)
+        fail("SSL_new");
+}
+
+static void server_open(int number)
+{
+    server_make(number);
+    SSL_set_fd(pairs[number].server, pairs[number].server_socket);
+    client_act(number);
+    if (SSL_accept(pairs[number].server) == 1)
+        fail("a handshake ended early");
+}
+
+static void server_establish(int number)
+{
+    server_open(number);
+    client_act(number);
+    if (SSL_accept(pairs[number].server) != 1)
+        fail("a handshake failed");
+}
+
+static void server_free(int number)
+{
+    SSL_set_quiet_shutdown(pairs[number].server, 1);
+    SSL_shutdown(pairs[number].server);
+    SSL_free(pairs[number].server);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 6)
+        fail("usage: holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED");
+    int created = atoi(argv[3]), half_open = atoi(argv[4]), established = atoi(argv[5]);
+    int count = created + half_open + established, first = created + half_open;
+    if (count >= MOST)
+        fail("too many");
+    for (int i = 0; i <= count; i++) {
+        int sockets[2];
+        if (i < created)
+            continue;
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets))
+            fail("socketpair");
+        pairs[i] = (struct pair){.server_socket = sockets[0], .client_socket = sockets[1]};
+    }
+    if (pipe(to_clients) || pipe(from_clients))
+        fail("pipe");
+    if (!fork()) {
+        close(to_clients[1]);
+        clients_run();
+    }
+    close(to_clients[0]);
+    server_context = SSL_CTX_new(TLS_server_method());
+    if (SSL_CTX_use_certificate_file(server_context, argv[1], SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_use_PrivateKey_file(server_context, argv[2], SSL_FILETYPE_PEM) != 1)
+        fail("certificate or key");
+    SSL_CTX_set_session_cache_mode(server_context, SSL_SESS_CACHE_OFF);
+    server_establish(count); /* what the first session makes and the library keeps is there then */
+    server_free(count);
+    step_end("start");
+    for (int i = 0; i < created; i++)
+        server_make(i);
+    step_end("created");
+    for (int i = created; i < first; i++)
+        server_open(i);
+    step_end("half-open");
+    for (int i = first; i < count; i++)
+        server_establish(i);
+    step_end("established");
+    for (int i = 0; i < count - established / 2; i++)
+        server_free(i);
+    step_end("closed");
+    return 0;
+}

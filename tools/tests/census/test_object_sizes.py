@@ -1,0 +1,150 @@
+"""What instructions say of sizes and fields: of code that is assembled here, and of the system's OpenSSL."""
+
+import subprocess
+
+import pytest
+
+from tests.census.conftest import compile_c
+from tlsmem.census.elf_image import ElfImage
+from tlsmem.census.instructions import find_allocations, find_constant_calls, find_fields_read, find_returned_address
+from tlsmem.census.library_file import identify
+
+# Sizes that reach the call in other ways than by a move before it.
+CODE = """
+        .section .rodata
+other:  .byte 1, 200
+name:   .string "../some/ssl/ssl_lib.c"
+        .text
+        .globl early, around, table, item, is_server, wrong
+        .type early, @function
+early:                                  # the size is loaded at once, the call is behind a branch
+        .cfi_startproc
+        push %rbx
+        mov $4321, %ebx
+        lea name(%rip), %r12
+        test %rdi, %rdi
+        je 1f
+        mov $77, %edx
+        mov %r12, %rsi
+        mov %ebx, %edi
+        call allocate
+1:      pop %rbx
+        ret
+        .cfi_endproc
+        .type around, @function
+around:                                 # another register is written in between, and the size jumped over
+        .cfi_startproc
+        mov $100, %edi
+        test %rsi, %rsi
+        jne 1f
+        mov $200, %edi
+1:      mov $9, %edx
+        lea name(%rip), %rsi
+        jmp allocate
+        .cfi_endproc
+        .type wrong, @function
+wrong:                                  # a size that a call may have changed, and one that is not a constant
+        .cfi_startproc
+        mov $300, %edi
+        call other_function
+        mov $9, %edx
+        lea name(%rip), %rsi
+        call allocate
+        mov %rax, %rdi
+        mov $9, %edx
+        lea name(%rip), %rsi
+        call allocate
+        ret
+        .cfi_endproc
+        .type table, @function
+table:
+        .cfi_startproc
+        mov $5000, %esi
+        mov $1, %edi
+        call *pointer(%rip)
+        ret
+        .cfi_endproc
+        .type item, @function
+item:
+        .cfi_startproc
+        endbr64
+        lea pointer(%rip), %rax
+        ret
+        .cfi_endproc
+        .type is_server, @function
+is_server:
+        .cfi_startproc
+        mov %rdi, %rcx
+        cmpl $0, (%rdi)
+        jne 1f
+        mov 120(%rcx), %eax
+        ret
+1:      xor %eax, %eax
+        ret
+        .cfi_endproc
+        .type allocate, @function
+allocate:
+other_function:
+        .cfi_startproc
+        ret
+        .cfi_endproc
+        .size early, around - early
+        .size around, wrong - around
+        .size wrong, table - wrong
+        .size table, item - table
+        .size item, is_server - item
+        .size is_server, allocate - is_server
+        .data
+        .globl pointer
+        .protected pointer
+pointer: .quad 0
+        .section .note.GNU-stack,"",@progbits
+"""
+
+
+@pytest.fixture(scope="module", params=["shared", "static, stripped"])
+def image(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("code")
+    (folder / "code.s").write_text(CODE)
+    way = ["-shared"] if request.param == "shared" else ["-static", "-no-pie", "-Wl,-e,early", "-Wl,--eh-frame-hdr"]
+    subprocess.run(["gcc", "code.s", "-o", "code", "-nostdlib", *way], cwd=folder, check=True)
+    if "stripped" in request.param:
+        subprocess.run(["strip", "code"], cwd=folder, check=True)
+    with open(folder / "code", "rb") as file:
+        yield ElfImage(file)
+
+
+def test_sizes_are_followed_through_registers_and_branches(image):
+    found = {(one.bytes, one.line) for one in find_allocations(image, "ssl/ssl_lib.c")}
+    assert found == {(4321, 77), (100, 9), (200, 9)}
+
+
+def test_a_name_is_the_end_of_a_path(image):
+    assert not find_allocations(image, "sl/ssl_lib.c") and not find_allocations(image, "ssl/ssl_li")
+
+
+def test_functions_are_read_by_name(image):
+    names = {"table", "item", "is_server"}
+    functions = image.find_functions(names)
+    if not functions:
+        assert image.elf.get_section_by_name(".symtab") is None
+        return
+    assert functions.keys() == names
+    assert find_constant_calls(functions["table"]) == {(1, 5000)}
+    assert find_fields_read(functions["is_server"]) == {0, 120}
+    (symbol,) = image.elf.get_section_by_name(".dynsym").get_symbol_by_name("pointer")
+    assert find_returned_address(functions["item"]) == symbol["st_value"]
+
+
+def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path):
+    libraries = ["-Wl,-Bstatic", "-lssl", "-lcrypto", "-Wl,-Bdynamic"]
+    program = compile_c("holds_sessions.c", tmp_path / "static", *libraries)
+    with open(program, "rb") as file:
+        named = identify(file, "static")
+    subprocess.run(["strip", program], check=True)
+    with open(program, "rb") as file:
+        stripped = identify(file, "stripped")
+    assert named.library == stripped.library == "OpenSSL" and named.version == stripped.version
+    assert {"SSL", "SSL_CTX", "SSL_SESSION", "BIO"} <= stripped.sizes.keys()
+    assert stripped.sizes.items() <= named.sizes.items()
+    assert named.fields.keys() >= {"is_server", "in_init", "handshake", "machine"} and not stripped.fields

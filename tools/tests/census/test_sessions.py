@@ -1,0 +1,100 @@
+"""The census of a program that holds known numbers of sessions in each state."""
+
+import os
+from array import array
+from pathlib import Path
+
+import pytest
+
+from tests.census.conftest import Holder
+from tlsmem.census.census import take_census
+from tlsmem.census.sessions import Role, State
+
+CREATED, HALF_OPEN, ESTABLISHED = 50, 70, 90
+STEPS = ("start", "created", "half-open", "established", "closed")
+STATES = {
+    "created": (Role.UNKNOWN, State.CREATED),
+    "half-open": (Role.SERVER, State.HALF_OPEN),
+    "established": (Role.SERVER, State.ESTABLISHED),
+}
+ONCE_BYTES = 8192  # that the library makes with the first session in a state, and keeps
+
+
+def mapped_pages(pid):
+    """How many pages of a process are mapped, those of zeros too."""
+    count = 0
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as pagemap:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            begin, end = (int(place, 16) // 4096 for place in line.split()[0].split("-"))
+            if begin < 1 << 36:
+                count += sum(
+                    entry >> 63 for entry in array("Q", os.pread(pagemap.fileno(), 8 * (end - begin), 8 * begin))
+                )
+    return count
+
+
+@pytest.fixture(scope="module")
+def looks(holder_program, certificate):
+    """The census after each step, and what malloc had in use."""
+    holder = Holder([holder_program, *certificate, *map(str, (CREATED, HALF_OPEN, ESTABLISHED))])
+    found, line = {}, holder.read()
+    for step in STEPS:
+        assert line["step"] == step
+        before = mapped_pages(holder.pid)
+        ((process,), remarks) = take_census([holder.pid])
+        assert not remarks
+        found[step] = process, line["in_use"], mapped_pages(holder.pid) - before
+        line = holder.step() if step != STEPS[-1] else line
+    holder.close()
+    return found
+
+
+def groups(look):
+    (library,) = look[0].libraries
+    return {(group.role, group.state): group for group in library.groups}
+
+
+@pytest.mark.parametrize(
+    ("step", "counts"),
+    [
+        ("start", {}),
+        ("created", {"created": CREATED}),
+        ("half-open", {"created": CREATED, "half-open": HALF_OPEN}),
+        ("established", {"created": CREATED, "half-open": HALF_OPEN, "established": ESTABLISHED}),
+        ("closed", {"established": ESTABLISHED // 2}),
+    ],
+)
+def test_sessions_are_counted_by_role_and_state(looks, step, counts):
+    found = {key: group.count for key, group in groups(looks[step]).items()}
+    assert found == {STATES[name]: count for name, count in counts.items()}
+
+
+@pytest.mark.parametrize("step", ["created", "half-open", "established"])
+def test_bytes_are_those_that_malloc_handed_out_for_the_sessions(looks, step):
+    before = looks[STEPS[STEPS.index(step) - 1]][1]
+    added = looks[step][1] - before
+    held = groups(looks[step])[STATES[step]].bytes
+    assert held == pytest.approx(added, rel=0.01, abs=ONCE_BYTES) and held <= added
+
+
+def test_tickets_are_counted_of_sessions_that_have_one(looks):
+    counts = {step: look[0].libraries[0].objects["SSL_SESSION"] for step, look in looks.items()}
+    with_hello = HALF_OPEN + ESTABLISHED
+    assert counts == {
+        "start": 0,
+        "created": 0,
+        "half-open": HALF_OPEN,
+        "established": with_hello,
+        "closed": ESTABLISHED // 2,
+    }
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_parts_are_all_that_is_resident(looks, step):
+    process = looks[step][0]
+    assert process.rss.unexplained_bytes == 0
+    assert 0 <= process.tls_bytes <= process.rss.parts["live"] + process.rss.parts["overhead"]
+
+
+def test_a_look_maps_no_page(looks):
+    assert {step: mapped for step, (_, _, mapped) in looks.items()} == dict.fromkeys(STEPS, 0)

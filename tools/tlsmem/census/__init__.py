@@ -1,0 +1,1 @@
+"""How many TLS sessions running processes hold, and how many bytes, from outside."""

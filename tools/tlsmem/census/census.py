@@ -1,0 +1,165 @@
+"""The census of processes: libraries, sessions and bytes, from a look at each."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tlsmem.base.errors import UserError
+from tlsmem.census.library_file import LibraryFile, identify
+from tlsmem.census.live_heap import read_live_heap
+from tlsmem.census.objects import CRYPTO, GNUTLS, OPENSSL, SESSION
+from tlsmem.census.sessions import Library, LibraryCensus, count_sessions
+from tlsmem.census.target import MappedFile, Memory, Target, count_established, open_mapped, read_target
+from tlsmem.monitor.rss_parts import RssParts
+
+INSTRUCTIONS = "instructions of its file"
+RECORDED = "recordings of {}, as its file does not tell"
+UNREADABLE_FILE = "its file was deleted, replaced, or may not be read; root may read what is mapped"
+TLS_NAME = re.compile("ssl|tls|crypto")  # in the name of a file: what others have is not missed
+COUNTED = (OPENSSL, GNUTLS)
+ALLOCATORS = ("SSL_new", "ossl_ssl_connection_new_int")  # what allocates an SSL, in recordings
+NOT_COUNTED = {
+    "rustls": "a session of rustls is a part of the application's own structures",
+    "Go's crypto/tls": "Go has a heap of its own",
+}
+
+
+Known = dict[tuple[int, int], LibraryFile | None]  # what files have, by device and inode: workers share them
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """The TLS libraries of a process: those that can be counted, and sentences on the others."""
+
+    counted: tuple[Library, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProcessCensus:
+    """What a look at one process found. `connections`: its established TCP connections; None where they may not be
+    looked at."""
+
+    target: Target
+    libraries: tuple[LibraryCensus, ...]
+    rss: RssParts
+    connections: int | None
+    remarks: tuple[str, ...]
+
+    @property
+    def sessions(self) -> int:
+        return sum(one.sessions for one in self.libraries)
+
+    @property
+    def tls_bytes(self) -> int:
+        """Resident bytes that sessions alone hold."""
+        return sum(group.resident_bytes for one in self.libraries for group in one.groups)
+
+
+def take_census(pids: Sequence[int]) -> tuple[list[ProcessCensus], list[str]]:
+    """Return what is found in each process, and sentences on what is not there.
+
+    Raises UserError where none can be counted."""
+    found: list[ProcessCensus] = []
+    remarks: list[str] = []
+    failures: list[UserError] = []
+    known: Known = {}
+    for pid in pids:
+        try:
+            one = look_at(pid, known)
+        except UserError as error:
+            failures.append(error)
+        else:
+            found.append(one)
+            remarks += one.remarks
+    if not found:
+        raise failures[0]
+    return found, [*remarks, *map(str, failures)]
+
+
+def look_at(pid: int, known: Known) -> ProcessCensus:
+    """Return the census of one process. Raises UserError."""
+    target = read_target(pid)
+    libraries = find_libraries(target, known)
+    if not libraries.counted:
+        why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
+        raise UserError(f"{pid} ({target.program}): {why}")
+    heap = read_live_heap(pid)
+    try:
+        with Memory(pid) as memory:
+            counts = tuple(count_sessions(memory, heap, library) for library in libraries.counted)
+    except OSError:
+        raise UserError(f"{pid} ({target.program}): it ended while it was read") from None
+    remarks = [f"{pid} ({target.program}): {remark}" for remark in libraries.remarks]
+    if not heap.rss.is_exact:
+        remarks.append(f"{pid} ({target.program}): it changed while it was read, so the figures are off by that much")
+    return ProcessCensus(target, counts, heap.rss, count_established(pid), tuple(remarks))
+
+
+def find_libraries(target: Target, known: Known) -> Libraries:
+    """Return the TLS libraries of a process."""
+    files, remarks = identify_files(target, known)
+    crypto = [(mapped, found) for mapped, found in files if found.library == CRYPTO]
+    counted = []
+    for mapped, found in files:
+        if found.library not in COUNTED:
+            if found.library != CRYPTO:
+                remarks.append(describe_uncounted(found))
+            continue
+        library = complete(mapped, found, crypto)
+        if SESSION in library.sizes:
+            counted.append(library)
+        else:
+            title = f"{library.title} in {mapped.path}"
+            remarks.append(f"{title}: not counted, as its file does not tell the size of a session")
+    return Libraries(tuple(counted), tuple(dict.fromkeys(remarks)))
+
+
+def identify_files(target: Target, known: Known) -> tuple[list[tuple[MappedFile, LibraryFile]], list[str]]:
+    """Return the files that have TLS libraries in them, and sentences on those that cannot be read."""
+    files, remarks = [], []
+    for mapped in target.files:
+        if not mapped.has_code:
+            continue
+        key = mapped.device, mapped.inode
+        opened = None if key in known else open_mapped(target, mapped)
+        if opened:
+            with opened:
+                known[key] = identify(opened, mapped.name)
+        elif key not in known:
+            if mapped == target.files[0] or TLS_NAME.search(mapped.name):
+                remarks.append(f"{mapped.path}: not counted, as {UNREADABLE_FILE}")
+            continue
+        if found := known[key]:
+            files.append((mapped, found))
+    return files, remarks
+
+
+def complete(mapped: MappedFile, found: LibraryFile, crypto: Sequence[tuple[MappedFile, LibraryFile]]) -> Library:
+    """Return a library with what its other file has: libcrypto, from the same directory where there are several."""
+    sizes, version, source = dict(found.sizes), found.version, INSTRUCTIONS
+    directory = mapped.path.rpartition("/")[0]
+    beside = sorted(crypto, key=lambda one: one[0].path.rpartition("/")[0] != directory)
+    if found.library == OPENSSL and not version and beside:
+        sizes, version = beside[0][1].sizes | sizes, beside[0][1].version
+    if found.library == OPENSSL and version and SESSION not in sizes:
+        sizes |= dict(recorded_size(version))
+        source = RECORDED.format(f"OpenSSL {version}")
+    return Library(mapped, found, sizes, version, source)
+
+
+def recorded_size(version: str) -> Iterator[tuple[str, int]]:
+    """Yield the size of a session in recordings of the release, where all agree."""
+    from tlsmem.config.tls_rules import block_sizes  # half of a second, which few files need
+
+    series = f"OpenSSL {'.'.join(version.split('.')[:2])}"
+    blocks = block_sizes().get(series, [])
+    sizes = {one.bytes for one in blocks if any(by.startswith(f"{name}:") for by in one.by for name in ALLOCATORS)}
+    if len(sizes) == 1:
+        yield SESSION, sizes.pop()
+
+
+def describe_uncounted(found: LibraryFile) -> str:
+    title = f"{found.library} {found.version}" if found.version else found.library
+    why = NOT_COUNTED.get(found.library, "its sessions are not told from other blocks of their size")
+    return f"{title}: not counted, as {why}"

@@ -1,0 +1,53 @@
+"""The command `heap census`: a look at processes, its tables, and sentences on what was not counted."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tlsmem.base.errors import Usage
+from tlsmem.base.printable import printable_text
+from tlsmem.census.census import take_census
+from tlsmem.census.report import make_tables
+from tlsmem.tables import render
+
+SERVICES = Path("/sys/fs/cgroup")
+PROCESSES = "cgroup.procs"
+
+
+def run(pids: Sequence[int], service: str | None, form: str | None) -> int:
+    """Print the census. Returns the exit status: 1 where a process could not be counted. Raises UserError."""
+    asked = list_service(service) if service else list(dict.fromkeys(pids))
+    found, remarks = take_census(asked)
+    render.print_all(make_tables(found), form)
+    for remark in remarks:
+        print(f"memtest: {printable_text(remark)}", file=sys.stderr)
+    return 1 if len(found) < len(asked) else 0
+
+
+def list_service(name: str) -> list[int]:
+    """Return the processes of a systemd service, or all that run a program of this name. Raises Usage for none."""
+    found = sorted(set(list_unit(name)) or set(list_named(name)))
+    if not found:
+        raise Usage(f"--service {name}: no service and no process has this name; `systemctl list-units` lists services")
+    return found
+
+
+def list_unit(name: str) -> Iterator[int]:
+    """Yield the processes in the control groups of a unit, those below it too."""
+    unit = name if "." in name else f"{name}.service"
+    if "/" in unit:
+        return
+    for folder in SERVICES.glob(f"**/{unit}"):
+        for file in folder.rglob(PROCESSES):
+            with suppress(OSError):
+                yield from map(int, file.read_text().split())
+
+
+def list_named(name: str) -> Iterator[int]:
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if Path(entry.path, "comm").read_text().rstrip("\n") == name:
+                    yield int(entry.name)

@@ -1,0 +1,112 @@
+"""What a census says: a row for each library, role and state of each process, and one for its memory."""
+
+from collections.abc import Iterator, Sequence
+
+from tlsmem.census.census import ProcessCensus
+from tlsmem.census.objects import TICKET, X509
+from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State
+from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
+
+NO_FIELDS = "the file of the library has no names of functions, so the state of a session is not told"
+NO_STATE = "not told by GnuTLS's file"
+NO_ROLE = "not decided before a handshake begins"
+NOT_ALLOWED = "its open files may not be looked at"
+UNKNOWN_OBJECT = "its size is not told by the library's file"
+CAPTION_SESSIONS = (
+    "TLS sessions by role and state, counted from outside. Bytes: chunks of malloc that sessions alone hold, with "
+    "their headers; what several share, such as certificates and contexts, is not in them. Size of a session's "
+    "structure: from {}."
+)
+CAPTION_MEMORY = (
+    "Resident anonymous memory (RssAnon) by what it is, in bytes. TLS sessions: what they alone hold. Other live: all "
+    "else that malloc has handed out. Connections: established TCP connections that the process has open."
+)
+SESSION_COLUMNS = (
+    Heading("program", "program", left=True),
+    Heading("pid", "pid"),
+    Heading("library", "library", left=True),
+    Heading("role", "role", left=True),
+    Heading("state", "state", left=True),
+    Heading("sessions", "sessions"),
+    Heading("bytes", "bytes"),
+    Heading("bytes_per_session", "bytes/session"),
+)
+OBJECT_COLUMNS = (Heading("ssl_sessions", TICKET), Heading("x509", X509))
+MEMORY_COLUMNS = (
+    Heading("program", "program", left=True),
+    Heading("pid", "pid"),
+    Heading("sessions", "sessions"),
+    Heading("connections", "connections"),
+    Heading("anon_bytes", "RssAnon"),
+    Heading("tls_bytes", "TLS sessions"),
+    Heading("other_live_bytes", "other live"),
+    Heading("cached_bytes", "cached by malloc"),
+    Heading("free_bytes", "free, but kept"),
+    Heading("mmapped_bytes", "mmapped chunks"),
+    Heading("stacks_bytes", "stacks"),
+    Heading("files_bytes", "files"),
+    Heading("other_bytes", "other mappings"),
+)
+BLANK = Cell("", None)
+ALL = "all"
+
+
+def make_tables(found: Sequence[ProcessCensus]) -> list[Table]:
+    """Return the table of sessions and that of memory; several processes have a last row for all."""
+    sources = dict.fromkeys(one.library.source for process in found for one in process.libraries)
+    caption = CAPTION_SESSIONS.format("; ".join(sources))
+    sessions = Table("sessions", "TLS sessions", caption, [*SESSION_COLUMNS, *OBJECT_COLUMNS])
+    for process in found:
+        for library in process.libraries:
+            sessions.rows += session_rows(process, library)
+    memory = Table("memory", "Memory of the processes", CAPTION_MEMORY, MEMORY_COLUMNS)
+    memory.rows = [memory_row(process) for process in found]
+    if len(found) > 1:
+        memory.rows.append(row_of_sums(memory.rows))
+    return [sessions, memory]
+
+
+def session_rows(process: ProcessCensus, library: LibraryCensus) -> Iterator[list[Cell]]:
+    """Yield a row for each role and state; objects that are not a session's own are in the first."""
+    head = [text_cell(process.target.program), Cell(str(process.target.pid), process.target.pid)]
+    head.append(text_cell(library.library.title))
+    objects = [count_cell(library, name) for name in (TICKET, X509)]
+    for group in library.groups or [None]:
+        yield [*head, *group_cells(group, library), *objects]
+        objects = [BLANK] * len(objects)
+
+
+def count_cell(library: LibraryCensus, name: str) -> Cell:
+    number = library.objects.get(name)
+    return missing_cell(UNKNOWN_OBJECT) if number is None else integer_cell(number)
+
+
+def group_cells(group: SessionGroup | None, library: LibraryCensus) -> list[Cell]:
+    if group is None:
+        return [BLANK, BLANK, integer_cell(0), integer_cell(0), BLANK]
+    role, state = text_cell(group.role), text_cell(group.state)
+    if group.state == State.UNKNOWN:
+        state = missing_cell(NO_STATE if group.role != Role.UNKNOWN else NO_FIELDS)
+    if group.role == Role.UNKNOWN:
+        role = missing_cell(NO_ROLE if group.state == State.CREATED else NO_FIELDS)
+    each = integer_cell(round(group.bytes / group.count))
+    return [role, state, integer_cell(group.count), integer_cell(group.bytes), each]
+
+
+def memory_row(process: ProcessCensus) -> list[Cell]:
+    parts = {name: size or 0 for name, size in process.rss.parts.items()}
+    live = parts["live"] + parts["overhead"] - process.tls_bytes
+    connections = missing_cell(NOT_ALLOWED) if process.connections is None else integer_cell(process.connections)
+    sizes = [process.rss.anon_bytes, process.tls_bytes, live]
+    sizes += [parts[name] for name in ("cached", "free", "mmapped", "stacks", "files", "other")]
+    head = [text_cell(process.target.program), Cell(str(process.target.pid), process.target.pid)]
+    return [*head, integer_cell(process.sessions), connections, *map(integer_cell, sizes)]
+
+
+def row_of_sums(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
+    """Return the sums of all columns but the first two; a value that is missing somewhere has none."""
+    sums = []
+    for cells in list(zip(*rows, strict=True))[2:]:
+        missing = next((cell for cell in cells if cell.is_missing), None)
+        sums.append(missing or integer_cell(sum(cell.value for cell in cells)))
+    return [text_cell(ALL), BLANK, *sums]

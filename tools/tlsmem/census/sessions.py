@@ -1,0 +1,276 @@
+"""The TLS sessions in a heap: which chunks are one, in what state each is, and what each holds.
+
+A session is a chunk of the exact size of the library's structure in which a pointer leads to the library's own data,
+its methods. What it holds is found by following pointers from it: chunks that lead back to a session are the
+application's, and those that several sessions or a context lead to are shared. Only structures are read, and of them
+only what is a pointer, a kind or a state; record buffers are not."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from tlsmem.census.library_file import LibraryFile
+from tlsmem.census.live_heap import LiveHeap
+from tlsmem.census.objects import CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509
+from tlsmem.census.target import MappedFile, Memory, Places, Words
+
+METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
+LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
+BATCH_BYTES = 64 << 20  # read at once
+MOST_ROUNDS = 64
+LOW = 0xFFFFFFFF
+NO_OWNER, SHARED = -1, 1 << 40
+PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
+V_ASN1_INTEGER, V_ASN1_NEG_INTEGER = 2, 0x102  # the type of a serial number, with which an X509 begins
+LONGEST_SERIAL_BYTES = 64
+BEFORE, OK = 0, 1  # OSSL_HANDSHAKE_STATE
+UNINITIALISED = 0  # MSG_FLOW_STATE
+
+
+class State(StrEnum):
+    CREATED = "created"
+    HALF_OPEN = "half-open"
+    ESTABLISHED = "established"
+    UNKNOWN = "unknown"
+
+
+class Role(StrEnum):
+    SERVER = "server"
+    CLIENT = "client"
+    UNKNOWN = "unknown"
+
+
+ENTITIES = {1: Role.SERVER, 2: Role.CLIENT}  # with which a session of GnuTLS begins
+
+
+@dataclass(frozen=True)
+class Library:
+    """A TLS library in a process: its file, what that says, and the file with the rest of it where there is one."""
+
+    mapped: MappedFile
+    found: LibraryFile
+    sizes: dict[str, int]
+    version: str | None
+    source: str  # where the sizes are from
+
+    @property
+    def title(self) -> str:
+        return f"{self.found.library} {self.version}" if self.version else self.found.library
+
+    def find(self, heap: LiveHeap, *names: str) -> npt.NDArray[np.bool_]:
+        """Return in which chunks there may be one of these objects."""
+        found = np.zeros(len(heap.sizes), bool)
+        for name in names:
+            found |= heap.have_block(self.sizes[name]) if name in self.sizes else False
+        return found
+
+
+@dataclass(frozen=True)
+class SessionGroup:
+    """Sessions of one library, role and state: how many, and the bytes that they alone hold, in chunks with headers."""
+
+    role: Role
+    state: State
+    count: int
+    bytes: int
+    resident_bytes: int
+
+
+@dataclass(frozen=True)
+class LibraryCensus:
+    """What a library has in a heap. `objects`: how many there are by kind."""
+
+    library: Library
+    groups: tuple[SessionGroup, ...]
+    objects: dict[str, int]
+
+    @property
+    def sessions(self) -> int:
+        return sum(group.count for group in self.groups)
+
+
+def count_sessions(memory: Memory, heap: LiveHeap, library: Library) -> LibraryCensus:
+    """Return the sessions of a library. Raises OSError when the process ends meanwhile."""
+    roots = find_sessions(memory, heap, library)
+    owners = find_owners(memory, heap, library, roots)
+    kinds = read_states(memory, heap, library, roots)
+    is_owned = (owners >= 0) & (owners != SHARED)
+    bytes_by_root = np.bincount(owners[is_owned], heap.sizes[is_owned], len(roots)).astype(np.int64)
+    resident_by_root = np.bincount(owners[is_owned], heap.resident[is_owned], len(roots)).astype(np.int64)
+    groups = []
+    for role, state in sorted(set(kinds)):
+        number = np.array([kind == (role, state) for kind in kinds])
+        held, resident = int(bytes_by_root[number].sum()), int(resident_by_root[number].sum())
+        groups.append(SessionGroup(role, state, int(number.sum()), held, resident))
+    return LibraryCensus(library, tuple(groups), count_objects(memory, heap, library))
+
+
+def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> Words:
+    """Return the first words of each chunk, a row each."""
+    counts = np.full(len(chunks), words)
+    return memory.read_words(heap.addresses[chunks], counts).reshape(-1, words)
+
+
+def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> Places:
+    """Return which chunks are sessions."""
+    chunks = np.flatnonzero(library.find(heap, SESSION))
+    first = read_starts(memory, heap, chunks, METHOD_WORDS.stop)
+    if library.found.library == GNUTLS:
+        return chunks[np.isin(first[:, 0] & np.uint64(LOW), list(ENTITIES))]
+    return chunks[leads_into(first[:, METHOD_WORDS.start :], library.mapped).any(axis=1)]
+
+
+def leads_into(words: Words, mapped: MappedFile) -> npt.NDArray[np.bool_]:
+    """Return which words are addresses in what is mapped of a file, from its first byte to its last."""
+    start, end = min(one.start for one in mapped.ranges), max(one.end for one in mapped.ranges)
+    inside: npt.NDArray[np.bool_] = (words >= np.uint64(start)) & (words < np.uint64(end))
+    return inside
+
+
+def read_states(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> list[tuple[Role, State]]:
+    """Return role and state of each session."""
+    if library.found.library == GNUTLS:
+        entities = read_numbers(memory, heap, roots, 0).tolist()
+        return [(ENTITIES[entity], State.UNKNOWN) for entity in entities]
+    fields = library.found.fields
+    if not {"handshake", "in_init"} <= fields.keys():
+        return [(Role.UNKNOWN, State.UNKNOWN)] * len(roots)
+    values = {name: read_numbers(memory, heap, roots, offset) for name, offset in fields.items()}
+    unset = np.ones(len(roots), np.uint64)
+    columns = [values["handshake"], values["in_init"]]
+    columns += [values.get(name, unset) for name in ("machine", "is_server")]
+    return [name_state("is_server" in fields, *row) for row in np.stack(columns, axis=1).tolist()]
+
+
+def name_state(has_role: bool, handshake: int, in_init: int, machine: int, is_server: int) -> tuple[Role, State]:
+    """Return role and state as the fields of a session have them. The role of one that is only created is not decided:
+    a method for both roles sets that of a server."""
+    if handshake == BEFORE and machine == UNINITIALISED:
+        return Role.UNKNOWN, State.CREATED
+    role = (Role.SERVER if is_server else Role.CLIENT) if has_role else Role.UNKNOWN
+    return role, State.ESTABLISHED if handshake == OK and not in_init else State.HALF_OPEN
+
+
+def read_numbers(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> Words:
+    """Return the number of 32 bits at an offset of each chunk."""
+    words = memory.read_words(heap.addresses[chunks] + offset // 8 * 8, np.ones(len(chunks), np.int64))
+    return words >> np.uint64(32) if offset % 8 else words & np.uint64(LOW)
+
+
+def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str, int]:
+    """Return how many objects there are of each kind that can be told by its size and its beginning."""
+    found: dict[str, int] = {}
+    if TICKET in library.sizes:
+        first = read_starts(memory, heap, np.flatnonzero(library.find(heap, TICKET)), 1)[:, 0]
+        found[TICKET] = int(np.isin(first & np.uint64(LOW), PROTOCOLS).sum())
+    if X509 in library.sizes:
+        first = read_starts(memory, heap, np.flatnonzero(library.find(heap, X509)), 2)[:, 1]
+        kinds, lengths = first >> np.uint64(32), first & np.uint64(LOW)
+        is_serial = np.isin(kinds, (V_ASN1_INTEGER, V_ASN1_NEG_INTEGER)) & (lengths <= LONGEST_SERIAL_BYTES)
+        found[X509] = int(is_serial.sum())
+    return found
+
+
+@dataclass
+class Edges:
+    """Pointers from chunks to chunks, and which chunks have one that leads to a session."""
+
+    sources: Places
+    targets: Places
+    leads_back: set[int]
+
+
+def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
+    """Return for each chunk which session alone holds it, by the session's number; SHARED, or NO_OWNER."""
+    owners = np.full(len(heap.addresses), NO_OWNER)
+    owners[roots] = np.arange(len(roots))
+    edges = follow_pointers(memory, heap, library, roots)
+    contexts = np.intersect1d(edges.targets, np.flatnonzero(library.find(heap, CONTEXT)))
+    owners[contexts] = SHARED
+    fixed = np.union1d(roots, contexts)
+    # A cached SSL_SESSION is its session's, though a context leads to it too.
+    is_direct = np.isin(edges.sources, roots) & library.find(heap, TICKET)[edges.targets]
+    direct = edges.targets[is_direct]
+    counted = np.isin(edges.targets, direct) & ~is_direct
+    sources, targets = edges.sources[~counted], edges.targets[~counted]
+    is_open = ~np.isin(targets, fixed)
+    sources, targets = sources[is_open], targets[is_open]
+    for _ in range(MOST_ROUNDS):
+        before = owners.copy()
+        given = owners[sources]
+        known = given != NO_OWNER
+        least = np.full(len(owners), SHARED + 1)
+        most = np.full(len(owners), NO_OWNER)
+        np.minimum.at(least, targets[known], given[known])
+        np.maximum.at(most, targets[known], given[known])
+        reached = most != NO_OWNER
+        owners[reached] = np.where(least[reached] == most[reached], least[reached], SHARED)
+        if (owners == before).all():
+            break
+    return owners
+
+
+def follow_pointers(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Edges:
+    """Return all pointers between chunks that the sessions lead to, in the end, without those of the application."""
+    is_known = library.find(heap, SESSION, RECORD_LAYER, CONTEXT)
+    is_root = np.zeros(len(heap.addresses), bool)
+    is_root[roots] = True
+    seen = is_root.copy()
+    frontier = roots
+    sources, targets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    leads_back = set[int]()
+    while len(frontier):
+        found, new = [], []
+        for batch in split_batches(frontier, heap.sizes):
+            source, target = read_pointers(memory, heap, batch)
+            back = np.unique(source[is_root[target] & ~is_known[source]])
+            leads_back |= set(back.tolist())
+            keep = ~np.isin(source, back)
+            found.append((source[keep], target[keep]))
+            new.append(np.unique(target[keep]))
+        sources += [one for one, _ in found]
+        targets += [one for _, one in found]
+        reached = np.unique(np.concatenate(new))
+        reached = reached[~seen[reached]]
+        seen[reached] = True
+        frontier = reached[heap.sizes[reached] <= LARGEST_READ_BYTES]
+    all_sources, all_targets = np.concatenate(sources), np.concatenate(targets)
+    is_own = ~np.isin(all_targets, list(leads_back)) if leads_back else np.ones(len(all_targets), bool)
+    return Edges(all_sources[is_own], all_targets[is_own], leads_back)
+
+
+def split_batches(chunks: Places, sizes: Places) -> Iterable[Places]:
+    """Return the chunks in the order of their addresses, so many at a time as are read at once."""
+    ordered = np.sort(chunks)
+    parts = np.cumsum(sizes[ordered]) // BATCH_BYTES
+    return np.split(ordered, np.flatnonzero(np.diff(parts)) + 1)
+
+
+def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> tuple[Places, Places]:
+    """Return the pointers in these chunks to beginnings of chunks: from which, and to which."""
+    counts = (heap.sizes[chunks] - 8 - heap.lead_bytes) // 8  # the last word is in the next chunk's header
+    words = memory.read_words(heap.addresses[chunks], counts)
+    lowest, highest = heap.addresses[0], heap.addresses[-1]
+    sources = np.repeat(chunks, counts)
+    possible = (words >= np.uint64(lowest)) & (words <= np.uint64(highest)) & (words & np.uint64(15) == 0)
+    sources, words = sources[possible], words[possible]
+    targets = heap.find(words)
+    is_found = (targets >= 0) & (targets != sources)
+    return sources[is_found], targets[is_found]
+
+
+def add_up(groups: Iterable[SessionGroup]) -> Counter[State]:
+    """Return how many sessions there are in each state."""
+    found: Counter[State] = Counter()
+    for group in groups:
+        found[group.state] += group.count
+    return found
+
+
+def describe(groups: Sequence[SessionGroup]) -> str:
+    counts = add_up(groups)
+    return ", ".join(f"{counts[state]:,} {state}" for state in State if counts[state])

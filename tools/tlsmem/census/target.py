@@ -1,0 +1,187 @@
+"""A running process from outside: the files that are mapped into it, its memory, and its sockets.
+
+All comes from /proc/PID. Nothing is loaded into the process, it is not stopped, and nothing of it is executed."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tlsmem.base.errors import Usage
+
+PAGE = 4096
+WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)", re.ASCII)
+GONE = " (deleted)"
+PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a page maps no new one
+GAP_BYTES = 4 * PAGE  # chunks that are so near are read together
+ESTABLISHED = "01"
+FAMILIES = ("tcp", "tcp6")
+
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
+
+
+class Range(NamedTuple):
+    """Addresses of a mapping, the end excluded."""
+
+    start: int
+    end: int
+    is_code: bool
+
+
+@dataclass(frozen=True)
+class MappedFile:
+    """A file as it is mapped: by device and inode, as another one may have its path by now."""
+
+    path: str
+    device: int
+    inode: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.removesuffix(GONE).rpartition("/")[2]
+
+    @property
+    def has_code(self) -> bool:
+        return any(one.is_code for one in self.ranges)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A process: `program` is its name as /proc/PID/comm has it."""
+
+    pid: int
+    program: str
+    files: tuple[MappedFile, ...]
+
+
+def read_target(pid: int) -> Target:
+    """Return a process. Raises UserError where there is none, or it may not be read; the status is 2."""
+    try:
+        program = Path(f"/proc/{pid}/comm").read_text(errors="replace").rstrip("\n")
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
+        with open(f"/proc/{pid}/mem", "rb"):
+            pass
+    except (FileNotFoundError, ProcessLookupError):
+        raise Usage(f"{pid}: there is no such process; pgrep NAME lists those of a program") from None
+    except PermissionError:
+        raise Usage(f"{pid}: only its user and root may read its memory; run this command as root") from None
+    except OSError as error:
+        raise Usage(f"{pid}: {error.strerror}") from None
+    if not lines:
+        raise Usage(f"{pid}: it has ended, or is a thread of the kernel: it has no memory of its own")
+    return Target(pid, program, tuple(list_files(lines)))
+
+
+def list_files(lines: Iterable[str]) -> Iterator[MappedFile]:
+    """Yield the files in lines of /proc/PID/maps."""
+    ranges: dict[tuple[str, int, int], list[Range]] = {}
+    for line in lines:
+        told = WHOLE_LINE.fullmatch(line)
+        if told and int(told[6]) and told[7].startswith("/"):
+            device = os.makedev(int(told[4], 16), int(told[5], 16))
+            key = told[7], device, int(told[6])
+            ranges.setdefault(key, []).append(Range(int(told[1], 16), int(told[2], 16), "x" in told[3]))
+    for (path, device, inode), parts in ranges.items():
+        yield MappedFile(path, device, inode, tuple(parts))
+
+
+def open_mapped(target: Target, mapped: MappedFile) -> BinaryIO | None:
+    """Open a file that is mapped: what is mapped itself, which root may; else what has its path in the process's file
+    system, if that is the same file. None where it is gone, replaced or unreadable."""
+    first = mapped.ranges[0]
+    with suppress(OSError):
+        return open(f"/proc/{target.pid}/map_files/{first.start:x}-{first.end:x}", "rb")
+    with suppress(OSError):
+        file = open(f"/proc/{target.pid}/root{mapped.path.removesuffix(GONE)}", "rb")  # noqa: SIM115 # the caller closes it
+        status = os.fstat(file.fileno())
+        if (status.st_dev, status.st_ino) == (mapped.device, mapped.inode):
+            return file
+        file.close()
+    return None
+
+
+class Memory:
+    """The memory of a process. Of its pages only those are read that are there: others would be mapped by that."""
+
+    def __init__(self, pid: int) -> None:
+        self.memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+        self.pagemap = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.memory)
+        os.close(self.pagemap)
+
+    def read_words(self, starts: Places, counts: Places) -> Words:
+        """Return the words of 64 bits at these addresses, one place after the other; 0 where there is no page.
+
+        `starts` are in order and multiples of 8, and so do not overlap; `counts` are in words. Raises OSError once the
+        process has ended."""
+        if not len(starts):
+            return np.zeros(0, np.uint64)
+        ends = starts + 8 * counts
+        breaks = np.flatnonzero(starts[1:] - ends[:-1] > GAP_BYTES) + 1
+        firsts, lasts = np.append(0, breaks), np.append(breaks, len(starts)) - 1
+        begins = starts[firsts] // PAGE * PAGE
+        sizes = (ends[lasts] + PAGE - 1) // PAGE * PAGE - begins
+        content = np.zeros(int(sizes.sum()), np.uint8)
+        offsets = np.cumsum(sizes) - sizes
+        view = memoryview(content)  # type: ignore[arg-type] # an array is a buffer
+        for begin, size, offset in zip(begins.tolist(), sizes.tolist(), offsets.tolist(), strict=True):
+            self.read_pages(begin, view[offset : offset + size])
+        of_run = np.searchsorted(firsts, np.arange(len(starts)), side="right") - 1
+        places = (starts - begins[of_run] + offsets[of_run]) // 8
+        first_words = np.cumsum(counts) - counts
+        index = np.repeat(places - first_words, counts) + np.arange(int(counts.sum()))
+        found: Words = content.view(np.uint64)[index]
+        return found
+
+    def read_pages(self, begin: int, into: memoryview) -> None:
+        """Read those pages of a range that are there."""
+        count = len(into) // PAGE
+        entries = np.frombuffer(os.pread(self.pagemap, 8 * count, 8 * (begin // PAGE)), np.uint64)
+        is_there = np.zeros(count + 2, np.int8)
+        is_there[1 : len(entries) + 1] = (entries & np.uint64(PRESENT)) != 0
+        edges = np.flatnonzero(np.diff(is_there))
+        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            os.preadv(self.memory, [into[first * PAGE : last * PAGE]], begin + first * PAGE)
+
+
+def count_established(pid: int) -> int | None:
+    """Return how many established TCP connections the process has open; None where they may not be looked at."""
+    own = list_sockets(pid)
+    if own is None:
+        return None
+    found = set[str]()
+    for family in FAMILIES:
+        with suppress(OSError):  # a kernel without IPv6
+            for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if len(fields) > 9 and fields[3] == ESTABLISHED and fields[9] in own:
+                    found.add(fields[9])
+    return len(found)
+
+
+def list_sockets(pid: int) -> set[str] | None:
+    """Return the inodes of the sockets that the process has open; None where they may not be looked at."""
+    try:
+        files = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return None
+    found = set[str]()
+    for file in files:
+        with suppress(OSError):
+            link = os.readlink(f"/proc/{pid}/fd/{file}")
+            if link.startswith("socket:["):
+                found.add(link[8:-1])
+    return found
