@@ -98,6 +98,7 @@ limit = "1/s"
         ("heap read", [PROFILE], 0),
         ("heap run", ["--", "/bin/true"], 0),
         ("heap run", ["--listen=127.0.0.1:0", "--growth", "--", "/bin/true"], 0),
+        ("heap census", ["9999999999"], 2),  # there is no such process
         ("show mem", [RECORDING, "-o", "picture"], 1),  # needs matplotlib: the packages are away indeed
     ],
 )

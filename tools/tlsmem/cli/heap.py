@@ -80,6 +80,17 @@ def attach(given: argparse.Namespace, asked: CommandParser) -> int:
     return watch.attach(given.pid, report_options(given))
 
 
+def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
+    if bool(given.pids) == bool(given.service):
+        asked.error("give either PIDs or --service NAME; pgrep NAME lists the processes of a program")
+
+
+def census(given: argparse.Namespace, asked: CommandParser) -> int:
+    from tlsmem.census import census_command
+
+    return census_command.run(given.pids or (), given.service, given.format)
+
+
 def check_read(given: argparse.Namespace, asked: CommandParser) -> None:
     """What cannot go together, before anything is read."""
     with checks.refuse():
@@ -195,6 +206,30 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
   tools/tls-memtest heap attach --once 1234                   as it is now; how to read it: docs/how-to/grows.md
   tools/tls-memtest heap attach --growth --connections port:8443 1234     what grows, and for each connection""",
         check_watch,
+        CORE,
+    ),
+    Command(
+        "heap census",
+        "count the TLS sessions of running processes, and the bytes that they hold",
+        each("pids", "service", "output text", "json") | {"format": ON_TERMINAL},
+        census,
+        """\
+Count the TLS sessions of processes that run already, from outside: by library, role and state, with the bytes that
+they alone hold, and what else is resident.
+
+All comes from /proc/PID. Nothing is loaded into a process, it is not stopped, and nothing of it is executed: the sizes
+of a library's structures come from the instructions of its file. Contents of memory are read to tell objects apart, and
+are never stored or printed. You need to be root or the user of the process. How to read it: docs/how-to/census.md
+
+OpenSSL and GnuTLS are counted, in programs that use malloc of glibc.
+
+Exit status: 0 when all processes were counted; 1 when one has no TLS library that can be counted, or its heap cannot be
+divided; 2 when the command line is wrong or a process may not be read. A sentence on stderr says why.""",
+        """\
+  tools/tls-memtest heap census $(pgrep -x nginx)        all workers, a row each, and one for all
+  tools/tls-memtest heap census --service haproxy        a systemd service, or all processes of this name
+  tools/tls-memtest heap census --json 1234              the same figures, for programs""",
+        check_census,
         CORE,
     ),
     Command(

@@ -131,6 +131,7 @@ SIZE = Parsed(amounts.parse_size, "a size: `16GiB`")
 BYTES = Parsed(amounts.parse_size_or_zero, "a size, or 0")
 COUNT = Parsed(amounts.parse_count, "a number: `100000`, `10M`")
 COUNT_OR_ZERO = Parsed(amounts.parse_count_or_zero, "a number, or 0")
+PIDS = Parsed(amounts.parse_pid, "the number of a process")
 POSITIVE = Parsed(amounts.parse_positive, "a whole number from 1 on")
 TIME = Parsed(amounts.parse_seconds, "a time: `200ms`, `10s`")
 DURATION = Parsed(amounts.parse_duration, "a time above 0: `10s`")
@@ -590,6 +591,8 @@ OPTIONS: dict[str, Option] = {
     "summary": Option("--summary", "append a summary in Markdown to this file too", PATH, "FILE"),
     # Heaps
     "pid": Option("pid", "a process that runs under the meter", WHOLE, "PID"),
+    "pids": Option("pids", "processes, of any program", PIDS, "PID", nargs="*"),
+    "service": Option("--service", "all processes of a systemd service, or all that run a program of this name"),
     "interval": Option(
         "--interval", "seconds between reports", Parsed(amounts.parse_interval, "seconds, from 0.01 to 3600"), "S"
     ),

@@ -132,6 +132,13 @@ def parse_time_limit(text: str) -> float:
     return value
 
 
+def parse_pid(text: str) -> int:
+    """The number of a process."""
+    if not re.fullmatch(r"[1-9][0-9]{0,9}", text):
+        raise ArgumentTypeError(f"{text!r} is not the number of a process; pgrep NAME lists those of a program")
+    return int(text)
+
+
 def parse_interval(text: str) -> float:
     """Seconds between two reports."""
     if not 0.01 <= (value := float_or_nan(text)) <= 3600:
