@@ -1,14 +1,13 @@
 """Heap profiles as text: totals are those of google-pprof, `go tool pprof` and jeprof, and names are no guesses."""
 
 import math
-import re
 import shutil
-import subprocess
 
 import pytest
 
-from tests.profile.test_pprof_reader import PROGRAM, go_totals, needs_go, own_totals
+from tests.profile.test_pprof_reader import TYPES, own_totals
 from tests.support import allocating_programs as programs
+from tests.support import profile_printers as printers
 from tests.support.mutations import COUNT, check_mutations
 from tlsmem.profile import heap_text_reader
 from tlsmem.profile.errors import Unreadable
@@ -93,11 +92,6 @@ def test_what_was_sampled_is_scaled(tmp_path):
     assert (go.tool, go.unit, go.sampled_every_bytes) == ("pprof", "size class", 64)
 
 
-def printed_total(tool: str, *arguments) -> str:
-    done = subprocess.run([tool, "--text", *map(str, arguments)], capture_output=True, text=True, check=True)
-    return re.search(r"Total: (.*)", done.stdout)[1]
-
-
 @pytest.fixture(scope="module")
 def live(tmp_path_factory):
     return programs.compile_program(tmp_path_factory.mktemp("live"), programs.LIVE)
@@ -109,9 +103,9 @@ def test_gperftools_totals_are_google_pprof_s_and_its_sites_have_names(live):
     assert {site.callers[0].function: (site.bytes, site.blocks) for site in found.call_sites(DUMP)} == programs.SITES
     assert "live.c" in found.call_sites(DUMP)[0].callers[0].file
     tool = programs.require_tool("google-pprof", "google-perftools")
-    assert printed_total(tool, "--show_bytes", live, file) == f"{found.moments[DUMP].bytes} B"
+    assert printers.perl_total(tool, "--show_bytes", live, file) == f"{found.moments[DUMP].bytes} B"
     allocated = sum(one.bytes for one in found.allocated.values())
-    assert printed_total(tool, "--show_bytes", "--alloc_space", live, file) == f"{allocated} B"
+    assert printers.perl_total(tool, "--show_bytes", "--alloc_space", live, file) == f"{allocated} B"
 
 
 @pytest.mark.parametrize("sample", [0, 12])
@@ -121,9 +115,9 @@ def test_jemalloc_totals_are_jeprof_s_and_no_name_is_the_nearest_one(live, tmp_p
     found = open_profile(file)
     assert found.sampled_every_bytes == (1 << sample if sample else None)
     total = sum_live(found.live(DUMP)).bytes
-    told = int(printed_total(tool, "--show_bytes", live, file).removesuffix(" B"))
+    told = int(printers.perl_total(tool, "--show_bytes", live, file).removesuffix(" B"))
     assert 0 <= told - total <= (len(found.live(DUMP)) if sample else 0)  # jeprof adds fractions of bytes
-    assert printed_total(tool, live, file) == f"{total / (1 << 20):.1f} MB"
+    assert printers.perl_total(tool, live, file) == f"{total / (1 << 20):.1f} MB"
     exact = {name: blocks for name, (_, blocks) in programs.SITES.items()}
     sites = {site.callers[0].function: site for site in found.call_sites(DUMP) if site.callers}
     assert exact.keys() <= sites.keys() <= {*exact, None}  # libstdc++'s pool is allocated by a function without a name
@@ -131,32 +125,21 @@ def test_jemalloc_totals_are_jeprof_s_and_no_name_is_the_nearest_one(live, tmp_p
 
 
 def test_samples_of_tcmalloc_are_scaled_as_google_pprof_and_go_scale_them(tmp_path):
-    programs.find_library("libtcmalloc.so", "libgoogle-perftools-dev")
-    programs.require_tool("g++", "g++")
-    program = programs.compile_program(tmp_path, programs.SAMPLED, "g++", "-ltcmalloc")
-    file = tmp_path / "heap"
-    environment = {"TCMALLOC_SAMPLE_PARAMETER": "65536"}
-    subprocess.run([program, file], env=environment, check=True)
+    file = programs.take_tcmalloc(tmp_path)
     found = open_profile(file)
     assert (found.tool, found.unit, found.sampled_every_bytes) == ("tcmalloc", "requested", 65536)
     assert {site.callers[0].function for site in found.call_sites(DUMP)} == {"small()", "large(int)"}
     tool = programs.require_tool("google-pprof", "google-perftools")
-    assert printed_total(tool, program, file) == f"{found.moments[DUMP].bytes / (1 << 20):.1f} MB"
+    assert printers.perl_total(tool, tmp_path / "live", file) == f"{found.moments[DUMP].bytes / (1 << 20):.1f} MB"
     if shutil.which("go"):
-        command = ["go", "tool", "pprof", "-top", "-unit=B", "-sample_index=space", file]
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert f" of {found.moments[DUMP].bytes}B total" in told
+        assert printers.go_total(file, "space") == found.moments[DUMP].bytes
 
 
-@needs_go
 @pytest.mark.parametrize(("rate", "period"), [("exact", None), ("sampled", 524_288)])
 def test_go_s_text_has_names_and_the_totals_of_go_tool_pprof(tmp_path, rate, period):
-    (tmp_path / "main.go").write_text(PROGRAM)
-    (tmp_path / "go.mod").write_text("module app\ngo 1.20\n")
-    subprocess.run(["go", "build", "-o", "app", "."], cwd=tmp_path, check=True)
-    subprocess.run([tmp_path / "app", rate, tmp_path / "heap", "1"], check=True)
-    found = open_profile(tmp_path / "heap")
-    assert own_totals(found) == go_totals(tmp_path / "heap")
+    file = programs.take_go(programs.build_go(tmp_path), tmp_path / "heap", rate, text=True)
+    found = open_profile(file)
+    assert own_totals(found) == [printers.go_total(file, kind) for kind in TYPES]
     assert (found.tool, found.unit, found.sampled_every_bytes) == ("pprof", "size class", period)
     assert str(found.call_sites(DUMP)[0].callers[0]) == "main.large (main.go:15)"
 

@@ -14,6 +14,7 @@ import pytest
 from backports import zstd
 
 from tests.support import built_harness
+from tests.support import profile_printers as printers
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.frames import Frame
@@ -47,18 +48,6 @@ def recorded(request, tmp_path_factory) -> Path:
     return file
 
 
-def folded(file: Path, cost: str) -> Counter[str]:
-    """heaptrack_print's sums by call stack, outermost function first."""
-    out = file.with_suffix(f".{cost}")
-    options = ["--flamegraph-cost-type", cost, "--disable-builtin-suppressions", "--disable-embedded-suppressions"]
-    subprocess.run(["heaptrack_print", "-f", file, "-F", out, *options], **QUIET)
-    found: Counter[str] = Counter()
-    for line in out.read_text().splitlines():
-        stack, _, cost = line.rpartition(" ")
-        found[stack] += int(cost)
-    return +found
-
-
 def said(frame: Frame) -> str:
     file = f" ({frame.file.rpartition('/')[2]})" if frame.file else ""
     return f"{frame.function or hex(frame.address)}{file};"
@@ -84,9 +73,9 @@ def test_every_stack_has_what_heaptrack_says(recorded):
     assert not [warning for warning in profile.warnings if "no names" not in warning and "before main" not in warning]
     live = {name: {stack: held.bytes for stack, held in profile.moments[name].live.items()} for name in (PEAK, END)}
     blocks = {stack: one.blocks for stack, one in profile.allocated.items()}
-    assert ours(profile, live[PEAK]) == folded(recorded, "peak")
-    assert ours(profile, live[END]) == folded(recorded, "leaked")
-    assert ours(profile, blocks) == folded(recorded, "allocations")
+    assert ours(profile, live[PEAK]) == printers.heaptrack_stacks(recorded, "peak")
+    assert ours(profile, live[END]) == printers.heaptrack_stacks(recorded, "leaked")
+    assert ours(profile, blocks) == printers.heaptrack_stacks(recorded, "allocations")
     for moment in profile.moments.values():
         assert moment.bytes == sum_live(moment.live).bytes
     assert profile.moments[PEAK].bytes > 72_704  # of libstdc++, which heaptrack brings
@@ -101,7 +90,7 @@ def test_temporary_are_those_of_heaptrack_but_for_its_first_site(recorded):
     )
     events = [line for line in content.split(b"\n") if line[:1] in (b"+", b"-")]
     wrong = sum(line == b"- 0" and before[:1] == b"-" for before, line in pairwise(events))
-    told = folded(recorded, "temporary").total()
+    told = printers.heaptrack_stacks(recorded, "temporary").total()
     assert sum(one.temporary for one in profile.allocated.values()) == told - wrong > 0
 
 
@@ -114,8 +103,12 @@ def test_format_2_has_what_heaptrack_says(recorded, tmp_path):
     file = tmp_path / "recorded.zst"
     file.write_bytes(zstd.compress(older(zstd.decompress(recorded.read_bytes()))))
     profile = heaptrack_reader.read_profile(file)
-    assert ours(profile, {stack: held.bytes for stack, held in profile.live(PEAK).items()}) == folded(file, "peak")
-    assert ours(profile, {stack: one.blocks for stack, one in profile.allocated.items()}) == folded(file, "allocations")
+    assert ours(
+        profile, {stack: held.bytes for stack, held in profile.live(PEAK).items()}
+    ) == printers.heaptrack_stacks(file, "peak")
+    assert ours(profile, {stack: one.blocks for stack, one in profile.allocated.items()}) == printers.heaptrack_stacks(
+        file, "allocations"
+    )
 
 
 def test_a_file_packed_by_gzip_is_the_same(recorded, tmp_path):

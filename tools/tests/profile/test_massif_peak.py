@@ -2,12 +2,13 @@
 against what ms_print shows."""
 
 import gzip
-import re
 import shutil
 import subprocess
 
 import pytest
 
+from tests.support import allocating_programs as programs
+from tests.support import profile_printers as printers
 from tlsmem.explore import profile_selection, profile_tables
 from tlsmem.profile import massif_reader
 from tlsmem.profile.errors import Unreadable
@@ -154,14 +155,6 @@ int main(void)
     return 0;
 }
 """
-ROW = re.compile(r" +\d+ +[\d,.]+ +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)")
-
-
-def ms_print(file) -> list[list[int]]:
-    """Bytes of each snapshot: total, heap, extra, stacks."""
-    shown = subprocess.run(["ms_print", file], capture_output=True, text=True, check=True, timeout=60).stdout
-    rows = filter(None, map(ROW.fullmatch, shown.splitlines()))
-    return [[int(number.replace(",", "")) for number in row.groups()] for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +171,8 @@ OPTIONS = [[], ["--stacks=yes"], ["--pages-as-heap=yes"], ["--peak-inaccuracy=0"
 @pytest.mark.skipif(not shutil.which("ms_print"), reason="valgrind with ms_print is not installed")
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_the_largest_moment_is_that_of_ms_print(tmp_path, program, options):
-    file = tmp_path / "massif"
-    argv = ["valgrind", "-q", "--tool=massif", f"--massif-out-file={file}", *options, str(program)]
-    subprocess.run(argv, check=True, timeout=120)
-    found, told = open_profile(file), ms_print(file)
+    file, _ = programs.take_valgrind(shutil.copy(program, tmp_path / "peak"), "massif", *options)
+    found, told = open_profile(file), printers.ms_print(file)
     peak = found.untraced_peak or found.moments[PEAK]
     assert peak.bytes == max(heap for _, heap, _, _ in told)
     assert (found.unit == "mapped") == ("--pages-as-heap=yes" in options)

@@ -30,29 +30,19 @@ def gperftools(program):
 
 
 def heaptrack(program):
-    programs.require_tool("heaptrack", "heaptrack")
-    subprocess.run(["heaptrack", "-o", program.with_name("heaptrack"), program], capture_output=True, check=True)
-    return live_at(program.with_name("heaptrack.zst"), END)
-
-
-def valgrind(program, tool: str, *options: str):
-    programs.require_tool("valgrind", "valgrind")
-    file = program.with_name(tool)
-    command = ["valgrind", "-q", f"--tool={tool}", f"--{tool}-out-file={file}", *options, program]
-    subprocess.run(command, capture_output=True, check=True)
-    return file
+    return live_at(programs.take_heaptrack(program), END)
 
 
 def massif(program):
     """At its peak, which massif records when the program frees the block that it asks for at its end."""
-    found = open_profile(valgrind(program, "massif", "--peak-inaccuracy=0", "--threshold=0"))
+    found = open_profile(programs.take_valgrind(program, "massif", "--peak-inaccuracy=0", "--threshold=0")[0])
     sites = {site.callers[0].function: LiveHeap(site.bytes, site.blocks) for site in found.call_sites(PEAK)}
     assert sites.pop("last").bytes == 1
     return sum_live(sites)
 
 
 def dhat(program):
-    return live_at(valgrind(program, "dhat", "--run-libc-freeres=no"), END)
+    return live_at(programs.take_valgrind(program, "dhat", "--run-libc-freeres=no")[0], END)
 
 
 def live_at(file, moment: str) -> LiveHeap:

@@ -1,12 +1,12 @@
 """pprof's files: totals are those of `go tool pprof`, units are said, and what is no heap profile is a sentence."""
 
 import gzip
-import re
 import shutil
-import subprocess
 
 import pytest
 
+from tests.support import allocating_programs as programs
+from tests.support import profile_printers as printers
 from tests.support.mutations import COUNT, check_mutations
 from tlsmem.explore import profile_tables
 from tlsmem.explore.diff.profile_diff import compare
@@ -16,62 +16,13 @@ from tlsmem.profile.heap_profile import DUMP, UNITS, AllocationTotals, LiveHeap,
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.pprof_message import Function, Label, Line, Location, Mapping, Message, Sample, ValueType, encode
 
-PROGRAM = """\
-package main
-
-import (
-	"os"
-	"runtime"
-	"runtime/pprof"
-)
-
-var kept [][]byte
-
-//go:noinline
-func small() []byte { return make([]byte, 33) }
-
-//go:noinline
-func large(at int) []byte { return make([]byte, 5000+at) }
-
-func main() {
-	if os.Args[1] == "exact" {
-		runtime.MemProfileRate = 1
-	}
-	for at := 0; at < 30000; at++ {
-		kept = append(kept, small())
-		if at%10 == 0 {
-			kept = append(kept, large(at%3000))
-		}
-		_ = make([]byte, 100+at%1000)
-	}
-	runtime.GC()
-	file, _ := os.Create(os.Args[2])
-	pprof.Lookup("heap").WriteTo(file, int(os.Args[3][0]-'0'))
-	file.Close()
-	runtime.KeepAlive(kept)
-}
-"""
 TYPES = ("inuse_space", "inuse_objects", "alloc_space", "alloc_objects")
 needs_go = pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
 
 
 @pytest.fixture(scope="module")
 def go_program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("go")
-    (folder / "main.go").write_text(PROGRAM)
-    (folder / "go.mod").write_text("module app\ngo 1.20\n")
-    subprocess.run(["go", "build", "-o", "app", "."], cwd=folder, check=True)
-    return folder / "app"
-
-
-def go_totals(file) -> list[int]:
-    """What `go tool pprof` says of a file, by TYPES."""
-    found = []
-    for kind in TYPES:
-        command = ["go", "tool", "pprof", "-top", "-unit=B", f"-sample_index={kind}", file]
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        found.append(int(re.search(r"of (\d+)B? total", told)[1]))
-    return found
+    return programs.build_go(tmp_path_factory.mktemp("go"))
 
 
 def own_totals(profile) -> list[int]:
@@ -84,10 +35,9 @@ def own_totals(profile) -> list[int]:
 @needs_go
 @pytest.mark.parametrize(("rate", "period"), [("exact", None), ("sampled", 524_288)])
 def test_totals_of_a_go_heap_are_those_of_go_tool_pprof(go_program, tmp_path, rate, period):
-    file = tmp_path / "heap"
-    subprocess.run([go_program, rate, file, "0"], check=True)
+    file = programs.take_go(go_program, tmp_path / "heap", rate)
     found = open_profile(file)
-    assert own_totals(found) == go_totals(file)
+    assert own_totals(found) == [printers.go_total(file, kind) for kind in TYPES]
     assert (found.tool, found.unit, found.sampled_every_bytes) == ("pprof", "size class", period)
     assert found.command == str(go_program)
     file.write_bytes(gzip.decompress(file.read_bytes()))

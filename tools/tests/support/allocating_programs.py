@@ -50,6 +50,41 @@ int main(int, char **argv) {
     return fclose(file) || !kept[1];
 }
 """
+GO = """\
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+var kept [][]byte
+
+//go:noinline
+func small() []byte { return make([]byte, 33) }
+
+//go:noinline
+func large(at int) []byte { return make([]byte, 5000+at) }
+
+func main() {
+	if os.Args[1] == "exact" {
+		runtime.MemProfileRate = 1
+	}
+	for at := 0; at < 30000; at++ {
+		kept = append(kept, small())
+		if at%10 == 0 {
+			kept = append(kept, large(at%3000))
+		}
+		_ = make([]byte, 100+at%1000)
+	}
+	runtime.GC()
+	file, _ := os.Create(os.Args[2])
+	pprof.Lookup("heap").WriteTo(file, int(os.Args[3][0]-'0'))
+	file.Close()
+	runtime.KeepAlive(kept)
+}
+"""
 
 
 def find_library(name: str, package: str) -> Path:
@@ -92,6 +127,48 @@ def take_jemalloc(program: Path, sample: int) -> Path:
     run(program, LD_PRELOAD=str(library), MALLOC_CONF=options)
     (file,) = program.parent.glob("jemalloc.*.heap")
     return file
+
+
+def take_tcmalloc(folder: Path) -> Path:
+    """Return the samples that a program here, built for it, asks gperftools' tcmalloc for."""
+    find_library("libtcmalloc.so", "libgoogle-perftools-dev")
+    require_tool("g++", "g++")
+    program = compile_program(folder, SAMPLED, "g++", "-ltcmalloc")
+    file = folder / "heap"
+    subprocess.run([program, file], env={"TCMALLOC_SAMPLE_PARAMETER": "65536"}, check=True)
+    return file
+
+
+def build_go(folder: Path) -> Path:
+    """Return the program GO; the test is skipped where Go is not installed."""
+    require_tool("go", "golang")
+    (folder / "main.go").write_text(GO)
+    (folder / "go.mod").write_text("module app\ngo 1.20\n")
+    subprocess.run(["go", "build", "-o", "app", "."], cwd=folder, check=True)
+    return folder / "app"
+
+
+def take_go(program: Path, file: Path, rate: str, text: bool = False) -> Path:
+    """Write the heap profile of a Go program into a file; `rate` is `exact` or `sampled`."""
+    subprocess.run([program, rate, file, str(int(text))], check=True)
+    return file
+
+
+def take_heaptrack(program: Path, *options: str) -> Path:
+    """Return what heaptrack records of a program; it packs it by zstd, or by gzip where it has no zstd."""
+    require_tool("heaptrack", "heaptrack")
+    recorded = program.with_name("".join(["heaptrack", *options]))
+    subprocess.run(["heaptrack", *options, "-o", recorded, program], check=True, capture_output=True, timeout=120)
+    (file,) = recorded.parent.glob(f"{recorded.name}.*")
+    return file
+
+
+def take_valgrind(program: Path, tool: str, *options: str) -> tuple[Path, str]:
+    """Return the file of massif or dhat, and what valgrind printed."""
+    require_tool("valgrind", "valgrind")
+    file = program.with_name("".join([tool, *options]))
+    argv = ["valgrind", f"--tool={tool}", f"--{tool}-out-file={file}", *options, program]
+    return file, subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120).stderr
 
 
 def run(program: Path, **environment: str) -> None:
