@@ -209,11 +209,12 @@ def docs(_: Options) -> Commands:
 
 
 def figures(_: Options) -> Commands:
-    """Yield the command beside each table and picture, once, in the order of the pages."""
+    """Yield the command beside each table and picture, once, in the order of the pages; but those of tools/dev, which
+    measure something anew, with tools that few have."""
     commands: dict[str, None] = {}
     for page in ("README.md", *find_files("docs/*.md", "docs/*/*.md", "docs/*/*/*.md")):
         for line in (ROOT / page).read_text().splitlines():
-            if table := re.fullmatch(r"<!-- begin: (.*) -->", line):
+            if table := re.fullmatch(r"<!-- begin: (?!tools/dev/)(.*) -->", line):
                 commands[f"{table[1]} --into {page}"] = None
             elif picture := re.fullmatch(r"Reproduce this figure: `(tools/.*)`", line):
                 commands[picture[1]] = None

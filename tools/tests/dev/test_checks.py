@@ -44,6 +44,12 @@ def test_print_shows_the_commands_of_a_step_with_its_options(words, parts):
     assert any(all(part in command for part in parts) for command in commands)
 
 
+def test_tables_that_measure_anew_are_not_written_with_the_others():
+    page = (ROOT / "docs/reference/profile-totals.md").read_text()
+    assert "<!-- begin: tools/dev/profile_totals.py -->" in page
+    assert not [one for one in checks.STEPS["figures"].find_commands({}) if "tools/dev/" in one]
+
+
 def test_a_list_of_stacks_reaches_the_commands_as_one_word():
     done = call("check-smoke", "STACKS=it's a", "--print")
     assert done.stdout == """.venv/bin/python tools/tls-memtest measure --verify --stacks='it'"'"'s a'\n"""

@@ -4,11 +4,12 @@ program here in each mode of valgrind's DHAT, against the totals that it prints.
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support import allocating_programs as programs
+from tests.support import profile_printers as printers
 from tests.support.commands import command_line
 from tests.support.forked_command import run
 from tlsmem.explore import profile_selection, profile_tables
@@ -123,43 +124,22 @@ def test_a_rust_main_is_where_the_program_begins(tmp_path):
     assert not [one for one in open_profile(written(tmp_path, content)).warnings if "before main" in one]
 
 
-PROGRAM = """
-#include <stdlib.h>
-#include <string.h>
-#include <valgrind/dhat.h>
-char from[4000], *volatile to;
-int main(void)
-{
-    to = malloc(4000);
-    for (int bytes = 1; bytes < 4000; bytes += 100)
-        memcpy(to, from, bytes);
-    for (int units = 1; units < 5; units++)
-        DHAT_AD_HOC_EVENT(units * 10);
-    free(malloc(50));
-    return 0;
-}
-"""
 MODES = {"heap": "requested", "copy": "copied", "ad-hoc": "counted"}
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("modes")
-    (folder / "modes.c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-O0", "-g1", "-fno-builtin", "modes.c", "-o", "modes"], cwd=folder, check=True)
-    return folder / "modes"
+    return programs.compile_program(tmp_path_factory.mktemp("modes"), programs.DHAT_MODES)
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 @pytest.mark.parametrize("mode", MODES)
 def test_totals_are_those_that_dhat_prints(tmp_path, program, mode):
-    file = tmp_path / "dhat"
-    argv = ["valgrind", "--tool=dhat", f"--mode={mode}", f"--dhat-out-file={file}", str(program)]
-    said = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120).stderr.replace(",", "")
+    file, said = programs.take_valgrind(shutil.copy(program, tmp_path / "live"), "dhat", f"--mode={mode}")
     found = open_profile(file)
     assert found.unit == MODES[mode]
     allocated = found.allocated.values()
     totals = sum(one.bytes for one in allocated), sum(one.blocks for one in allocated)
-    assert list(map(int, re.search(r"Total: +(\d+) \w+ in (\d+) ", said).groups())) == [*totals]
+    assert printers.dhat_totals(said)["Total"] == totals
     assert totals[1] >= 2
     assert bool(found.moments) == (mode == "heap")

@@ -1,5 +1,6 @@
 """Small programs whose allocations are known, and profiles of them by the tools that people have."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -86,6 +87,23 @@ func main() {
 }
 """
 
+DHAT_MODES = """
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/dhat.h>
+char from[4000], *volatile to;
+int main(void)
+{
+    to = malloc(4000);
+    for (int bytes = 1; bytes < 4000; bytes += 100)
+        memcpy(to, from, bytes);
+    for (int units = 1; units < 5; units++)
+        DHAT_AD_HOC_EVENT(units * 10);
+    free(malloc(50));
+    return 0;
+}
+"""
+
 
 def find_library(name: str, package: str) -> Path:
     """Return the file of a library; the test is skipped where it is not installed."""
@@ -103,11 +121,17 @@ def require_tool(name: str, package: str) -> str:
     return name
 
 
+def require_module(name: str, way: str) -> None:
+    """Skip the test where a Python package is not installed."""
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"{name} is not installed: {way}")
+
+
 def compile_program(folder: Path, source: str, compiler: str = "gcc", *libraries: str) -> Path:
     """Return the program, with frame pointers and names."""
     suffix = ".cc" if compiler == "g++" else ".c"
     (folder / f"live{suffix}").write_text(source)
-    flags = ["-g1", "-O1", "-fno-omit-frame-pointer", "-o", "live", f"live{suffix}", *libraries]
+    flags = ["-g1", "-O1", "-fno-omit-frame-pointer", "-fno-builtin", "-o", "live", f"live{suffix}", *libraries]
     subprocess.run([compiler, *flags], cwd=folder, check=True)
     return folder / "live"
 
