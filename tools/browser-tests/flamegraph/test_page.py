@@ -63,7 +63,7 @@ def test_search_finds_a_function_and_says_its_bytes(opened):
     page.keyboard.press("/")
     page.keyboard.type("ssl_new$")
     expect(page.locator("#found")).to_have_text("1 found: 6,468 B, 13.6 %, 6,468 B per client session")
-    assert frame(page, "SSL_new").locator("rect").get_attribute("fill") == "var(--match)"
+    assert frame(page, "SSL_new").locator("rect").get_attribute("fill") == "var(--flames-hit)"
     page.keyboard.press("Escape")
     expect(page.locator("#found")).to_be_empty()
     page.locator("#search").fill("no such (")

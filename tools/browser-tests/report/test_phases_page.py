@@ -211,7 +211,7 @@ def test_a_search_marks_what_it_finds_and_says_its_bytes(opened):
     size = re.search(r"SSL_new · ([\d,]+ B)", page.locator(".phases-line").inner_text())[1]
     page.get_by_role("searchbox", name="search the flamegraph").fill("^SSL_new$")
     expect(page.locator(".phases-found")).to_contain_text(f"1 found: {size}")
-    marked = {name for name, colours in frames(page).items() if "var(--phases-match)" in colours}
+    marked = {name for name, colours in frames(page).items() if "var(--flames-hit)" in colours}
     assert marked == {"SSL_new"}
     again = opened(fragment=page.evaluate("location.hash"))
     expect(again.locator(".phases-found")).to_contain_text(f"1 found: {size}")
@@ -243,7 +243,7 @@ def test_a_difference_is_what_one_stack_holds_more_than_the_other(opened, facts)
     page.get_by_label(re.compile("^difference from rustls")).check()
     expect(page.locator(".phases-line")).to_contain_text(f"{ours - theirs:,} B more")
     colours = {colour for some in frames(page).values() for colour in some}
-    assert {"var(--phases-more)", "var(--phases-less)"} <= colours
+    assert {"var(--flames-more)", "var(--flames-less)"} <= colours
     assert "against=1" in page.evaluate("location.hash")
 
 

@@ -82,7 +82,7 @@ def held_by(tree: dict, moment: int, owner: str) -> tuple[int, int]:
 def asked_of(page: str, value: str, before: str = "") -> list:
     """By the page's own script, run without a browser."""
     data = json.dumps({name: json.dumps(script(page, name)) for name in ("about", "tree")})
-    ours = "".join((page_scripts.PINNED / name).read_text() for name in ("figure.js", "words.js"))
+    ours = "".join((page_scripts.PINNED / name).read_text() for name in ("flamegraph.js", "figure.js", "words.js"))
     given = f"const document = {{ getElementById: (id) => ({{ textContent: {data}[id] }}) }};\n"
     program = f"{given}{ours}{before}console.log(JSON.stringify({value}));"
     done = subprocess.run(
@@ -232,7 +232,7 @@ def test_what_is_fetched_is_pinned():
 def test_the_figure_of_the_page_sums_as_we_do():
     """Sums by moment and role, and per session."""
     asked = "const at = moments.indexOf('established');"
-    said = "[held(0, at, 'client'), held(0, at, 'all'), perSession(0, at, 'server')]"
+    said = "[held(WHOLE, at, 'client'), held(WHOLE, at, 'all'), perSession(WHOLE, at, 'server')]"
     client, both, server = asked_of(profile_page.page(of_sites("openssl@3.5.5"), "established"), said, asked)
     assert client == {"bytes": 47_592, "blocks": 194} and both == {"bytes": 84_878, "blocks": 242}
     assert (server["bytes"], server["blocks"], server["unit"]) == (37_286, 48, "server session")

@@ -73,11 +73,13 @@ def test_a_diff_opens_on_what_changed_and_says_of_whom_each_figure_is():
         compare(profile({BUFFER: 4, OTHER: 2}, "openssl@3.4.1"), profile({BUFFER: 10, OTHER: 2}))
     )
     assert script(page, "about")["opens"] == {"phase": "change", "role": "all"}
-    node = "nodes.findIndex((_, at) => frameOf(at).name === 'ssl3_read_n')"
+    named = "const named = (at) => at.name === 'ssl3_read_n' ? at : at.children.map(named).find(Boolean);"
+    read = "named(framesAt(2, 'all'))"
     found = (
-        f"[unitOf(0, 'all'), unitOf(0, 'client'), labelOf(0, 'all'), labelOf({node}, 'all'), labelOf({node}, 'server')]"
+        f"[unitOf(WHOLE, 'all'), unitOf(WHOLE, 'client'), labelOf(WHOLE, 'all'), "
+        f"labelOf({read}, 'all'), labelOf({read}, 'server')]"
     )
-    whole, client, *labels = asked_of(page, found)
+    whole, client, *labels = asked_of(page, found, named)
     assert (whole, client) == ({"by": 1, "said": " in the process"}, {"by": 2, "said": " per client session"})
     assert labels == ["▲ all +6 B in the process", "▲ ssl3_read_n +3 B per server session", "▲ ssl3_read_n +3 B"]
     assert asked_of(page, "[0, 1, 2].map(addedUp)") == ["", "", " more + less"]

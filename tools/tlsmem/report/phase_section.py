@@ -23,9 +23,9 @@ from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.explore.flamegraph import call_tree, page_scripts
 from tlsmem.explore.flamegraph.call_tree import CallTree, FunctionKey
-from tlsmem.explore.flamegraph.page_data import Numbering, held_changes
+from tlsmem.explore.flamegraph.page_data import Numbering, held_changes, name_frame
 from tlsmem.explore.flamegraph.page_scripts import Scripts
-from tlsmem.explore.short_function_names import short
+from tlsmem.explore.flamegraph.profile_page import flamegraph_style
 from tlsmem.plots import buckets
 from tlsmem.plots.bucket_panel import bucket_look, ordered_buckets
 from tlsmem.profile import sites_reader
@@ -81,8 +81,9 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     libraries, unflamed = fetched()
     html = Markup(read_asset("phases.html")).format(licences=escape("\n\n".join(libraries.licences)))
-    scripts = (*libraries.scripts, read_asset("charts.js"), "".join(map(read_asset, OWN)))
-    styles = (read_asset("charts.css"), read_asset("phases.css"), colours())
+    ours = [page_scripts.read_asset(page_scripts.DRAWING), *map(read_asset, OWN)]
+    scripts = (*libraries.scripts, read_asset("charts.js"), "".join(ours))
+    styles = (read_asset("charts.css"), read_asset("phases.css"), flamegraph_style())
     return Section(
         "phases",
         "Memory by phase",
@@ -251,12 +252,6 @@ def same_row(one: PhaseEntry, other: PhaseEntry) -> bool:
     return (one.recording, one.at.suite) == (other.recording, other.at.suite)
 
 
-def colours() -> str:
-    """Text on a bucket's colour in flamegraphs."""
-    rule = '#phases rect[fill="{}"] ~ foreignObject .d3-flame-graph-label {{ color: {} }}\n'
-    return "".join(rule.format(one["colour"], one["text"]) for one in map(bucket_look, ordered_buckets()))
-
-
 def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree:
     """Of a sites run: what its two sessions hold at these moments."""
     made, sums, places = PairTree(), BucketSums(profile), {}
@@ -288,6 +283,6 @@ def merge_trees(trees: Sequence[PairTree]) -> tuple[dict[str, object], list[int]
     """Return the trees, where equal ones stand once, and which of these each is."""
     names, frames, rules, texts = Numbering[str](), Numbering[FunctionKey](), Numbering[Rule](), Numbering[str]()
     order = [texts[json.dumps(columns(one, frames, rules), separators=(",", ":"))] for one in trees]
-    parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
+    parts = [[names[part] for part in name_frame(key)] for key in frames]
     said = [[rule.bucket, rule.why] for rule in rules]
     return {"names": [*names], "frames": parts, "rules": said, "trees": list(map(json.loads, texts))}, order

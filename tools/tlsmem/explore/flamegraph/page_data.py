@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.flamegraph.call_tree import SMALLER_SITES, CallTree, FunctionKey
 from tlsmem.explore.short_function_names import short
+from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import LiveHeap
 
 NOTHING = LiveHeap(0, 0)
@@ -82,7 +84,7 @@ def prune_tree(tree: CallTree, kept: set[int]) -> tuple[CallTree, Counter[int]]:
 
 
 def tree_as_dict(tree: CallTree) -> dict[str, object]:
-    """`frames`: function, file, module and short name, as numbers of names. `kinds`: what has a colour of its own.
+    """`frames`: as `name_frame` has them, with numbers of `names`. `kinds`: what has a colour of its own.
     `nodes`: of each its caller, frame, kind, lines, and held: moment, bytes, blocks, again where they change."""
     names, frames, kinds = Numbering[str](), Numbering[FunctionKey](), tree.kinds()
     colour = {kind: at for at, kind in enumerate(kinds)} | {"": -1}
@@ -96,9 +98,15 @@ def tree_as_dict(tree: CallTree) -> dict[str, object]:
         ]
         for node, key in enumerate(tree.keys)
     ]
-    parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
+    parts = [[names[part] for part in name_frame(key)] for key in frames]
     found = {"names": [*names], "frames": parts, "kinds": kinds, "nodes": nodes, "owners": tree.owners()}
     return found | {"by_bucket": bool(tree.known)}
+
+
+def name_frame(key: FunctionKey) -> tuple[str, str, str, str, str]:
+    """Function, file, module, short name, and the name without versions and hashes, by which links find a frame."""
+    stable = match_callstacks.versionless_name(Frame(key[0], None, None, None, None))
+    return *key, short(key[0]), stable
 
 
 def held_changes(held: dict[int, LiveHeap]) -> list[int | None]:

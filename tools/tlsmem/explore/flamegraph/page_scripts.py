@@ -20,7 +20,12 @@ MODULES = (  # of d3, each after those that it needs
 )
 LIBRARIES = {f"d3-{name}": f"dist/d3-{name}.min.js" for name in MODULES}
 LIBRARIES["d3-flame-graph"] = "dist/d3-flamegraph.umd.min.js"
-OURS = ("figure.js", "words.js", "chart.js", "controls.js")
+DRAWING = "flamegraph.js"  # of every page that has flamegraphs
+OURS = (DRAWING, "figure.js", "words.js", "chart.js", "controls.js")
+
+
+def read_asset(name: str) -> str:
+    return (PINNED / name).read_text(encoding="utf-8")
 
 
 class Scripts(NamedTuple):
@@ -33,7 +38,7 @@ class Scripts(NamedTuple):
 def scripts() -> Scripts:
     """Of a page of one heap profile; as libraries."""
     found = libraries()
-    ours = "".join((PINNED / name).read_text(encoding="utf-8") for name in OURS)
+    ours = "".join(map(read_asset, OURS))
     return found._replace(scripts=[*found.scripts, f'"use strict";\n(() => {{\n{ours}}})();'])
 
 

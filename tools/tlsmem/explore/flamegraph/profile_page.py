@@ -15,7 +15,7 @@ from tlsmem.explore.diff.profile_diff import Diff, DiffSide
 from tlsmem.explore.diff.rows import WARM_UP
 from tlsmem.explore.flamegraph import call_tree, page_data, page_scripts
 from tlsmem.explore.profile_tables import COLUMNS
-from tlsmem.plots.bucket_panel import style_of_bucket, text_on
+from tlsmem.plots.bucket_panel import bucket_look, ordered_buckets, style_of_bucket, text_on
 from tlsmem.profile.heap_profile import BASE, PEAK, Profile, profiler_name
 from tlsmem.schema.roles import Owner
 
@@ -130,7 +130,7 @@ def render_page(about: Mapping[str, object], moments: Sequence[str], tree: call_
         "about": about,
         "scripts": [plain(script) for script in drawn.scripts],
         "policy": " ".join(f"'sha256-{digest(script)}'" for script in drawn.scripts),
-        "style": plain((PACKAGE / "explore/flamegraph/assets/page.css").read_text(encoding="utf-8")),
+        "style": plain(page_scripts.read_asset("page.css") + flamegraph_style()),
         "licences": plain("\n\n".join(drawn.licences)),
         "json": Markup(page_data.pack_json(about)),
     }
@@ -147,6 +147,14 @@ def readable_peaks(moments: Sequence[str]) -> dict[str, str]:
 def looks(bucket: str) -> dict[str, str]:
     colour = style_of_bucket(bucket).colour
     return {"colour": colour, "text": text_on(colour)}
+
+
+def flamegraph_style() -> str:
+    """Return the style of flamegraphs, with the text on each bucket's colour, which a style sheet cannot choose by
+    itself. It uses --paper, --ink, --line and --quiet of the page."""
+    rule = '.flames rect[fill="{colour}"] ~ foreignObject .d3-flame-graph-label {{ color: {text} }}\n'
+    rules = [rule.format(**bucket_look(one)) for one in ordered_buckets()]
+    return page_scripts.read_asset("flamegraph.css") + "".join(rules)
 
 
 def plain(text: str) -> Markup:

@@ -68,7 +68,7 @@ const momentOf = (entry, at, single) => (single ? at + entry.phases.length : at)
 // What the flamegraph shows: the phase of this stack, or its difference from the same phase of the other chart's stack.
 function flameChoice(entry, tree, { at, role }, other, single) {
   const there = comparable(other, entry.phases[at], role, single) ? other.phases.indexOf(entry.phases[at]) : -1;
-  const against = flameState.against && there >= 0 ? { tree: known.trees[other.tree], moment: momentOf(other, there, single) } : null;
+  const against = flameState.against && there >= 0 ? { tree: treeAt(other.tree), moment: momentOf(other, there, single) } : null;
   return { ...flameState, shown: { tree, moment: momentOf(entry, at, single) }, against };
 }
 
@@ -98,7 +98,7 @@ function flameTools(phase, other, count, redraw, role, single) {
     return hidden ? null : html("label", { class: "charts-check" }, box, label);
   };
   const chosen = (what) => {
-    Object.assign(flameState, what);
+    Object.assign(flameState, what, "inverted" in what ? { frame: [] } : {});
     redraw();
     keepAddress();
   };
@@ -116,7 +116,7 @@ function peaksSaid(entry, role) {
 
 // state: role, at, rss; other: the entry of the other chart; close() when it is to go away. Returns what draws the flamegraph once it has a width.
 function details(host, entry, state, other, close) {
-  const [phase, tree] = [entry.phases[state.at], entry.tree === null ? null : known.trees[entry.tree]];
+  const [phase, tree] = [entry.phases[state.at], entry.tree === null ? null : treeAt(entry.tree)];
   const shut = html("button", { type: "button", class: "charts-plain phases-close" }, "close");
   shut.addEventListener("click", close);
   const said = lines(entry, state.role, state.at, state.rss).slice(0, 5).filter(Boolean);
@@ -132,17 +132,21 @@ function details(host, entry, state, other, close) {
   });
   if (moments) host.append(moments);
   const found = tree ? sites(tree, momentOf(entry, state.at, single), state.role) : [];
-  const [figureHost, line, count] = [html("div", { class: "phases-flames" }), html("p", { class: "phases-line" }), html("output", { class: "phases-found" })];
-  const redraw = () => flames(figureHost, line, count, state.role, flameChoice(entry, tree, state, other, single));
+  const parts = { host: html("div", { class: "phases-flames flames" }), line: html("p", { class: "phases-line" }), found: html("output", { class: "phases-found" }), note: html("p", { class: "phases-note", role: "status" }) };
+  const focusOn = (frame) => {
+    flameState.frame = frame;
+    keepAddress();
+  };
+  const redraw = () => drawFlames(parts, state.role, flameChoice(entry, tree, state, other, single), when, focusOn);
   const { unflamed } = report.data("phases");
   const drawn = !unflamed && found.some((one) => one.bytes);
   if (unflamed) host.append(html("p", {}, unflamed));
-  else if (drawn) host.append(flameTools(phase, other, count, redraw, state.role, single), line, figureHost);
+  else if (drawn) host.append(flameTools(phase, other, parts.found, redraw, state.role, single), parts.note, parts.line, parts.host);
   else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. To write a page with all of them: tools/tls-memtest show report --format files; the command below shows these."));
   const width = `The width of a function is what it and all that it called hold at ${single ? "this peak" : "the end of the phase"}, in one session whose every call stack was kept.`;
   host.append(html("p", { class: "phases-reading" }, `${width} ${peaksSaid(entry, state.role)}`));
   host.append(bucketTable(entry, state.role, state.at, found, single));
   if (found.length) host.append(siteTable(found, `Call sites of one ${sessionOf(state.role)}: ${single ? "at its peak in " : ""}${readable(phase)}`));
   host.append(command(inspected(entry, `${single ? "peak of " : ""}${readable(phase)}`, state.role, "--flamegraph flames.html")));
-  if (drawn) onWidth(figureHost, redraw);
+  if (drawn) onWidth(parts.host, redraw);
 }

@@ -1,6 +1,6 @@
 // What is chosen, and two stacks beside each other.
 const state = { suite: "", role: "client", rss: "", table: false, stacks: [], chosen: null, focus: null }; // chosen, focus: { panel, phase }
-const flameState = { search: "", inverted: false, against: false, peak: false }; // peak: of one session alone
+const flameState = { search: "", inverted: false, against: false, peak: false, frame: [] }; // peak: of one session alone
 const keyOf = (entry) => `${entry.recording} ${entry.stack}`;
 const entryOf = (key) => known.entries.find((one) => keyOf(one) === key && one.suite === state.suite);
 const several = () => known.recordings.length > 1;
@@ -17,7 +17,10 @@ function stackSelect(panel) {
     return keys.length ? html("optgroup", { label }, ...keys.map((key) => option(key, key.slice(key.indexOf(" ") + 1), key === state.stacks[panel]))) : null;
   });
   const made = html("select", { "aria-label": `stack of the ${panel ? "second" : "first"} chart` }, ...groups);
-  made.addEventListener("change", () => change({ stacks: state.stacks.with(panel, made.value) }, panel));
+  made.addEventListener("change", () => {
+    flameState.frame = [];
+    change({ stacks: state.stacks.with(panel, made.value) }, panel);
+  });
   return made;
 }
 
@@ -25,6 +28,7 @@ function open(panel, at) {
   const entry = entryOf(state.stacks[panel]);
   const phase = entry.phases[at];
   const again = state.chosen?.panel === panel && state.chosen.phase === phase;
+  if (state.chosen?.panel !== panel) flameState.frame = [];
   change({ chosen: again ? null : { panel, phase } });
   if (again) return;
   state.focus = null;
@@ -95,12 +99,17 @@ function legend(shown) {
   element("phases-legend").replaceChildren(...found);
 }
 
+function chooseRole(role) {
+  flameState.frame = [];
+  change({ role });
+}
+
 function controls() {
   const suites = [...new Set(known.entries.map((one) => one.suite))];
   element("phases-suite").replaceChildren(...suites.map((suite) => option(suite, suite, suite === state.suite)));
   const shown = state.stacks.map(entryOf).filter(Boolean);
   const roles = ROLES.filter((role) => known.entries.some((one) => one.suite === state.suite && one.roles[role]));
-  const pressed = (role) => Object.assign(html("button", { type: "button", "aria-pressed": String(role === state.role) }, role), { onclick: () => change({ role }) });
+  const pressed = (role) => Object.assign(html("button", { type: "button", "aria-pressed": String(role === state.role) }, role), { onclick: () => chooseRole(role) });
   const focused = element("phases-role").contains(document.activeElement);
   element("phases-role").replaceChildren(...roles.map(pressed));
   if (focused) element("phases-role").querySelector("[aria-pressed=true]")?.focus();

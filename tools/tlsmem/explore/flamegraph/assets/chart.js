@@ -1,37 +1,16 @@
-// The figure itself, drawn by d3-flame-graph.
-const ROW = 21;
+// The flamegraph of the page, and what it says beside the pointer, above it and of what is found.
 const host = document.getElementById("figure");
 const tip = document.getElementById("tip");
 const details = document.getElementById("details");
-const draw = window.flamegraph.default;
-let chart = null;
+let [drawing, root, alone] = [null, null, WHOLE]; // `alone`: the frame that is shown alone
 
-// Text on a bucket's colour, which a stylesheet cannot choose by itself.
-for (const { colour, text } of Object.values(about.looks)) {
-  const rule = `#figure rect[fill="${colour}"] ~ foreignObject .d3-flame-graph-label { color: ${text} }`;
-  document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length);
-}
-
-function chosenTerm() {
-  if (!state.search) return null;
-  try {
-    return new RegExp(state.search, "i");
-  } catch {
-    return new RegExp(state.search.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
-  }
-}
-
-function matches(node, term) {
-  const { name, file, module } = frameOf(node);
-  return term !== null && node !== 0 && [name, file, module].some((text) => term.test(text));
-}
-
-function showTip(event, node) {
+function showTip(event, frame) {
+  tip.hidden = frame === null;
+  if (!frame) return;
   const title = document.createElement("b");
-  title.textContent = node === 0 ? "all that is shown" : frameOf(node).name;
-  const sentences = said(node, state.moment, state.role).map((text) => paragraph(text));
-  tip.replaceChildren(title, paragraph(where(node), "where"), ...sentences);
-  tip.hidden = false;
+  title.textContent = (frame.parent ? frame : WHOLE).full;
+  const sentences = said(frame, state.moment, state.role).map((text) => paragraph(text));
+  tip.replaceChildren(title, paragraph(where(frame), "where"), ...sentences);
   const { width, height } = tip.getBoundingClientRect();
   const left = Math.min(event.clientX + 14, window.innerWidth - width - 8);
   const under = event.clientY + 18;
@@ -39,81 +18,61 @@ function showTip(event, node) {
   tip.style.top = `${under + height < window.innerHeight ? under : Math.max(8, event.clientY - height - 12)}px`;
 }
 
-function showDetails(node) {
-  const title = Object.assign(document.createElement("b"), { textContent: node === 0 ? "all that is shown" : frameOf(node).name });
-  details.replaceChildren(title, ` · ${[...said(node, state.moment, state.role), ...peakSaid(state.moment)].join(" · ")}`);
-}
-
-function tooltip() {}
-tooltip.show = (event, d) => showTip(event, d.data.node);
-tooltip.hide = () => (tip.hidden = true);
-tooltip.destroy = tooltip.hide;
-
-function newChart(term) {
-  return draw()
-    .width(host.clientWidth)
-    .cellHeight(ROW)
-    .minFrameSize(1)
-    .transitionDuration(0)
-    .inverted(state.order === "icicle")
-    .resetHeightOnZoom(true)
-    .tooltip(tooltip)
-    .getName((d) => labelOf(d.data.node, state.role))
-    .setColorMapper((d) => (matches(d.data.node, term) ? "var(--match)" : colourOf(d.data.node, state.role)))
-    .setDetailsHandler(() => showDetails(state.zoom))
-    .onHover((d) => showDetails(d.data.node));
-}
-
-// Zoomed to the function that was, or to the nearest of its callers that is still there.
-function zoomed(root) {
-  for (let node = state.zoom; node; node = nodes[node][AT.caller]) {
-    const found = root.find((d) => d.data.node === node);
-    if (found) return found;
-  }
-  return root;
+function showDetails(frame) {
+  const title = Object.assign(document.createElement("b"), { textContent: (frame.parent ? frame : WHOLE).full });
+  details.replaceChildren(title, ` · ${[...said(frame, state.moment, state.role), ...peakSaid(state.moment)].join(" · ")}`);
 }
 
 function redraw() {
-  const data = figure(state.moment, state.role);
-  tooltip.hide();
-  host.replaceChildren();
-  if (data.value <= 0) {
-    host.append(paragraph(about.diff ? "OLD and NEW hold the same here." : `Nothing is live here at ${momentSaid(moments[state.moment])}.`, "empty"));
+  [root, alone] = [framesAt(state.moment, state.role), WHOLE];
+  tip.hidden = true;
+  if (root.value <= 0) {
+    drawing = null;
+    host.replaceChildren(paragraph(about.diff ? "OLD and NEW hold the same here." : `Nothing is live here at ${momentSaid(moments[state.moment])}.`, "empty"));
   } else {
-    chart = newChart(chosenTerm());
-    d3.select(host).datum(data).call(chart);
-    const root = d3.select(host).datum();
-    const to = zoomed(root);
-    if (to !== root) chart.zoomTo(to);
-    chart.onClick((d) => change({ zoom: d.data.node }, false));
+    drawing = flames.draw(host, root, {
+      label: (frame) => labelOf(frame, state.role),
+      colour: (frame) => colourOf(frame, state.role),
+      aria: (frame) => `${labelOf(frame, state.role)}: ${said(frame, state.moment, state.role).join(", ")}`,
+      say: (frame) => showDetails(frame ?? alone),
+      point: showTip,
+      chosen: (frame) => {
+        alone = frame === root ? WHOLE : frame;
+        change({ zoom: frame === root ? [] : flames.linkOf(frame) }, false);
+      },
+      up: state.order === "flame",
+    });
+    showAlone();
   }
-  showDetails(state.zoom);
+  showDetails(alone);
   showFound();
+}
+
+// The frame that the address names, or the nearest of its callers that is there.
+function showAlone() {
+  if (!state.zoom.length) return;
+  const { frame } = flames.find(root, state.zoom);
+  alone = frame.parent ? frame : WHOLE;
+  if (frame !== root) drawing.show(frame);
 }
 
 // What is found, counted once where a found function called another; the outermost counts.
 function showFound() {
-  const term = chosenTerm();
   const found = document.getElementById("found");
-  if (!term) return (found.textContent = "");
-  const inside = [];
-  let frames_ = 0;
+  const hits = drawing?.search(state.search) ?? [];
+  if (!state.search) return (found.textContent = "");
   const sum = { bytes: 0, session: 0, units: new Set() };
-  nodes.forEach((node, at) => {
-    const here = isShown(at, state.role) && sums[state.moment].bytes[at] > 0 && matches(at, term);
-    frames_ += here;
-    inside[at] = at && (inside[node[AT.caller]] || here);
-    if (!here || inside[node[AT.caller]]) return;
-    const session = perSession(at, state.moment, state.role);
-    sum.bytes += sums[state.moment].bytes[at];
+  for (const frame of flames.outermost(hits)) {
+    const session = perSession(frame, state.moment, state.role);
+    sum.bytes += held(frame, state.moment, state.role).bytes;
     sum.session += session ? session.bytes : 0;
     sum.units.add(session ? session.unit : "");
-  });
-  const all = held(0, state.moment, state.role).bytes;
+  }
+  const all = held(WHOLE, state.moment, state.role).bytes;
   const [unit] = sum.units;
   const session = sum.units.size === 1 && unit ? `, ${bytesSaid(sum.session)} per ${unit}` : "";
-  const whole_ = about.diff ? unitOf(0, state.role) : { by: 1, said: "" };
-  found.textContent = frames_
-    ? `${whole(frames_)} found: ${bytesSaid(sum.bytes / whole_.by)}${addedUp(state.moment)}${whole_.said}, ${shareSaid(sum.bytes, all)}${session}`
+  const whole_ = about.diff ? unitOf(WHOLE, state.role) : { by: 1, said: "" };
+  found.textContent = hits.length
+    ? `${whole(hits.length)} found: ${bytesSaid(sum.bytes / whole_.by)}${addedUp(state.moment)}${whole_.said}, ${shareSaid(sum.bytes, all)}${session}`
     : "nothing found here";
 }

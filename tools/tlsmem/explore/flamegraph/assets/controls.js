@@ -3,7 +3,7 @@ const element = (id) => document.getElementById(id);
 const ORDERS = ["icicle", "flame"];
 const THEMES = ["auto", "light", "dark"];
 const ROLES = ["all", "client", "server", "contexts", "harness"].filter((role) => role === "all" || roleOf.includes(role));
-const START = { phase: about.opens.phase, role: about.opens.role, search: "", zoom: "0", order: "icicle", theme: "auto" };
+const START = { phase: about.opens.phase, role: about.opens.role, search: "", frame: "", order: "icicle", theme: "auto" };
 const state = {};
 
 const oneOf = (value, known) => (known.includes(value) ? value : known[0]);
@@ -11,17 +11,16 @@ const oneOf = (value, known) => (known.includes(value) ? value : known[0]);
 // Unknown names in an address are as good as none.
 function readAddress() {
   const asked = { ...START, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
-  const zoom = Number(asked.zoom);
   state.moment = Math.max(0, moments.indexOf(moments.includes(asked.phase) ? asked.phase : START.phase));
   state.role = oneOf(asked.role, ROLES);
   state.search = asked.search;
-  state.zoom = Number.isInteger(zoom) && zoom > 0 && zoom < nodes.length ? zoom : 0;
+  state.zoom = flames.readLink(asked.frame);
   state.order = oneOf(asked.order, ORDERS);
   state.theme = oneOf(asked.theme, THEMES);
 }
 
 function writeAddress() {
-  const now = { ...state, phase: moments[state.moment], zoom: String(state.zoom) };
+  const now = { ...state, phase: moments[state.moment], frame: flames.writeLink(state.zoom) };
   const chosen = Object.keys(START).filter((key) => key === "phase" || now[key] !== START[key]);
   const address = `#${new URLSearchParams(chosen.map((key) => [key, now[key]]))}`;
   if (location.hash !== address) location.replace(address);
@@ -32,7 +31,7 @@ function change(what, drawn = true) {
   writeAddress();
   show();
   if (drawn) redraw();
-  else showDetails(state.zoom);
+  else showDetails(alone);
 }
 
 function button(text, pressed, chosen) {
@@ -49,8 +48,8 @@ function equalsEnd(moment, role) {
 }
 
 function phaseButton(name, moment, most) {
-  const { bytes } = held(0, moment, state.role);
-  const unit = about.diff ? unitOf(0, state.role) : { by: 1, said: "" };
+  const { bytes } = held(WHOLE, moment, state.role);
+  const unit = about.diff ? unitOf(WHOLE, state.role) : { by: 1, said: "" };
   const added = addedUp(moment) + unit.said;
   const made = button("", moment === state.moment, () => change({ moment }));
   const part = (tag, kind, text) => Object.assign(document.createElement(tag), { className: kind, textContent: text });
@@ -67,9 +66,9 @@ function phaseButton(name, moment, most) {
 function show() {
   const focused = document.activeElement && document.activeElement.closest("#phases button, #roles button");
   const [group, at] = focused ? [focused.parentNode, [...focused.parentNode.children].indexOf(focused)] : [];
-  const most = Math.max(...moments.map((_, moment) => held(0, moment, state.role).bytes));
+  const most = Math.max(...moments.map((_, moment) => held(WHOLE, moment, state.role).bytes));
   element("phases").replaceChildren(...moments.map((name, moment) => phaseButton(name, moment, most)));
-  element("roles").replaceChildren(...ROLES.map((role) => button(role, role === state.role, () => change({ role, zoom: 0 }))));
+  element("roles").replaceChildren(...ROLES.map((role) => button(role, role === state.role, () => change({ role, zoom: [] }))));
   element("roles").hidden = ROLES.length < 3;
   if (group) group.children[at].focus();
   const strip = element("phases");
@@ -79,7 +78,7 @@ function show() {
   element("order").textContent = `view: ${state.order}`;
   element("theme").textContent = `colours: ${state.theme}`;
   showLegend();
-  element("reset").hidden = state.zoom === 0;
+  element("reset").hidden = state.zoom.length === 0;
   if (state.theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = state.theme;
 }
@@ -97,15 +96,15 @@ function showLegend() {
   const sizes = byKind(state.moment, state.role);
   const entries = kinds.slice(0, by_bucket ? kinds.length : AREAS).map((kind, at) => sizes[at] && legendEntry(colourOfKind(at), kind, sizes[at]));
   if (!about.diff) entries.push(legendEntry(REST, by_bucket ? "several of these, or none" : "other"));
-  const changed = [["var(--more)", "▲ NEW holds more"], ["var(--less)", "▼ NEW holds less"], ["var(--same)", "as much"]];
+  const changed = [["var(--flames-more)", "▲ NEW holds more"], ["var(--flames-less)", "▼ NEW holds less"], ["var(--flames-same)", "as much"]];
   const shown = about.diff ? changed.map((one) => legendEntry(...one)) : entries.filter(Boolean);
-  element("legend").replaceChildren(...shown, legendEntry("var(--match)", "found"));
+  element("legend").replaceChildren(...shown, legendEntry("var(--flames-hit)", "found"));
 }
 
 function showSmaller() {
   if (!smaller) return;
   const [moment, bytes] = smaller.bytes.reduce((a, b) => (b[1] > a[1] ? b : a), [0, 0]);
-  const all = held(0, moment, "all").bytes;
+  const all = held(WHOLE, moment, "all").bytes;
   element("smaller").hidden = false;
   element("smaller").textContent =
     `${whole(smaller.functions)} places that never held more than ${bytesSaid(smaller.at_most)} each are put together as (smaller sites): ` +
@@ -119,7 +118,7 @@ function showReading() {
 }
 
 const next = (known, value) => known[(known.indexOf(value) + 1) % known.length];
-const reset = () => change({ zoom: 0, search: "" });
+const reset = () => change({ zoom: [], search: "" });
 
 function pressed(event) {
   const typing = event.target === element("search");
@@ -146,7 +145,7 @@ new ResizeObserver(() => {
   redraw();
 }).observe(host);
 element("search").addEventListener("input", () => change({ search: element("search").value }));
-element("reset").addEventListener("click", () => change({ zoom: 0 }));
+element("reset").addEventListener("click", () => change({ zoom: [] }));
 element("order").addEventListener("click", () => change({ order: next(ORDERS, state.order) }));
 element("theme").addEventListener("click", () => change({ theme: next(THEMES, state.theme) }));
 document.addEventListener("keydown", pressed);

@@ -1,6 +1,6 @@
 // What the page says, and in which colours.
 const AREAS = 9; // that have a colour: the largest
-const REST = "var(--rest)";
+const REST = "var(--flames-rest)";
 
 const whole = (number) => Math.round(number).toLocaleString("en");
 const tenth = (number) => number.toLocaleString("en", { maximumFractionDigits: 1 });
@@ -16,19 +16,14 @@ function compact(bytes) {
   return `${tenth(bytes / unit)} ${name}`;
 }
 
-function where(node) {
-  const { file, module } = frameOf(node);
-  const lines = nodes[node][AT.lines];
-  const some = lines.slice(0, 6).join(", ") + (lines.length > 6 ? `, and ${lines.length - 6} more` : "");
-  return [file && (some ? `${file}:${some}` : file), module].filter(Boolean).join(" · ");
-}
+const where = (frame) => (frame.parent ? flames.whereOf(tree, [...frame.nodes][0], 6) : "");
 
-const deltaOf = (node, role) => held(node, 1, role).bytes - held(node, 0, role).bytes;
+const deltaOf = (frame, role) => held(frame, 1, role).bytes - held(frame, 0, role).bytes;
 
 // In a comparison sessions' bytes are said of one session; what both hold together has no such divisor, and is said to
 // be the process's where others are a session's.
-function unitOf(node, role) {
-  const whose = node === 0 ? role : roleOf[node];
+function unitOf(frame, role) {
+  const whose = whoseOf(frame, role);
   const isSession = about.sessions && about.session_roles.includes(whose);
   if (isSession) return { by: about.sessions, said: ` per ${whose} session` };
   return { by: 1, said: about.diff && about.sessions ? " in the process" : "" };
@@ -42,37 +37,37 @@ function peakSaid(moment) {
   return about.at_peak[moment] && about.sessions > 1 ? ["the peak falls within a step: not all sessions are equal then"] : [];
 }
 
-function deltaSaid(node, role) {
-  const unit = unitOf(node, role);
-  const [old, now] = [0, 1].map((moment) => held(node, moment, role).bytes / unit.by);
+function deltaSaid(frame, role) {
+  const unit = unitOf(frame, role);
+  const [old, now] = [0, 1].map((moment) => held(frame, moment, role).bytes / unit.by);
   if (old === now) return `NEW holds as much as OLD${unit.said}: ${bytesSaid(old)}`;
   const more = `${bytesSaid(Math.abs(now - old))} ${now > old ? "more" : "less"}${unit.said}`;
   return `NEW (${about.diff.new}) holds ${more}: ${bytesSaid(old)} in OLD (${about.diff.old}), ${bytesSaid(now)} in NEW`;
 }
 
 // The sentences of the tooltip and of the line above the figure.
-function said(node, moment, role) {
-  if (about.diff) return [deltaSaid(node, role)];
-  const { bytes, blocks } = held(node, moment, role);
-  const all = held(0, moment, role).bytes;
-  const session = perSession(node, moment, role);
+function said(frame, moment, role) {
+  if (about.diff) return [deltaSaid(frame, role)];
+  const { bytes, blocks } = held(frame, moment, role);
+  const all = held(WHOLE, moment, role).bytes;
+  const session = perSession(frame, moment, role);
   const above = session && session.above ? `, above ${moments[about.base]}` : "";
   const each = session ? `${bytesSaid(session.bytes)}${blocksSaid(session.blocks)} per ${session.unit}${above}` : "";
   const sentences = session && session.bytes === bytes ? [each] : [`${bytesSaid(bytes)}${blocksSaid(blocks)}`, each];
   if (bytes !== all) sentences.push(`${shareSaid(bytes, all)} of what is shown`);
-  if (node && by_bucket && kindOf[node] >= 0) sentences.push(kinds[kindOf[node]]);
+  if (frame.parent && by_bucket && kinds.includes(frame.kind)) sentences.push(frame.kind);
   return sentences.filter(Boolean);
 }
 
 // By bucket or area; in a comparison red where NEW holds more and blue where it holds less, the stronger the larger the share.
-function colourOf(node, role) {
+function colourOf(frame, role) {
   if (about.diff) {
-    const delta = deltaOf(node, role);
-    const most = Math.max(held(node, 0, role).bytes, held(node, 1, role).bytes);
+    const delta = deltaOf(frame, role);
+    const most = Math.max(held(frame, 0, role).bytes, held(frame, 1, role).bytes);
     const strength = delta ? Math.round(25 + 75 * Math.min(1, Math.abs(delta) / most)) : 0;
-    return `color-mix(in srgb, var(--${delta > 0 ? "more" : "less"}) ${strength}%, var(--same))`;
+    return `color-mix(in srgb, var(--flames-${delta > 0 ? "more" : "less"}) ${strength}%, var(--flames-same))`;
   }
-  return node === 0 ? REST : colourOfKind(kindOf[node]);
+  return frame.parent ? colourOfKind(kinds.indexOf(frame.kind)) : REST;
 }
 
 // A bucket's colour is that of the other pictures; areas have theirs by size.
@@ -81,12 +76,12 @@ function colourOfKind(kind) {
   return kind >= 0 && kind < AREAS ? `var(--a${kind})` : REST;
 }
 
-function labelOf(node, role) {
-  const frame = frameOf(node);
-  const label = node === 0 ? (role === "all" ? "all" : role) : frame.short;
+function labelOf(frame, role) {
+  const label = frame.parent ? frame.name : role === "all" ? "all" : role;
   if (!about.diff) return label;
-  const delta = deltaOf(node, role) / unitOf(node, role).by;
-  const mixed = role === "all" ? unitOf(node, role).said : "";
+  const unit = unitOf(frame, role);
+  const delta = deltaOf(frame, role) / unit.by;
+  const mixed = role === "all" ? unit.said : "";
   return delta ? `${delta > 0 ? "▲" : "▼"} ${label} ${delta > 0 ? "+" : "−"}${bytesSaid(Math.abs(delta))}${mixed}` : label;
 }
 
