@@ -18,15 +18,16 @@ from tlsmem.profile.heap_profile import BASE, END, PEAK, CallstackTree, LiveHeap
 from tlsmem.schema import read_records
 
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
+NEWER = TOOLS.parent / "data/2026-11-22-amd-epyc"
 WICKED = '</script><script>document.title = "taken"</script><!-- <b>&amp;'
 SESSIONS = 10  # of a role
 ENTRANCES = ("client_", "server_")  # to a driver: of our own source
 
 
-def of_sites(stack: str, suite: str) -> Profile:
+def of_sites(stack: str, suite: str, recording: Path = RECORDING) -> Profile:
     runs = [
         run
-        for run in read_records.load_file(RECORDING / f"{stack}.jsonl")
+        for run in read_records.load_file(recording / f"{stack}.jsonl")
         if (run.meter, run.suite) == ("sites", suite)
     ]
     return sites_reader.profile_from_record(max(runs, key=lambda run: run.sessions))
@@ -68,6 +69,8 @@ def main() -> None:
     openssl, old = of_sites("openssl@3.5.5", "tls13-rsa-aes256"), of_sites("openssl@3.5.5", "tls12-rsa-aes256")
     write_flamegraph.write(openssl, folder / "openssl.html", "established")
     write_flamegraph.write(of_sites("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"), folder / "rustls.html", "established")
+    for stack, name in ("openssl@3.5.5", "newer"), ("openssl@4.0.3", "release"):
+        write_flamegraph.write(of_sites(stack, "tls13-rsa-aes256", NEWER), folder / f"{name}.html", "established")
     peaks = planted.run("sites", 200, momentary=planted.MOMENTARY)
     write_flamegraph.write(sites_reader.profile_from_record(peaks), folder / "both-peaks.html", "established")
     write_flamegraph.write(by_hand(), folder / "by-hand.html", "established")

@@ -1,6 +1,7 @@
 """Pages of heap profiles in a browser: Debian's chromium, driven by playwright. `make check-pages` runs it."""
 
 import re
+from urllib.parse import parse_qs
 
 import pytest
 from conftest import PAGES
@@ -34,7 +35,7 @@ def test_another_phase_is_another_figure(opened):
     phase(page, "server 1").click()
     expect(page.locator("#details")).to_contain_text("148,294 B")
     assert labels(page) != before
-    assert page.url.endswith("#phase=server+1")
+    assert page.url.endswith("&phase=server+1")
 
 
 def test_the_strip_leaves_out_peaks_that_equal_the_end_of_their_phase(opened):
@@ -43,7 +44,7 @@ def test_the_strip_leaves_out_peaks_that_equal_the_end_of_their_phase(opened):
     assert [name for name in names if "peak" in name] == ["peak of client 1"]
     phase(page, "server 1").click()
     page.keyboard.press("ArrowLeft")  # over the peak that is not shown
-    assert page.url.endswith("#phase=client+1")
+    assert page.url.endswith("&phase=client+1")
     page = opened("both-peaks.html", "#phase=peak+of+client+2")  # chosen by an address
     expect(phase(page, "peak of client 2")).to_be_visible()
 
@@ -158,6 +159,41 @@ def test_an_address_says_all_that_is_chosen(opened):
     expect(page.locator("#search")).to_have_value("")
     page.evaluate("location.hash = '#phase=none&role=nobody&zoom=-3&order=up&theme=pink'")
     expect(phase(page, "established")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_link_opens_the_same_function_in_the_page_of_a_newer_recording(opened):
+    """It names stack, suite, moment, role and functions, and nothing that the next recording numbers otherwise."""
+    page = opened("openssl.html", "#phase=server+1&role=server")
+    frame(page, "tls_post_process_client_hello").click()
+    link = page.evaluate("location.hash")
+    asked = parse_qs(link[1:])
+    assert asked["stack"] + asked["suite"] + asked["phase"] == ["openssl@3.5.5", "tls13-rsa-aes256", "server 1"]
+    assert asked["frame"][0].split(";")[:2] == ["server", "server_handshake"] and len(asked) == 5
+    for name, note in {"newer.html": "", "release.html": "openssl@3.5.5, this page of openssl@4.0.3"}.items():
+        other = opened(name, link)
+        expect(other.locator("#details b")).to_have_text("tls_post_process_client_hello")
+        expect(phase(other, "server 1")).to_have_attribute("aria-pressed", "true")
+        expect(other.locator("#note")).to_contain_text(note)
+        assert "ossl_statem_accept" in labels(other) and "tls_setup_read_buffer" not in labels(other)
+        assert "is not in this flamegraph" not in other.locator("#note").inner_text()
+
+
+def test_a_link_whose_function_is_not_there_says_so(opened):
+    link = "#stack=openssl%403.5.5&suite=tls13-rsa-aes256&phase={}&frame=client;client_handshake;{}"
+    page = opened("openssl.html", link.format("established", "no_such;inner"))
+    said = "The function of this link, inner, is not in this flamegraph: there is no no_such."
+    expect(page.locator("#note")).to_have_text(
+        f"{said} Shown is the nearest of its callers that is there: client_handshake."
+    )
+    expect(page.locator("#details b")).to_have_text("client_handshake")
+    page.locator("#reset").click()
+    expect(page.locator("#note")).to_be_empty()
+    page = opened("openssl.html", link.format("sessions", "handshake"))
+    said = "The function of this link, handshake, holds nothing at created."
+    expect(page.locator("#note")).to_contain_text(said)
+    page = opened("openssl.html", "#phase=nowhere&role=nobody")
+    expect(page.locator("#note")).to_contain_text("of nobody, which this page does not have")
+    expect(page.locator("#note")).to_contain_text("of nowhere, which this page does not have: shown is established")
 
 
 def test_flame_and_icicle_grow_the_other_way(opened):

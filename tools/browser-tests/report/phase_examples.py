@@ -23,6 +23,7 @@ from tlsmem.schema import records
 from tlsmem.stats import session_cost
 
 RECORDING, SUITE = ROOT / "data/2026-11-21-amd-epyc-2", "tls13-rsa-aes256"
+NEWER = ROOT / "data/2026-11-22-amd-epyc"
 STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
 ROLES = {"client": "client", "server": "server", "pair": "total"}
 
@@ -63,6 +64,12 @@ def main() -> None:
         facts["rss"][stack] = [session_cost.peak_rss(run) for run in rss]
     (folder / "phases.json").write_text(json.dumps(facts), encoding="utf-8")
     write_peaks(folder)
+    for name, paths in {"phases-newer": [NEWER], "phases-both": [NEWER, RECORDING]}.items():
+        several = list(recordings.by_machine(recordings.load_recordings(paths)))
+        section = phase_section.section(several)
+        section = section._replace(packed=section.whole())  # with the call stacks of all releases
+        text = page.page("Phases", "a page to test", [section])
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
 
 
 def write_peaks(folder: Path) -> None:

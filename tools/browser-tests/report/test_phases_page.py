@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import expect
@@ -12,6 +13,7 @@ from chromium import PAGES, Watched
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE, FACTS = PAGES / "phases.html", PAGES / "phases.json"
+NEWER, BOTH = PAGES / "phases-newer.html", PAGES / "phases-both.html"  # of a newer recording; of both
 PEAKS = PAGES / "peaks.html"  # of a recording with call stacks at peaks
 WIDE, NARROW = (1280, 900), (390, 844)
 OPENSSL, RUSTLS = 0, 1  # panels, as the page is opened
@@ -39,7 +41,7 @@ def opened(browser):
     yield open_page
     watched.close()
     assert watched.said == []
-    assert watched.loaded() <= {PAGE.as_uri(), PEAKS.as_uri()}
+    assert watched.loaded() <= {one.as_uri() for one in (PAGE, PEAKS, NEWER, BOTH)}
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +219,50 @@ def test_a_search_marks_what_it_finds_and_says_its_bytes(opened):
     expect(again.locator(".phases-found")).to_contain_text(f"1 found: {size}")
     page.get_by_role("searchbox", name="search the flamegraph").fill("no such function")
     expect(page.locator(".phases-found")).to_have_text("nothing found")
+
+
+def test_a_link_opens_the_same_function_in_the_page_of_a_newer_recording(opened):
+    """It names stacks, suite, phase and functions, and no recording unless a page has a stack in several."""
+    page = opened()
+    choose(page, "server")
+    mark(page, OPENSSL, "server 1").locator(".phases-area").click()
+    page.locator('.phases-flames g.frame[name="tls_post_process_client_hello"]').click()
+    link = page.evaluate("location.hash")
+    asked = parse_qs(link.partition("?")[2])
+    assert asked["a"] + asked["suite"] + asked["phase"] == ["openssl@3.5.5", "tls13-rsa-aes256", "server 1"]
+    assert asked["frame"][0].split(";")[:2] == ["server", "server_handshake"] and "from" not in asked
+    for file in NEWER, BOTH:
+        other = opened(fragment=link, file=file)
+        expect(other.locator(".phases-line b")).to_have_text("tls_post_process_client_hello")
+        expect(other.locator("#phases-details h3")).to_contain_text("openssl@3.5.5, tls13-rsa-aes256, server session")
+        expect(other.locator('.phases-flames g.frame[name="tls_setup_read_buffer"]')).to_have_count(0)
+        expect(other.locator(".phases-flames").locator("xpath=..").locator("p.phases-note")).to_be_empty()
+        expect(other.locator("#phases-unknown")).to_be_empty()
+
+
+def test_where_several_recordings_have_a_stack_a_link_names_the_chosen_one(opened):
+    page = opened(file=BOTH)
+    panel(page, OPENSSL).locator("select").select_option(value="1 openssl@3.5.5")
+    asked = parse_qs(page.evaluate("location.hash").partition("?")[2])
+    assert (asked["a"], asked["from"]) == (["openssl@3.5.5"], ["amd-epyc-2"])
+    again = opened(fragment=page.evaluate("location.hash"), file=BOTH)
+    expect(panel(again, OPENSSL)).to_have_attribute("data-stack", "1 openssl@3.5.5")
+
+
+def test_a_link_says_what_of_it_the_page_does_not_have(opened):
+    link = "#phases?suite=tls13-rsa-aes256&role=client&a={}&panel=0&phase=established&frame=client;client_handshake;"
+    link += "no_such"
+    page = opened(fragment=link.format("openssl%403.5.4"))
+    expect(page.locator("#phases-unknown")).to_contain_text("the stack openssl@3.5.4: shown is openssl@3.5.5")
+    note = page.locator("#phases-details .phases-note")
+    expect(note).to_contain_text("no_such, is not in this flamegraph")
+    expect(note).to_contain_text("Shown is the nearest of its callers that is there: client_handshake.")
+    expect(page.locator(".phases-line b")).to_have_text("client_handshake")
+    page.locator('.phases-flames g.frame[name="SSL_do_handshake"]').click()
+    expect(note).to_be_empty()
+    old = opened(fragment=link.format("0+openssl%403.5.5"))  # as links were written once
+    expect(old.locator("#phases-unknown")).to_be_empty()
+    expect(old.locator("#phases-details h3")).to_contain_text("openssl@3.5.5")
 
 
 def test_inverted_begins_with_who_allocated_and_holds_as_much(opened):

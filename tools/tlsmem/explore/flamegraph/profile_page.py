@@ -68,7 +68,7 @@ def heading(profile: Profile) -> dict[str, str]:
         }
     whole = f"N = {run.sessions:,} sessions"
     by = f"one pair of {whole}, by a sites run" if profile.of_one_pair else f"{whole}, by {profiler_name(profile.tool)}"
-    return {"title": f"{run.stack}, {run.suite}", "subtitle": by}
+    return {"title": f"{run.stack}, {run.suite}", "subtitle": by, "stack": run.stack, "suite": run.suite}
 
 
 def diff_page(diff: Diff) -> str:
@@ -76,6 +76,8 @@ def diff_page(diff: Diff) -> str:
     shared = max(diff.old.sessions or 0, diff.new.sessions or 0) or None
     about = {
         "title": diff_title(diff),
+        "stack": diff_title(diff),
+        "suite": diff_suite(diff),
         "subtitle": ", ".join(filter(None, [diff_suite(diff), *moment_and_role(diff)])),
         "opens": {"phase": "change", "role": "all"},
         "base": None,

@@ -128,6 +128,7 @@ function change(what, select = -1) {
   const phase = used?.closest?.("[data-phase]")?.dataset.phase;
   if (phase && at >= 0) state.focus = { panel: at, phase };
   Object.assign(state, what);
+  element("phases-unknown").textContent = "";
   const shown = controls();
   const most = Math.max(0, ...shown.map((entry) => highest(entry, state.role, state.rss)));
   hideTip();
@@ -144,17 +145,57 @@ let opened = false;
 function keepAddress() {
   if (!opened) return;
   const { suite, role, rss, table, stacks, chosen } = state;
+  const { search, frame } = flameState;
   const flags = { table: table ? 1 : "", inverted: flameState.inverted ? 1 : "", against: flameState.against ? 1 : "", peak: flameState.peak ? 1 : "" };
-  report.address("phases", { suite, role, rss, a: stacks[0], b: stacks[1], panel: chosen?.panel, phase: chosen?.phase, q: flameState.search, ...flags });
+  const [[a, from], [b, beside]] = stacks.map(namesOf);
+  report.address("phases", { suite, role, rss, a, from, b, beside, panel: chosen?.panel, phase: chosen?.phase, q: search, frame: flames.writeLink(frame), ...flags });
 }
 
+// A link names a stack; and, where several recordings of the page have it, the recording, without its date if that is
+// enough: so it leads to the same in the page of newer recordings.
+const dateless = (name) => name.replace(/^\d{4}-\d\d-\d\d-/, "");
+const nameOf = (key) => key.slice(key.indexOf(" ") + 1);
+const recordingOf = (key) => known.recordings[Number(key.split(" ", 1)[0])].name;
+const keysOf = (stack) => [...new Set(known.entries.map(keyOf))].filter((key) => nameOf(key) === stack);
+
+function namesOf(key) {
+  const others = keysOf(nameOf(key)).map(recordingOf);
+  const short = dateless(recordingOf(key));
+  return [nameOf(key), others.length < 2 ? "" : others.filter((name) => dateless(name) === short).length > 1 ? recordingOf(key) : short];
+}
+
+// The stack that a link names, of the recording that it names or of the first that has it in this suite; a release of the
+// same library where the page does not have this one. Null: the page has none.
+function keyNamed(stack, recording, suite) {
+  const measured = (keys) => keys.toSorted((a, b) => hasSuite(b, suite) - hasSuite(a, suite));
+  const keys = keysOf(stack);
+  const library = stack.split("@")[0];
+  const releases = [...new Set(known.entries.map((one) => one.stack))].filter((one) => one.split("@")[0] === library);
+  releases.sort((one, other) => other.localeCompare(one, "en", { numeric: true }));
+  return keys.find((key) => recordingOf(key) === recording) ?? measured(keys.filter((key) => dateless(recordingOf(key)) === recording))[0] ?? measured(keys)[0] ?? releases.map((one) => measured(keysOf(one))[0])[0] ?? null;
+}
+
+const hasSuite = (key, suite) => known.entries.some((one) => keyOf(one) === key && one.suite === suite);
+
 function choose(asked) {
-  const keys = known.entries.map(keyOf);
-  const stacks = state.stacks.map((key, at) => ([asked.a, asked.b].every((one) => keys.includes(one)) ? [asked.a, asked.b][at] : key));
+  const unknown = [];
   const suite = known.entries.some((one) => one.suite === asked.suite) ? asked.suite : state.suite;
-  const chosen = asked.phase && stacks[Number(asked.panel)] ? { panel: Number(asked.panel), phase: asked.phase } : null;
-  Object.assign(flameState, { search: asked.q ?? "", inverted: asked.inverted === "1", against: asked.against === "1", peak: asked.peak === "1" });
+  if (asked.suite && suite !== asked.suite) unknown.push(`the suite ${asked.suite}: shown is ${suite}`);
+  const asks = [[asked.a, asked.from], [asked.b, asked.beside]];
+  const stacks = state.stacks.map((shown, at) => {
+    const stack = asks[at]?.[0]?.replace(/^\d+ /, ""); // links once began with a recording's number
+    if (!stack) return shown;
+    const key = keyNamed(stack, asks[at][1], suite);
+    if (!key || nameOf(key) !== stack) unknown.push(`the stack ${stack}: shown is ${nameOf(key ?? shown)}`);
+    return key ?? shown;
+  });
+  const entry = asked.phase && stacks[Number(asked.panel)] ? known.entries.find((one) => keyOf(one) === stacks[Number(asked.panel)] && one.suite === suite) : null;
+  if (entry && !entry.phases.includes(asked.phase)) unknown.push(`the phase ${readable(asked.phase)} of ${entry.stack}`);
+  if (asked.phase && stacks[Number(asked.panel)] && !entry) unknown.push(`${nameOf(stacks[Number(asked.panel)])} in ${suite}`);
+  const chosen = entry ? { panel: Number(asked.panel), phase: asked.phase } : null;
+  Object.assign(flameState, { search: asked.q ?? "", inverted: asked.inverted === "1", against: asked.against === "1", peak: asked.peak === "1", frame: flames.readLink(asked.frame) });
   change({ suite, stacks, chosen, role: ROLES.includes(asked.role) ? asked.role : state.role, rss: asked.rss ?? "", table: asked.table === "1" });
+  element("phases-unknown").textContent = unknown.length ? `This page does not have what the link names: ${unknown.join("; ")}.` : "";
 }
 
 function showDetails() {

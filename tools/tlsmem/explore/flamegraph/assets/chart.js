@@ -46,6 +46,13 @@ function redraw() {
   }
   showDetails(alone);
   showFound();
+  showNote();
+}
+
+// Of a link: what it names and the page does not have.
+function showNote() {
+  const missing = state.zoom.length ? flames.missingSaid(root, state.zoom, [tree], `at ${momentSaid(moments[state.moment])}`) : "";
+  document.getElementById("note").textContent = [unknown, missing].filter(Boolean).join(" ");
 }
 
 // The frame that the address names, or the nearest of its callers that is there.

@@ -3,14 +3,21 @@ const element = (id) => document.getElementById(id);
 const ORDERS = ["icicle", "flame"];
 const THEMES = ["auto", "light", "dark"];
 const ROLES = ["all", "client", "server", "contexts", "harness"].filter((role) => role === "all" || roleOf.includes(role));
-const START = { phase: about.opens.phase, role: about.opens.role, search: "", frame: "", order: "icicle", theme: "auto" };
+const START = { stack: about.stack ?? "", suite: about.suite ?? "", phase: about.opens.phase, role: about.opens.role, search: "", frame: "", order: "icicle", theme: "auto" };
 const state = {};
 
 const oneOf = (value, known) => (known.includes(value) ? value : known[0]);
 
-// Unknown names in an address are as good as none.
+// A link names stack, suite, moment and function, so that it leads to the same in the page of another recording. What it
+// names and this page does not have is said.
+let unknown = "";
+
 function readAddress() {
   const asked = { ...START, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
+  const others = ["stack", "suite"].filter((key) => asked[key] !== START[key]).map((key) => `${asked[key]}, this page of ${START[key] || "another program"}`);
+  if (!ROLES.includes(asked.role)) others.push(`${asked.role}, which this page does not have: shown are all`);
+  if (!moments.includes(asked.phase)) others.push(`${momentSaid(asked.phase)}, which this page does not have: shown is ${momentSaid(START.phase)}`);
+  unknown = others.length ? `This link is of ${others.join("; of ")}.` : "";
   state.moment = Math.max(0, moments.indexOf(moments.includes(asked.phase) ? asked.phase : START.phase));
   state.role = oneOf(asked.role, ROLES);
   state.search = asked.search;
@@ -20,18 +27,20 @@ function readAddress() {
 }
 
 function writeAddress() {
-  const now = { ...state, phase: moments[state.moment], frame: flames.writeLink(state.zoom) };
-  const chosen = Object.keys(START).filter((key) => key === "phase" || now[key] !== START[key]);
+  const now = { ...START, ...state, phase: moments[state.moment], frame: flames.writeLink(state.zoom) };
+  const chosen = Object.keys(START).filter((key) => (["stack", "suite"].includes(key) && START[key]) || key === "phase" || now[key] !== START[key]);
   const address = `#${new URLSearchParams(chosen.map((key) => [key, now[key]]))}`;
   if (location.hash !== address) location.replace(address);
 }
 
 function change(what, drawn = true) {
   Object.assign(state, what);
+  unknown = "";
   writeAddress();
   show();
-  if (drawn) redraw();
-  else showDetails(alone);
+  if (drawn) return redraw();
+  showDetails(alone);
+  showNote();
 }
 
 function button(text, pressed, chosen) {
@@ -152,7 +161,9 @@ document.addEventListener("keydown", pressed);
 window.addEventListener("hashchange", () => {
   const before = JSON.stringify(state);
   readAddress();
-  if (JSON.stringify(state) !== before) change({});
+  if (JSON.stringify(state) === before && !unknown) return;
+  show();
+  redraw();
 });
 readAddress();
 showSmaller();

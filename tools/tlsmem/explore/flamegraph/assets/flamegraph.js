@@ -162,16 +162,18 @@ const flames = (() => {
   }
 
   // A frame by the names of its callers and its own, the outermost first: versionless, so that a link leads to the same
-  // frame in the page of a later release or recording; whole where one beside it has the same versionless name.
+  // frame in the page of a later release or recording; whole where one beside it has the same versionless name. Our own
+  // drivers' functions are left out where they are not needed, since they are other functions in other recordings.
   function linkOf(frame) {
-    const found = [];
-    for (let at = frame; at.parent; at = at.parent) {
-      const alike = [...at.parent.called.values()].filter((one) => one.stable === at.stable);
-      found.push(plain(alike.length > 1 ? at.full : at.stable));
-    }
-    return found.reverse();
+    const callers = [];
+    for (let at = frame; at.parent; at = at.parent) callers.unshift(at);
+    const names = (frames) => frames.map((one) => plain(isAlone(one) ? one.stable : one.full));
+    const short = names(callers.filter((one) => one === frame || !isDriver(one.where)));
+    return find(frame, short).frame === frame ? short : names(callers);
   }
 
+  const isDriver = (file) => file.startsWith("harness-");
+  const isAlone = (frame) => [...frame.parent.called.values()].filter((one) => one.stable === frame.stable).length === 1;
   const plain = (name) => name.replaceAll(";", ":"); // as in folded stacks, whose frames a ";" ends
   const writeLink = (link) => link.join(";");
   const readLink = (text) => (text ? text.split(";") : []);
@@ -181,22 +183,28 @@ const flames = (() => {
     let at = root;
     while (at.parent) at = at.parent;
     for (const name of link) {
-      const next = at.children.find((one) => plain(one.full) === name) ?? at.children.find((one) => plain(one.stable) === name);
+      const next = called(at, name);
       if (!next) return { frame: at.parent ? at : root, missing: name };
       at = next;
     }
     return { frame: at.parent ? at : root, missing: null };
   }
 
+  // The frame of this name that a frame called, itself or through a driver's functions.
+  function called(frame, name) {
+    const own = (key) => frame.children.find((one) => plain(one[key]) === name);
+    return own("full") ?? own("stable") ?? frame.children.filter((one) => isDriver(one.where)).map((one) => called(one, name)).find(Boolean);
+  }
+
   // Whether the tree has the frame of a link at any moment.
   function isInTree(tree, link) {
-    const reached = new Map([[0, 0]]); // nodes and how much of the link leads to them; callers come first
-    return link.length === 0 || tree.callers.some((caller, node) => {
-      const depth = node ? reached.get(caller) : undefined;
-      const { name, stable } = node ? tree.nameOf(node) : {};
-      if (depth === undefined || ![name, stable].map(plain).includes(link[depth])) return false;
-      reached.set(node, depth + 1);
-      return depth + 1 === link.length;
+    const reached = [new Set([0])]; // of each node, how much of the link may lead to it; callers come first
+    return tree.callers.some((caller, node) => {
+      if (!node) return link.length === 0;
+      const { name, stable, file } = tree.nameOf(node);
+      const matched = [...reached[caller]].filter((depth) => [name, stable].map(plain).includes(link[depth])).map((depth) => depth + 1);
+      reached[node] = new Set([...matched, ...(isDriver(file) ? reached[caller] : [])]);
+      return matched.includes(link.length);
     });
   }
 
