@@ -452,6 +452,24 @@ def test_what_a_storm_takes_and_what_stays_is_a_sentence():
     assert memory_answer.describe_storms([quiet._replace(active=quiet.price._replace(handshake=0))], 1_000) == []
 
 
+def test_of_two_stacks_the_difference_of_a_connection_is_a_sentence():
+    """By hand: 50,000 + 1,000 + 3,866 B and 10,000 + 1,000 + 3,866 B differ by 40,000 B, 73 % of 54,866 B."""
+    large, small = storm_case(1.0), storm_case(1.0, stack="awslc@5.12.0")
+    large, small = (
+        one._replace(price=Price(0, size, 0, 0, 3_866, own=1_000)) for one, size in ((large, 50_000), (small, 10_000))
+    )
+    sentence = (
+        "A connection of AWS-LC 5.12.0 takes 40,000 B (73 %) less than one of OpenSSL 3.5.5: 14,866 B instead of "
+        "54,866 B, kernel memory included."
+    )
+    assert memory_answer.describe_difference([large, small]) == [sentence]
+    assert memory_answer.describe_difference([small, large]) == [sentence]
+    elsewhere = storm_case(1.0, machine=MachineIdentity("another CPU", 2, None))
+    for others in ([small], [large, large], [large, small, small], [elsewhere, small]):
+        assert memory_answer.describe_difference(others) == []
+    assert memory_answer.describe_difference([large, storm_case(1.0, how=BY_RATIO)]) == []
+
+
 def test_another_allocator_is_for_connections_that_are_opened_once():
     assert memory_answer.describe_allocator_choice([storm_case(1.0)]) == []
     (sentence,) = memory_answer.describe_allocator_choice([storm_case(1.0, allocator="jemalloc")])

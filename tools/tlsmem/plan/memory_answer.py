@@ -34,7 +34,8 @@ LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sente
 
 def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer; `given`: the options of assumptions that the user gave."""
-    notes = [*describe_states(cases), *describe_storms(cases, connections), *describe_allocator_choice(cases)]
+    notes = [*describe_difference(cases), *describe_states(cases), *describe_storms(cases, connections)]
+    notes += describe_allocator_choice(cases)
     notes += [*describe_limits(cases, connections), *describe_missing(cases), ""]
     notes += [describe_origin(cases), *describe_server(cases), describe_next(cases)]
     return Answer(
@@ -112,6 +113,23 @@ def describe_process(case: Case) -> str:
     """Say that the process is the harness's, where a server's is not recorded."""
     server = case.model.configuration.server
     return f"the library alone; {server.what}: not recorded" if server and not case.measured else ""
+
+
+def describe_difference(cases: Sequence[Case]) -> list[str]:
+    """Say how much less a connection of one of two stacks takes; nothing where a figure is an estimate, or where they
+    were measured on different machines."""
+    if len(cases) != 2 or any(case.model.how == BY_RATIO for case in cases):
+        return []
+    first, second = cases
+    sizes = [case.price.connection + case.price.kernel for case in cases]
+    if first.model.machine != second.model.machine or sizes[0] == sizes[1]:
+        return []
+    less, more = (first, second) if sizes[0] < sizes[1] else (second, first)
+    share = f"{(max(sizes) - min(sizes)) / max(sizes):.0%}".replace("%", " %")
+    return [
+        f"A connection of {less.title} takes {max(sizes) - min(sizes):,} B ({share}) less than one of {more.title}: "
+        f"{min(sizes):,} B instead of {max(sizes):,} B, kernel memory included."
+    ]
 
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
