@@ -89,3 +89,10 @@ def test_the_table_of_advisories_leads_to_the_register():
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean openssl@3.0.20, " in done.stderr
     assert "docs/reference/advisories.md" in done.stderr and (ROOT / "docs/reference/advisories.md").is_file()
+
+
+def test_a_recording_of_another_scenario_is_shown_by_every_name():
+    line = "show tables data/2026-11-24-amd-epyc-p0457-churn --stack rustls --table churn --format json"
+    done = subprocess.run([*command_line(line)], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert {row["stack"] for row in json.loads(done.stdout)["tables"][0]["rows"]} == {"rustls+aws-lc@0.23.46"}

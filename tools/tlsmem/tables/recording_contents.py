@@ -69,8 +69,10 @@ def require_runs(kind: Runs | None, names: Sequence[str]) -> Runs:
 def select(records: Iterable[Record], asked: Asked) -> RecordingContents:
     """What is asked for may be of one kind only. Raises ValueError where there is none of it at all."""
     records = list(records)
-    for name, names in asked.items():
-        choose_values(names, map(ASPECTS[name][1], records), ASPECTS[name][0])
+    asked = {
+        name: choose_values(names, map(ASPECTS[name][1], records), ASPECTS[name][0]) if names else None
+        for name, names in asked.items()
+    }
     memory = [record for record in records if record.scenario == "memory"]
     rest = scenario_catalogue.select_runs(records)
     others = [record for record in records if timed_selection.is_timed(record)]
