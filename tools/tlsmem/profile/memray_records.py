@@ -43,7 +43,7 @@ def read(file: str) -> dict[str, Any]:
                     raise ValueError(f"it has more than {MOST_STACKS:,} call stacks")
             return found
 
-        return {
+        content = {
             "command": about.command_line,
             "runtime_s": (about.end_time - about.start_time).total_seconds(),
             "has_native_frames": about.has_native_traces,
@@ -52,6 +52,7 @@ def read(file: str) -> dict[str, Any]:
             "end": stacks(reader.get_leaked_allocation_records(merge_threads=True)),
             "frames": list(frames),
         }
+    return content
 
 
 def main() -> int:
