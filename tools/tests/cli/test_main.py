@@ -156,7 +156,7 @@ def test_a_package_that_is_not_beside_a_wheel_is_a_sentence(monkeypatch, capsys)
     with pytest.raises(SystemExit) as ended:
         run(raising(ModuleNotFoundError("No module named 'duckdb'", name="duckdb")))
     assert ended.value.code == 2
-    assert capsys.readouterr().err == "memtest: this needs duckdb: pip install 'tls-memtest[data]'\n"
+    assert capsys.readouterr().err == "memtest: this needs the Python package duckdb: pip install 'tls-memtest[data]'\n"
 
 
 def test_another_system_than_linux_is_a_sentence(monkeypatch, capsys):

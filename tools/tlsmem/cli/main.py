@@ -13,6 +13,7 @@ from tlsmem.base.termination import Terminated
 
 USAGE = 2  # exit status
 EXTRAS = {"duckdb": "data", "matplotlib": "plots", "scipy": "plots", "hdrh": "plots"}  # of the wheel, by module
+OURS = ("", "tlsmem")
 LONGEST = 4000  # characters
 
 
@@ -64,15 +65,21 @@ def shorten(sentence: str) -> str:
 def run(command: Callable[[], int | None]) -> NoReturn:
     """Call a command and exit with the status that it returns; None is 0.
 
-    A UserError's sentence is printed on stderr, or one about a package that is not installed beside a wheel. Ctrl-C
-    ends the process by its signal, without a traceback."""
+    A UserError's sentence is printed on stderr, or one about a package that is not installed. Ctrl-C ends the process
+    by its signal, without a traceback."""
     try:
         status = command()
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get((error.name or "").partition(".")[0])
-        if not (IS_WHEEL and extra):
+        package = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(package)
+        if package in OURS or (IS_WHEEL and not extra):
             raise
-        print(f"memtest: this needs {error.name}: pip install 'tls-memtest[{extra}]'", file=sys.stderr)
+        way = (
+            f"pip install 'tls-memtest[{extra}]'"
+            if IS_WHEEL
+            else "run `make setup`, also after each update of the clone"
+        )
+        print(f"memtest: this needs the Python package {package}: {way}", file=sys.stderr)
         status = USAGE
     except UserError as error:
         if sentence := str(error):
