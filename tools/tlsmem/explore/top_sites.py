@@ -37,10 +37,21 @@ class Site(NamedTuple):
 
 
 def sum_by_site(stacks: CallstackTree, by_stack: Iterable[tuple[int, Amounts]]) -> dict[Site, Amounts]:
-    found: dict[Site, list[Amounts]] = defaultdict(list)
+    parts: dict[tuple[Owner, tuple[int, ...]], list[Amounts]] = defaultdict(list)
+    sites: dict[tuple[Owner, tuple[int, ...]], Site] = {}
     for stack, amounts in by_stack:
-        found[Site(stacks.owner(stack), stacks.callers(stack, SITE_FRAMES))].append(amounts)
-    return {site: add_amounts(parts) for site, parts in found.items()}
+        key = (stacks.owner(stack), stacks.inner_places(stack, SITE_FRAMES))
+        parts[key].append(amounts)
+        if key not in sites:
+            sites[key] = Site(key[0], stacks.callers(stack, SITE_FRAMES))
+    found: dict[Site, list[Amounts]] = defaultdict(list)
+    for key, amounts_of_key in parts.items():
+        found[sites[key]].append(add_amounts(amounts_of_key))
+    return {site: add_amounts(sums) for site, sums in found.items()}
+
+
+def sum_live_by_site(stacks: CallstackTree, live: Mapping[int, LiveHeap]) -> dict[Site, Amounts]:
+    return sum_by_site(stacks, ((stack, (one.bytes, one.blocks or 0)) for stack, one in live.items()))
 
 
 def add_amounts(parts: Iterable[Amounts], width: int = 2) -> Amounts:
@@ -113,10 +124,8 @@ def live(
         )
     per = profile_selection.sessions_per_role(profile, sessions)
     of_sessions = profile_selection.held_by_sessions(profile, moment, owner, pattern)
-    now, above = (
-        sum_by_site(profile.stacks, ((stack, (one.bytes, one.blocks or 0)) for stack, one in by_stack.items()))
-        for by_stack in (held, of_sessions)
-    )
+    now = sum_live_by_site(profile.stacks, held)
+    above = now if of_sessions == held else sum_live_by_site(profile.stacks, of_sessions)
     now = dict.fromkeys(above, (0, 0)) | now  # what went since `contexts` too, that the last column adds up
     figures = LiveColumns(profile, moment, per, sum_live(held))
     made = [

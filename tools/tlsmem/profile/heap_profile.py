@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.phase_names import PEAK_OF
-from tlsmem.profile.frames import Frame, find_owner, skip_allocators
+from tlsmem.profile.frames import Frame, entrance_owner, find_owner, is_allocator_frame, skip_allocators
 from tlsmem.schema.roles import OWNERS, Owner
 
 if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
@@ -76,6 +76,8 @@ class CallstackTree:
         self.numbers: dict[tuple[int, int], int] = {}
         self.owners: dict[int, Owner] = {0: "harness"}
         self.numbers_of_owners: dict[tuple[int, Owner], int] = {}
+        self.enters_driver, self.searched = False, 0  # whether a frame of the places that were searched does
+        self.caller_counts: dict[int, int] = {}  # by place: see `inner_places`
 
     def place(self, frames: tuple[Frame, ...]) -> int:
         """Add a place and return its number."""
@@ -104,6 +106,22 @@ class CallstackTree:
         callers = skip_allocators(self.frames(stack))[:most]
         return tuple(frame._replace(address=None) if frame.line else frame for frame in callers)
 
+    def inner_places(self, stack: int, most: int) -> tuple[int, ...]:
+        """Return the innermost places of a stack that say what `callers(stack, most)` are: of a million stacks that is
+        far less work."""
+        found, count, counts, nodes = [], 0, self.caller_counts, self.nodes
+        while stack and count < most:
+            place, stack = nodes[stack]
+            found.append(place)
+            if count:
+                count += len(self.places[place])
+                continue
+            if place not in counts:
+                frames = self.places[place]
+                counts[place] = len(skip_allocators(frames)) if not all(map(is_allocator_frame, frames)) else 0
+            count = counts[place]
+        return tuple(found)
+
     def owned_stack(self, stack: int, known: Owner) -> int:
         """Return the number of this stack as one of the owner that the tool knows. Where its frames name no owner, a
         stack of two owners has a number for each.
@@ -127,6 +145,8 @@ class CallstackTree:
         It is the owner of the calling stack or, where that has none, of the stack's own place; each is found once."""
         if stack in self.owners:  # as most often
             return self.owners[stack]
+        if not self.has_drivers():
+            return "harness"
         unknown = []
         while stack not in self.owners:
             unknown.append(stack)
@@ -137,6 +157,14 @@ class CallstackTree:
                 found = find_owner(self.places[self.nodes[one][0]])
             self.owners[one] = found
         return found
+
+    def has_drivers(self) -> bool:
+        """Return whether any frame calls a driver. Each place is searched once."""
+        if self.searched < len(self.places) and not self.enters_driver:
+            new = self.places[self.searched :]
+            self.enters_driver = any(entrance_owner(frame) for place in new for frame in place)
+        self.searched = len(self.places)
+        return self.enters_driver
 
 
 @dataclass

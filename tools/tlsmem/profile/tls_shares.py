@@ -168,6 +168,7 @@ class TlsShares:
         self.has_owners = profile.run is None or self.run_library is not None  # not in a harness without TLS
         self.forks = find_forks(profile.stacks, self.rules)
         self.speakers = self.find_speakers()
+        self.telling = self.find_telling_places()
         self.versions: dict[Library, str | None] = {}
         self.by_entry = self.find_shares_of_entries()
 
@@ -197,15 +198,17 @@ class TlsShares:
             stack = nodes[stack][1]
         found = self.contexts[stack]
         for one in reversed(unknown):
-            for frame in reversed(self.profile.stacks.places[nodes[one][0]]):
-                found = self.extend(found, frame, one)
+            place = nodes[one][0]
+            if place in self.telling:
+                for frame in reversed(self.profile.stacks.places[place]):
+                    found = self.extend(found, frame, one)
             self.contexts[one] = found
         return found
 
     def extend(self, found: Context, frame: Frame, stack: int) -> Context:
         """Return what is known with one more frame, which the others called."""
         module = posixpath.basename(frame.module) if frame.module else None
-        level, key, share = self.rules.label(frame.function, module, frame.file)
+        level, key, share = self.label(frame)
         if share:
             found = found._replace(share=share)
         if level is None or (key is None and level != "load"):
@@ -220,6 +223,18 @@ class TlsShares:
         entry = found.entry if found.tls and found.library == library else stack
         return found._replace(tls=True, library=library or found.library, entry=entry)
 
+    def find_telling_places(self) -> set[int]:
+        """Return the places that `extend` has to look at: by far the most frames are of no TLS library."""
+        found = set()
+        for number, place in enumerate(self.profile.stacks.places):
+            labels = [self.label(frame) for frame in place]
+            if any(level or share for level, _, share in labels):
+                found.add(number)
+        return found
+
+    def label(self, frame: Frame) -> Label:
+        return self.rules.label(frame.function, posixpath.basename(frame.module) if frame.module else None, frame.file)
+
     def library(self, key: str, module: str | None) -> Library | None:
         """Return the library of a table's key in a module; None where the table is of code that calls one."""
         if self.rules.libraries[key].wraps:
@@ -231,8 +246,8 @@ class TlsShares:
         """Return the libraries that speak TLS in the profile, by key; without those that several files have."""
         found: dict[str, set[Library]] = defaultdict(set)
         for frame in (frame for place in self.profile.stacks.places for frame in place):
+            level, key, _ = self.label(frame)
             module = posixpath.basename(frame.module) if frame.module else None
-            level, key, _ = self.rules.label(frame.function, module, frame.file)
             if level == "tls" and (library := self.library(key or "", module)):
                 found[library.key].add(library)
         return {key: libraries.pop() for key, libraries in found.items() if len(libraries) == 1}
