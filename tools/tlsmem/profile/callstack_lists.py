@@ -45,10 +45,15 @@ class CallstackLists:
 
     def demangle(self) -> str | None:
         """When all stacks are known: every name once. A sentence when that is not possible."""
-        places = self.stacks.places
-        names, missing = demangle_names(frame.function for frames in places for frame in frames if frame.function)
-        places[:] = [tuple(renamed(frame, names) for frame in frames) for frames in places]
-        return missing
+        return demangle_places(self.stacks)
+
+
+def demangle_places(stacks: CallstackTree) -> str | None:
+    """Demangle each name once. Return a sentence when that is not possible."""
+    places = stacks.places
+    names, missing = demangle_names(frame.function for frames in places for frame in frames if frame.function)
+    places[:] = [tuple(renamed(frame, names) for frame in frames) for frames in places]
+    return missing
 
 
 def address(number: int, frame: Frame) -> Address:
