@@ -9,12 +9,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import module_symbols, unresolved_stacks
-from tlsmem.profile.callstack_lists import CallstackLists
+from tlsmem.profile.callstack_arrays import CallstackArrays
+from tlsmem.profile.callstack_lists import demangle_places
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import JEMALLOC
@@ -31,9 +34,11 @@ from tlsmem.profile.heap_profile import (
     add_live,
 )
 
-LARGEST = 128 << 20  # bytes, unpacked
+LARGEST = 2 << 30  # bytes, unpacked
+MOST_STACKS = 4_000_000  # which take 2 GB of memory
 LONGEST = 1 << 20  # bytes of a line
 LIMIT = 1 << 63  # of counts
+PIECE = 10_000  # call stacks that are looked at together
 MAPS = (b"MAPPED_LIBRARIES:", b"--- Memory map:")  # what follows are lines of /proc/PID/maps
 HEADER = re.compile(
     rb"heap profile: *(\d{1,20}): *(\d{1,20}) *\[ *(\d{1,20}): *(\d{1,20}) *\] *@ *([a-z_0-9]+)/?(\d{0,20})"
@@ -80,27 +85,28 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
         lines = Lines(file, chunks)
         reader = JemallocText(lines) if lines.first().startswith(JEMALLOC) else HeapText(lines)
         reader.read()
-    lists = CallstackLists(CallstackTree(), [])
-    stacks, warnings = add_stacks(reader, lists)
-    found = Profile(reader.form.tool, str(file), reader.program(), lists.stacks, {})
+    tree = CallstackTree()
+    numbers, warnings = add_stacks(reader, tree)
+    found = Profile(reader.form.tool, str(file), reader.program(), tree, {})
     found.unit = reader.form.unit
     found.sampled_every_bytes = reader.form.period if reader.form.period > 1 else None
     live: dict[int, LiveHeap] = {}
     allocated: dict[int, AllocationTotals] = {}
-    for addresses, counts in reader.samples.items():
-        stack = stacks[addresses]
+    for stack, counts in zip(numbers, reader.samples.values(), strict=True):
         if counts.bytes or counts.blocks:
-            live[stack] = add_live(live.get(stack, LiveHeap(0, 0)), LiveHeap(counts.bytes, counts.blocks))
-        had = allocated.get(stack, AllocationTotals(0, 0, None))
+            more = LiveHeap(counts.bytes, counts.blocks)
+            live[stack] = add_live(live[stack], more) if stack in live else more
         blocks, size = counts.allocated_blocks, counts.allocated_bytes
-        allocated[stack] = AllocationTotals(had.blocks + blocks, had.bytes + size, None)
+        if had := allocated.get(stack):
+            blocks, size = had.blocks + blocks, had.bytes + size
+        allocated[stack] = AllocationTotals(blocks, size, None)
     found.moments[DUMP] = Moment(DUMP, sum(held.bytes for held in live.values()), live)
     if any(one.blocks for one in allocated.values()):
         found.allocated = allocated
     if torn := reader.find_tear():
         found.torn = f"{torn}; what is before is used"
         found.warnings.append(found.torn)
-    missing = lists.demangle()
+    missing = demangle_places(tree)
     found.warnings += [*warnings, *([missing] if missing else []), *unresolved_stacks.unnamed_function_warnings(found)]
     return found
 
@@ -153,6 +159,7 @@ class TextReader(ABC):
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self.samples: dict[CallStack, Counts] = {}
+        self.addresses = Addresses()
         self.named: dict[CallStack, list[Frame]] = {}  # where the file has names
         self.map: list[module_symbols.MappedRange] = []
         self.has_map = False
@@ -183,10 +190,20 @@ class TextReader(ABC):
         counts = Counts(
             *scale(blocks, size, self.form.period), *scale(allocated_blocks, allocated_bytes, self.form.period)
         )
-        stack = tuple(int(one, 16) for one in addresses.split())
-        had = self.samples.get(stack, Counts(0, 0, 0, 0))
-        self.samples[stack] = Counts(*(a + b for a, b in zip(had, counts, strict=True)))
+        stack = tuple(map(self.addresses.__getitem__, addresses.split()))
+        if had := self.samples.get(stack):
+            counts = Counts(*(a + b for a, b in zip(had, counts, strict=True)))
+        self.samples[stack] = counts
+        if len(self.samples) > MOST_STACKS:
+            raise Unreadable(f"{self.lines.file}: more than {MOST_STACKS:,} call stacks, too many to be read")
         return stack
+
+
+class Addresses(dict[bytes, int]):
+    """Numbers by their text: an address is in many call stacks, and is one object in all of them."""
+
+    def __missing__(self, text: bytes) -> int:
+        return self.setdefault(text, int(text, 16))
 
 
 def scale(blocks: int, size: int, period: int) -> tuple[int, int]:
@@ -280,28 +297,38 @@ class JemallocText(TextReader):
         return f"cut off after line {self.lines.number:,}" if self.has_map else "cut off: its memory map is missing"
 
 
-def add_stacks(reader: TextReader, lists: CallstackLists) -> tuple[dict[CallStack, int], list[str]]:
-    """Return the numbers of the call stacks by their addresses, and warnings of modules without names."""
+def add_stacks(reader: TextReader, stacks: CallstackTree) -> tuple[list[int], list[str]]:
+    """Return the numbers of the call stacks, in the order of the samples, and warnings of modules without names."""
     returns = {address for stack in reader.samples if stack not in reader.named for address in stack}
     calls = {address: max(address - 1, 0) for address in returns}
-    frames, warnings = module_symbols.find_frames(calls.values(), reader.map)
+    found, warnings = module_symbols.find_frames(calls.values(), reader.map)
+    frames: list[Frame] = []
     numbers: dict[int, range] = {}
     for address, call in calls.items():
-        numbers[address] = range(len(lists.frames), len(lists.frames) + len(frames[call]))
-        lists.frames += frames[call]
-    stacks = {}
-    for stack in reader.samples:
-        named = reader.named.get(stack)
-        if named is None:
-            path = [number for address in stack for number in numbers[address]]
-        else:
-            path = [*range(len(lists.frames), len(lists.frames) + len(named))]
-            lists.frames += named
-        inner = next((at for at, one in enumerate(path) if not is_profiler_frame(lists.frames[one])), len(path))
-        stacks[stack] = lists.stack(path[inner:])
-    return stacks, warnings
+        numbers[address] = range(len(frames), len(frames) + len(found[call]))
+        frames += found[call]
+    arrays = CallstackArrays()
+    for piece in batched(reader.samples, PIECE):
+        paths = []
+        for stack in piece:
+            if names := reader.named.get(stack):
+                path = [*range(len(frames), len(frames) + len(names))]
+                frames += names
+            else:
+                path = [number for address in stack for number in numbers[address]]
+            inner = next((at for at, one in enumerate(path) if not is_profiler_frame(frames[one])), len(path))
+            paths.append(path[inner:])
+        arrays.add(paths)
+    return arrays.build(stacks, frames).tolist(), warnings
 
 
+def batched(stacks: Iterable[CallStack], most: int) -> Iterator[list[CallStack]]:
+    those = iter(stacks)
+    while piece := [*islice(those, most)]:
+        yield piece
+
+
+@lru_cache(1 << 14)
 def is_profiler_frame(frame: Frame) -> bool:
     module = (frame.module or "").rpartition("/")[2]
     return bool(PROFILER_MODULE.fullmatch(module) or PROFILER_FUNCTION.fullmatch(frame.function or ""))
