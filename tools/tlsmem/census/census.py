@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tlsmem.base.errors import UserError
 from tlsmem.census.library_file import LibraryFile, identify
 from tlsmem.census.live_heap import read_live_heap
-from tlsmem.census.objects import CRYPTO, GNUTLS, OPENSSL, SESSION
+from tlsmem.census.objects import BIO, CRYPTO, GNUTLS, OPENSSL, SESSION
 from tlsmem.census.sessions import Library, LibraryCensus, count_sessions
 from tlsmem.census.target import MappedFile, Memory, Target, count_established, open_mapped, read_target
 from tlsmem.monitor.rss_parts import RssParts
@@ -145,7 +145,8 @@ def complete(mapped: MappedFile, found: LibraryFile, crypto: Sequence[tuple[Mapp
     if found.library == OPENSSL and version and SESSION not in sizes:
         sizes |= dict(recorded_size(version))
         source = RECORDED.format(f"OpenSSL {version}")
-    return Library(mapped, found, sizes, version, source)
+    mapped_crypto = beside[0][0] if beside and BIO not in found.sizes else mapped
+    return Library(mapped, mapped_crypto, found, sizes, version, source)
 
 
 def recorded_size(version: str) -> Iterator[tuple[str, int]]:

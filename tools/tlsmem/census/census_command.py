@@ -8,16 +8,21 @@ from pathlib import Path
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.printable import printable_text
+from tlsmem.census import watch
 from tlsmem.census.census import take_census
 from tlsmem.census.report import make_tables
+from tlsmem.config.choices import JSON
 from tlsmem.tables import render
 
 SERVICES = Path("/sys/fs/cgroup")
 PROCESSES = "cgroup.procs"
 
 
-def run(pids: Sequence[int], service: str | None, form: str | None) -> int:
-    """Print the census. Returns the exit status: 1 where a process could not be counted. Raises UserError."""
+def run(pids: Sequence[int], service: str | None, every_s: float | None, form: str | None) -> int:
+    """Print the census, every so many seconds where that is given. Returns the exit status: 1 where a process could not
+    be counted. Raises UserError."""
+    if every_s:
+        return watch.follow(lambda: list_service(service) if service else pids, every_s, form == JSON)
     asked = list_service(service) if service else list(dict.fromkeys(pids))
     found, remarks = take_census(asked)
     render.print_all(make_tables(found), form)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tlsmem.census.census import ProcessCensus
-from tlsmem.census.objects import TICKET, X509
+from tlsmem.census.objects import BIO, TICKET, X509
 from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
@@ -31,7 +31,7 @@ SESSION_COLUMNS = (
     Heading("bytes", "bytes"),
     Heading("bytes_per_session", "bytes/session"),
 )
-OBJECT_COLUMNS = (Heading("ssl_sessions", TICKET), Heading("x509", X509))
+OBJECT_COLUMNS = (Heading("ssl_sessions", TICKET), Heading("x509", X509), Heading("bio", BIO))
 MEMORY_COLUMNS = (
     Heading("program", "program", left=True),
     Heading("pid", "pid"),
@@ -70,7 +70,7 @@ def session_rows(process: ProcessCensus, library: LibraryCensus) -> Iterator[lis
     """Yield a row for each role and state; objects that are not a session's own are in the first."""
     head = [text_cell(process.target.program), Cell(str(process.target.pid), process.target.pid)]
     head.append(text_cell(library.library.title))
-    objects = [count_cell(library, name) for name in (TICKET, X509)]
+    objects = [count_cell(library, name) for name in (TICKET, X509, BIO)]
     for group in library.groups or [None]:
         yield [*head, *group_cells(group, library), *objects]
         objects = [BLANK] * len(objects)

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from tlsmem.census.library_file import LibraryFile
 from tlsmem.census.live_heap import LiveHeap
-from tlsmem.census.objects import CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509
+from tlsmem.census.objects import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509
 from tlsmem.census.target import MappedFile, Memory, Places, Words
 
 METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
+BIO_METHOD_WORDS = range(2)  # and a BIO
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 BATCH_BYTES = 64 << 20  # read at once
-MOST_ROUNDS = 64
 LOW = 0xFFFFFFFF
 NO_OWNER, SHARED = -1, 1 << 40
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
@@ -29,6 +29,9 @@ V_ASN1_INTEGER, V_ASN1_NEG_INTEGER = 2, 0x102  # the type of a serial number, wi
 LONGEST_SERIAL_BYTES = 64
 BEFORE, OK = 0, 1  # OSSL_HANDSHAKE_STATE
 UNINITIALISED = 0  # MSG_FLOW_STATE
+
+
+Weights = npt.NDArray[np.float64]
 
 
 class State(StrEnum):
@@ -49,9 +52,10 @@ ENTITIES = {1: Role.SERVER, 2: Role.CLIENT}  # with which a session of GnuTLS be
 
 @dataclass(frozen=True)
 class Library:
-    """A TLS library in a process: its file, what that says, and the file with the rest of it where there is one."""
+    """A TLS library in a process: its file, what that says, and the file that has its BIOs, which may be the same."""
 
     mapped: MappedFile
+    mapped_crypto: MappedFile
     found: LibraryFile
     sizes: dict[str, int]
     version: str | None
@@ -167,6 +171,9 @@ def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str,
     if TICKET in library.sizes:
         first = read_starts(memory, heap, np.flatnonzero(library.find(heap, TICKET)), 1)[:, 0]
         found[TICKET] = int(np.isin(first & np.uint64(LOW), PROTOCOLS).sum())
+    if BIO in library.sizes:
+        first = read_starts(memory, heap, np.flatnonzero(library.find(heap, BIO)), BIO_METHOD_WORDS.stop)
+        found[BIO] = int(leads_into(first, library.mapped_crypto).any(axis=1).sum())
     if X509 in library.sizes:
         first = read_starts(memory, heap, np.flatnonzero(library.find(heap, X509)), 2)[:, 1]
         kinds, lengths = first >> np.uint64(32), first & np.uint64(LOW)
@@ -175,92 +182,87 @@ def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str,
     return found
 
 
-@dataclass
-class Edges:
-    """Pointers from chunks to chunks, and which chunks have one that leads to a session."""
-
-    sources: Places
-    targets: Places
-    leads_back: set[int]
-
-
 def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
-    """Return for each chunk which session alone holds it, by the session's number; SHARED, or NO_OWNER."""
+    """Return for each chunk which session holds it, by the session's number; SHARED, or NO_OWNER.
+
+    A chunk is that session's from which the fewest pointers lead to it; of several as near, that one's whose field
+    leads to a chunk of this size most often. So fields that still lead to what was freed, where another session's chunk
+    is by now, do not make that shared. It is shared where sessions, or a session and a context, lead to it alike."""
+    is_root = np.zeros(len(heap.addresses), bool)
+    is_root[roots] = True
+    may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
-    edges = follow_pointers(memory, heap, library, roots)
-    contexts = np.intersect1d(edges.targets, np.flatnonzero(library.find(heap, CONTEXT)))
+    contexts = find_contexts(memory, heap, library, roots)
     owners[contexts] = SHARED
-    fixed = np.union1d(roots, contexts)
-    # A cached SSL_SESSION is its session's, though a context leads to it too.
-    is_direct = np.isin(edges.sources, roots) & library.find(heap, TICKET)[edges.targets]
-    direct = edges.targets[is_direct]
-    counted = np.isin(edges.targets, direct) & ~is_direct
-    sources, targets = edges.sources[~counted], edges.targets[~counted]
-    is_open = ~np.isin(targets, fixed)
-    sources, targets = sources[is_open], targets[is_open]
-    for _ in range(MOST_ROUNDS):
-        before = owners.copy()
-        given = owners[sources]
-        known = given != NO_OWNER
-        least = np.full(len(owners), SHARED + 1)
-        most = np.full(len(owners), NO_OWNER)
-        np.minimum.at(least, targets[known], given[known])
-        np.maximum.at(most, targets[known], given[known])
-        reached = most != NO_OWNER
-        owners[reached] = np.where(least[reached] == most[reached], least[reached], SHARED)
-        if (owners == before).all():
-            break
+    frontier = np.concatenate([roots, contexts])
+    is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
+    while len(frontier):
+        pointers = [read_pointers(memory, heap, batch) for batch in split_batches(frontier, heap.sizes)]
+        sources, targets, offsets = (np.concatenate(part) for part in zip(*pointers, strict=True))
+        weights = weigh(heap, frontier, sources, targets, offsets)
+        of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources]])
+        owners[of_application] = NO_OWNER
+        is_closed[of_application] = True
+        is_new = (owners[targets] == NO_OWNER) & ~is_closed[targets] & ~is_closed[sources]
+        frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
+        frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
     return owners
 
 
-def follow_pointers(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Edges:
-    """Return all pointers between chunks that the sessions lead to, in the end, without those of the application."""
-    is_known = library.find(heap, SESSION, RECORD_LAYER, CONTEXT)
-    is_root = np.zeros(len(heap.addresses), bool)
-    is_root[roots] = True
-    seen = is_root.copy()
-    frontier = roots
-    sources, targets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    leads_back = set[int]()
-    while len(frontier):
-        found, new = [], []
-        for batch in split_batches(frontier, heap.sizes):
-            source, target = read_pointers(memory, heap, batch)
-            back = np.unique(source[is_root[target] & ~is_known[source]])
-            leads_back |= set(back.tolist())
-            keep = ~np.isin(source, back)
-            found.append((source[keep], target[keep]))
-            new.append(np.unique(target[keep]))
-        sources += [one for one, _ in found]
-        targets += [one for _, one in found]
-        reached = np.unique(np.concatenate(new))
-        reached = reached[~seen[reached]]
-        seen[reached] = True
-        frontier = reached[heap.sizes[reached] <= LARGEST_READ_BYTES]
-    all_sources, all_targets = np.concatenate(sources), np.concatenate(targets)
-    is_own = ~np.isin(all_targets, list(leads_back)) if leads_back else np.ones(len(all_targets), bool)
-    return Edges(all_sources[is_own], all_targets[is_own], leads_back)
+def find_contexts(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
+    """Return which chunks are contexts, to which the sessions themselves lead."""
+    is_context = library.find(heap, CONTEXT)
+    pointers = [read_pointers(memory, heap, batch)[1] for batch in split_batches(roots, heap.sizes)]
+    targets = np.unique(np.concatenate(pointers))
+    return targets[is_context[targets]]
+
+
+def weigh(heap: LiveHeap, frontier: Places, sources: Places, targets: Places, offsets: Places) -> Weights:
+    """Return for each pointer in which share of the chunks of its chunk's size the same field leads to a chunk of the
+    same size as here."""
+    fields = np.stack([heap.sizes[sources], offsets, heap.sizes[targets]])
+    _, field, counts = np.unique(fields, axis=1, return_inverse=True, return_counts=True)
+    sizes, alike = np.unique(heap.sizes[frontier], return_counts=True)
+    found: Weights = counts[field.ravel()] / alike[np.searchsorted(sizes, heap.sizes[sources])]
+    return found
+
+
+def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -> Places:
+    """Give chunks without an owner that of the chunks whose pointers to them weigh most; return them, each once."""
+    heaviest = np.zeros(len(owners))
+    np.maximum.at(heaviest, targets, weights)
+    is_heaviest = weights == heaviest[targets]
+    sources, targets = sources[is_heaviest], targets[is_heaviest]
+    given = owners[sources]
+    least, most = np.full(len(owners), SHARED), np.full(len(owners), NO_OWNER)
+    np.minimum.at(least, targets, given)
+    np.maximum.at(most, targets, given)
+    found = np.unique(targets)
+    owners[found] = np.where(least[found] == most[found], least[found], SHARED)
+    return found
 
 
 def split_batches(chunks: Places, sizes: Places) -> Iterable[Places]:
-    """Return the chunks in the order of their addresses, so many at a time as are read at once."""
+    """Return the chunks in the order of their addresses, so many at a time as are read at once; none at all, once."""
     ordered = np.sort(chunks)
     parts = np.cumsum(sizes[ordered]) // BATCH_BYTES
     return np.split(ordered, np.flatnonzero(np.diff(parts)) + 1)
 
 
-def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> tuple[Places, Places]:
-    """Return the pointers in these chunks to beginnings of chunks: from which, and to which."""
+def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> tuple[Places, Places, Places]:
+    """Return the pointers in these chunks to beginnings of chunks: from which, to which, and where in the first, in
+    words."""
     counts = (heap.sizes[chunks] - 8 - heap.lead_bytes) // 8  # the last word is in the next chunk's header
     words = memory.read_words(heap.addresses[chunks], counts)
     lowest, highest = heap.addresses[0], heap.addresses[-1]
     sources = np.repeat(chunks, counts)
+    offsets = np.arange(len(words)) - np.repeat(np.cumsum(counts) - counts, counts)
     possible = (words >= np.uint64(lowest)) & (words <= np.uint64(highest)) & (words & np.uint64(15) == 0)
-    sources, words = sources[possible], words[possible]
+    sources, words, offsets = sources[possible], words[possible], offsets[possible]
     targets = heap.find(words)
     is_found = (targets >= 0) & (targets != sources)
-    return sources[is_found], targets[is_found]
+    return sources[is_found], targets[is_found], offsets[is_found]
 
 
 def add_up(groups: Iterable[SessionGroup]) -> Counter[State]:

@@ -83,12 +83,16 @@ def attach(given: argparse.Namespace, asked: CommandParser) -> int:
 def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
     if bool(given.pids) == bool(given.service):
         asked.error("give either PIDs or --service NAME; pgrep NAME lists the processes of a program")
+    if given.every and given.output:
+        asked.error("--every prints a line for each look; leave -o out")
+    if given.every and given.format not in (None, choices.JSON):
+        asked.error(f"--every prints lines, or with --json an object for each look; leave --format {given.format} out")
 
 
 def census(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.census import census_command
 
-    return census_command.run(given.pids or (), given.service, given.format)
+    return census_command.run(given.pids or (), given.service, given.every, given.format)
 
 
 def check_read(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -211,7 +215,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
     Command(
         "heap census",
         "count the TLS sessions of running processes, and the bytes that they hold",
-        each("pids", "service", "output text", "json") | {"format": ON_TERMINAL},
+        each("pids", "service", "every", "output text", "json") | {"format": ON_TERMINAL},
         census,
         """\
 Count the TLS sessions of processes that run already, from outside: by library, role and state, with the bytes that
@@ -228,6 +232,7 @@ divided; 2 when the command line is wrong or a process may not be read. A senten
         """\
   tools/tls-memtest heap census $(pgrep -x nginx)        all workers, a row each, and one for all
   tools/tls-memtest heap census --service haproxy        a systemd service, or all processes of this name
+  tools/tls-memtest heap census --every 60 1234          a line each minute; after Ctrl-C what grew
   tools/tls-memtest heap census --json 1234              the same figures, for programs""",
         check_census,
         CORE,

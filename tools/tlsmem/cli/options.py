@@ -592,6 +592,12 @@ OPTIONS: dict[str, Option] = {
     # Heaps
     "pid": Option("pid", "a process that runs under the meter", WHOLE, "PID"),
     "pids": Option("pids", "processes, of any program", PIDS, "PID", nargs="*"),
+    "every": Option(
+        "--every",
+        "look again so often, until Ctrl-C or the end of the processes: a line for each look, then what grew",
+        Parsed(amounts.parse_interval, "seconds, from 0.01 to 3600"),
+        "S",
+    ),
     "service": Option("--service", "all processes of a systemd service, or all that run a program of this name"),
     "interval": Option(
         "--interval", "seconds between reports", Parsed(amounts.parse_interval, "seconds, from 0.01 to 3600"), "S"

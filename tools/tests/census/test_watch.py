@@ -1,0 +1,71 @@
+"""What is said to grow, of looks that are made up and of programs that leak."""
+
+from dataclasses import replace
+
+import pytest
+
+from tlsmem.census.watch import Look, describe, find_growth
+
+MIB = 1 << 20
+FIRST = Look(
+    seconds=0.0,
+    processes=2,
+    sessions=100,
+    states={"established": 90, "half-open": 10},
+    connections=110,
+    objects={"SSL_SESSION": 90, "X509": 5, "BIO": 100},
+    anon_bytes=20 * MIB,
+    tls_bytes=2 * MIB,
+    parts={"other_live": 5 * MIB, "free": 3 * MIB, "mmapped": MIB},
+)
+
+
+def later(sessions=0, connections=0, parts=(), **objects):
+    """A look after more sessions, connections, objects and bytes of parts."""
+    return replace(
+        FIRST,
+        seconds=60.0,
+        sessions=FIRST.sessions + sessions,
+        connections=FIRST.connections + connections,
+        objects={name: count + objects.get(name, 0) for name, count in FIRST.objects.items()},
+        parts={name: size + dict(parts).get(name, 0) for name, size in FIRST.parts.items()},
+    )
+
+
+def test_more_connections_with_their_sessions_are_no_growth():
+    assert not list(find_growth(FIRST, later(500, 500, SSL_SESSION=500, BIO=500)))
+
+
+def test_sessions_without_connections_are_leaked():
+    (sentence,) = find_growth(FIRST, later(300, 0, SSL_SESSION=300, BIO=300))
+    assert sentence.startswith("there are 290 sessions more than connections, 0 at first")
+
+
+def test_half_open_connections_hide_no_leak():
+    """There are 300 sessions more, and 300 connections that have none: the surplus stays below nought."""
+    assert not list(find_growth(FIRST, later(300, 600, SSL_SESSION=300, BIO=300)))
+
+
+@pytest.mark.parametrize("kind", ["SSL_SESSION", "X509", "BIO"])
+def test_the_kind_that_grows_is_named(kind):
+    (sentence,) = find_growth(FIRST, later(0, 0, **{kind: 300}))
+    assert f" {kind}, " in sentence and sentence.startswith(f"{FIRST.objects[kind] + 300} ")
+
+
+@pytest.mark.parametrize("part", ["other_live", "free", "mmapped"])
+def test_memory_that_is_not_tls_is_named(part):
+    (sentence,) = find_growth(FIRST, later(parts={part: 4 * MIB}))
+    assert "has grown from" in sentence
+
+
+def test_a_count_of_connections_that_may_not_be_looked_at_is_not_guessed():
+    last = replace(later(300, SSL_SESSION=300, BIO=300), connections=None)
+    assert not list(find_growth(replace(FIRST, connections=None), last))
+    assert "connections" not in describe(last)
+
+
+def test_a_look_is_a_line():
+    assert describe(FIRST) == (
+        "census: 0.0 s  100 sessions (90 established, 10 half-open), 110 connections, 100 BIO, 90 SSL_SESSION, 5 X509, "
+        "TLS 2.0 MiB, other live 5.0 MiB, free, but kept 3.0 MiB, RssAnon 20.0 MiB"
+    )

@@ -1,0 +1,122 @@
+"""Looks at processes again and again: a line for each, and what grows in words."""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+from tlsmem.base import stdout
+from tlsmem.base.errors import UserError
+from tlsmem.census.census import ProcessCensus, take_census
+from tlsmem.census.objects import BIO, TICKET, X509
+from tlsmem.monitor.rss_parts import describe_size
+
+LEAST_OBJECTS = 10  # by which a kind must have grown since the first look
+LEAST_BYTES = 1 << 20
+GROWN_SHARE = 0.02  # the same of what it was
+PARTS = {"other_live": "other live memory", "free": "memory that malloc keeps free", "mmapped": "mmapped chunks"}
+KINDS = {
+    TICKET: "a cache of sessions that has no limit, or tickets that are never freed",
+    X509: "certificates that are never freed",
+    BIO: "BIOs that are never freed, or memory BIOs of the application",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """All processes together. Parts in resident bytes; `connections` None where they may not be looked at."""
+
+    seconds: float
+    processes: int
+    sessions: int
+    states: dict[str, int]
+    connections: int | None
+    objects: dict[str, int]
+    anon_bytes: int
+    tls_bytes: int
+    parts: dict[str, int] = field(default_factory=dict)
+
+
+def add_up(seconds: float, found: Sequence[ProcessCensus]) -> Look:
+    """Return the sums of all processes."""
+    states, objects, parts = Counter[str](), Counter[str](), Counter[str]()
+    for process in found:
+        for library in process.libraries:
+            objects.update(library.objects)
+            for group in library.groups:
+                states[group.state] += group.count
+        parts.update({name: size or 0 for name, size in process.rss.parts.items()})
+    tls = sum(process.tls_bytes for process in found)
+    parts["other_live"] = parts.pop("live", 0) + parts.pop("overhead", 0) - tls
+    connections = [process.connections for process in found]
+    counted = None if None in connections else sum(filter(None, connections))
+    sessions, anon = sum(states.values()), sum(process.rss.anon_bytes for process in found)
+    return Look(round(seconds, 3), len(found), sessions, dict(states), counted, dict(objects), anon, tls, dict(parts))
+
+
+def describe(look: Look) -> str:
+    """Return a line for people."""
+    states = ", ".join(f"{count:,} {state}" for state, count in sorted(look.states.items()))
+    said = [f"{look.sessions:,} sessions ({states})" if states else "0 sessions"]
+    said += [] if look.connections is None else [f"{look.connections:,} connections"]
+    said += [f"{count:,} {name}" for name, count in sorted(look.objects.items())]
+    sizes = {"TLS": look.tls_bytes, "other live": look.parts["other_live"], "free, but kept": look.parts["free"]}
+    said += [f"{name} {describe_size(size)}" for name, size in sizes.items()]
+    return f"census: {look.seconds:.1f} s  {', '.join(said)}, RssAnon {describe_size(look.anon_bytes)}"
+
+
+def find_growth(first: Look, last: Look) -> Iterator[str]:
+    """Yield a sentence for each kind of object and of memory that has grown since the first look, and what may be why.
+
+    Sessions that come and go with connections are no growth; more than there are connections are."""
+    surplus = None if last.connections is None else last.sessions - last.connections
+    before = None if first.connections is None else first.sessions - first.connections
+    if surplus is not None and before is not None and surplus >= LEAST_OBJECTS and has_grown(before, surplus):
+        yield (
+            f"there are {surplus:,} sessions more than connections, {max(before, 0):,} at first: "
+            "sessions whose connection has ended are not freed"
+        )
+    for name, why in KINDS.items():
+        # Each session has some of its own: only what there is besides counts.
+        was, now = (one.objects.get(name, 0) for one in (first, last))
+        added = now - was - max(0, last.sessions - first.sessions) * (2 if name == BIO else 1)
+        if added >= LEAST_OBJECTS and has_grown(was, was + added):
+            yield f"{now:,} {name}, {was:,} at first, for {last.sessions:,} sessions: {why}"
+    for part, title in PARTS.items():
+        was, now = (one.parts.get(part, 0) for one in (first, last))
+        if now - was >= LEAST_BYTES and has_grown(was, now):
+            yield f"{title} has grown from {describe_size(was)} to {describe_size(now)}"
+
+
+def has_grown(was: int, now: int) -> bool:
+    return now - was >= max(LEAST_OBJECTS, GROWN_SHARE * abs(was))
+
+
+def follow(list_processes: Callable[[], Sequence[int]], every_s: float, is_json: bool) -> int:
+    """Look again and again, until the processes have ended or Ctrl-C; then say what has grown. Returns 0.
+
+    Raises UserError where the first look finds nothing."""
+    start, first, last = time.monotonic(), None, None
+    try:
+        while True:
+            began = time.monotonic()
+            try:
+                found, _ = take_census(list_processes())
+            except UserError:
+                if first is None:
+                    raise
+                break
+            last = add_up(began - start, found)
+            first = first or last
+            with stdout.raise_write_errors():
+                print(json.dumps(asdict(last)) if is_json else describe(last), flush=True)
+            time.sleep(max(0.0, began + every_s - time.monotonic()))
+    except KeyboardInterrupt:
+        pass
+    if first and last:
+        grown = list(find_growth(first, last)) or ["nothing has grown that is not explained by connections"]
+        for sentence in grown:
+            print(f"census: {sentence}", file=sys.stderr)
+    return 0
