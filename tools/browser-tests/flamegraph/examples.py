@@ -75,6 +75,8 @@ def main() -> None:
     write_flamegraph.write(sites_reader.profile_from_record(peaks), folder / "both-peaks.html", "established")
     write_flamegraph.write(by_hand(), folder / "by-hand.html", "established")
     write_flamegraph.write_diff(profile_diff.compare(old, openssl, "established", force=True), folder / "diff.html")
+    rustls = of_sites("rustls+aws-lc@0.23.46", "tls13-rsa-aes256")
+    write_flamegraph.write_diff(profile_diff.compare(openssl, rustls, "established"), folder / "purposes.html")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """How pages of heap profiles look: in light and dark, in wide and narrow windows; screenshots."""
 
+import math
+import operator
 import re
 
 import pytest
@@ -14,8 +16,19 @@ SHOTS = {
     "flame": ("rustls.html", "#order=flame", WIDE, "light"),
     "narrow": ("rustls.html", "", NARROW, "light"),
     "diff": ("diff.html", "#phase=NEW", WIDE, "light"),
+    "search-dark": ("openssl.html", "#search=x509", NARROW, "dark"),
     "diff-dark": ("diff.html", "#phase=change&role=client", WIDE, "dark"),
 }
+CONES = (
+    (0.4122214708, 0.5363325363, 0.0514459929),
+    (0.2119034982, 0.6806995451, 0.1073969566),
+    (0.0883024619, 0.2817188376, 0.6299787005),
+)
+OKLAB = (
+    (0.2104542553, 0.7936177850, -0.0040720468),
+    (1.9779984951, -2.4285922050, 0.4505937099),
+    (0.0259040371, 0.7827717662, -0.8086757660),
+)
 NAMED = """all => all.map((one) => {
   const [rect, label] = [one.querySelector("rect"), one.querySelector(".d3-flame-graph-label")];
   const [fill, { color, display }] = [getComputedStyle(rect).fill, getComputedStyle(label)];
@@ -49,6 +62,21 @@ def test_buckets_have_the_colours_of_the_picture(opened):
     assert found["d2i_X509"] == "rgb(240, 228, 66)"
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["openssl.html", "diff.html", "by-hand.html"])
+def test_what_is_found_has_a_colour_that_nothing_else_has(opened, name, scheme):
+    """Far from those of buckets, areas and differences, and from the page's own in light and dark."""
+    page = opened(name, "#search=new", scheme=scheme)
+    fills = page.locator("#figure g.frame rect").evaluate_all(
+        "all => all.map((one) => [one.getAttribute('fill') === 'var(--flames-hit)', getComputedStyle(one).fill])"
+    )
+    hits, others = ({fill for is_hit, fill in fills if is_hit is one} for one in (True, False))
+    (hit,) = hits
+    assert others and min(distance(hit, other) for other in others) > 0.15
+    behind = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert contrast(luminance(hit), luminance(behind)) > 3
+
+
 def test_colours_can_be_chosen(opened):
     page = opened("openssl.html", scheme="dark")
     toggle = page.locator("#theme")
@@ -59,12 +87,27 @@ def test_colours_can_be_chosen(opened):
     assert luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) < 0.1
 
 
-def luminance(colour: str) -> float:
-    """Relative, as WCAG has it, of `rgb(r, g, b)`, and of `color(srgb r g b)`, where they are shares."""
+def linear(colour: str) -> list[float]:
+    """The parts of `rgb(r, g, b)`, and of `color(srgb r g b)`, where they are shares."""
     most = 1 if colour.startswith("color(srgb") else 255
     parts = [float(part) / most for part in re.findall(r"[\d.]+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def luminance(colour: str) -> float:
+    """Relative, as WCAG has it."""
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
+
+
+def distance(one: str, other: str) -> float:
+    """How different two colours look: in Oklab, where black is 1 from white."""
+    return math.dist(oklab(one), oklab(other))
+
+
+def oklab(colour: str) -> list[float]:
+    """As https://bottosson.github.io/posts/oklab has it."""
+    cones = [sum(map(operator.mul, row, linear(colour))) ** (1 / 3) for row in CONES]
+    return [sum(map(operator.mul, row, cones)) for row in OKLAB]
 
 
 def contrast(one: float, other: float) -> float:

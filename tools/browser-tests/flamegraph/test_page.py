@@ -219,3 +219,19 @@ def test_a_diff_says_in_words_which_holds_more(opened):
     expect(page.locator("#details")).to_contain_text("holds 15,731 B less per server session: 53,017 B in OLD")
     phase(page, "change").click()
     assert any(label.startswith("▼") for label in labels(page)) and any(label.startswith("▲") for label in labels(page))
+
+
+def test_a_diff_of_stacks_that_share_no_functions_is_drawn_by_what_the_bytes_are_for(opened):
+    page = opened("purposes.html", "#phase=OLD&role=client")
+    assert frame(page, "tls_setup_read_buffer").locator("rect").get_attribute("fill") == "#56B4E9"
+    phase(page, "change").click()
+    said = "0.0 % of the bytes that libraries allocate are below a function that OLD and NEW both call."
+    expect(page.locator("#figure")).to_contain_text(f"{said} That is less than 10 %, so")
+    row = page.locator(".flames-purposes tr").filter(has_text="record buffers, read")
+    expect(row).to_contain_text("12,620 B less4,096 B16,716 B")
+    expect(page.locator("#details")).to_contain_text("37,880 B less per client session")
+    expect(page.locator("#figure g.frame")).to_have_count(0)
+    page = opened("diff.html")
+    expect(page.locator("#reading")).to_contain_text(
+        "below 10 % the difference would be drawn by what the bytes are for"
+    )

@@ -16,7 +16,8 @@ PAGE, FACTS = PAGES / "phases.html", PAGES / "phases.json"
 NEWER, BOTH = PAGES / "phases-newer.html", PAGES / "phases-both.html"  # of a newer recording; of both
 PEAKS = PAGES / "peaks.html"  # of a recording with call stacks at peaks
 WIDE, NARROW = (1280, 900), (390, 844)
-OPENSSL, RUSTLS = 0, 1  # panels, as the page is opened
+STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
+OPENSSL, RUSTLS = 0, 1  # panels with these stacks, as the page is opened
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -282,15 +283,41 @@ def test_inverted_begins_with_who_allocated_and_holds_as_much(opened):
     assert "inverted=1" in page.evaluate("location.hash")
 
 
-def test_a_difference_is_what_one_stack_holds_more_than_the_other(opened, facts):
+def test_a_difference_of_releases_is_what_each_function_holds_more_than_in_the_other(opened):
+    page = opened(file=BOTH)
+    for at, stack in ((OPENSSL, "openssl@4.0.3"), (RUSTLS, "openssl@3.5.5")):
+        panel(page, at).locator("select").select_option(value=f"0 {stack}")
+    mark(page, OPENSSL, "established").locator(".phases-area").click()
+    page.get_by_label("difference from openssl@3.5.5").check()
+    expect(page.locator(".phases-line")).to_contain_text("568 B more")
+    colours = {colour for some in frames(page).values() for colour in some}
+    assert {"var(--flames-more)", "var(--flames-less)"} <= colours
+    expect(page.locator(".phases-against")).to_contain_text("below 10 % the difference would be drawn by what")
+    assert "against=1" in page.evaluate("location.hash")
+
+
+def test_a_difference_of_stacks_that_share_no_functions_is_drawn_by_what_the_bytes_are_for(opened, facts):
+    """Rows add up to what each holds; bars are as long as their bytes."""
     page = opened()
     mark(page, OPENSSL, "established").locator(".phases-area").click()
     ours, theirs = [facts[stack]["client"]["established"][0] for stack in facts if stack != "rss"]
     page.get_by_label(re.compile("^difference from rustls")).check()
-    expect(page.locator(".phases-line")).to_contain_text(f"{ours - theirs:,} B more")
-    colours = {colour for some in frames(page).values() for colour in some}
-    assert {"var(--flames-more)", "var(--flames-less)"} <= colours
-    assert "against=1" in page.evaluate("location.hash")
+    said = (
+        f"0.0 % of the bytes that libraries allocate are below a function that {STACKS[0]} and {STACKS[1]} both call."
+    )
+    expect(page.locator(".phases-against")).to_contain_text(f"{said} That is less than 10 %, so")
+    expect(page.locator(".phases-line")).to_contain_text(f"{ours - theirs:,} B more than")
+    expect(page.locator(".phases-flames g.frame")).to_have_count(0)
+    rows = page.locator(".flames-purposes tbody tr").evaluate_all(ROWS)
+    sums = [sum(row["numbers"][at] for row in rows) for at in (0, 1)]
+    assert len(rows) > 5 and sums == [ours, theirs]
+    longest = max(number for row in rows for number in row["numbers"])
+    for row in rows:
+        for number, share in zip(row["numbers"], row["shares"], strict=True):
+            assert share == pytest.approx(number / longest, abs=0.02)
+    page.get_by_label(re.compile("^difference from rustls")).uncheck()
+    expect(page.locator(".phases-flames g.frame").first).to_be_visible()
+    expect(page.locator(".phases-against")).to_be_empty()
 
 
 def test_all_of_it_can_be_reached_by_keys(opened, facts):
@@ -408,6 +435,10 @@ def test_it_fits_and_can_be_read_in_both_schemes(opened, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+ROWS = """all => all.map((row) => ({
+  numbers: [...row.children].slice(3).map((one) => Number(one.textContent.replace(/[^0-9]/g, ""))),
+  shares: [...row.querySelectorAll(".bars i")].map((one) => parseFloat(one.style.width) / 100),
+}))"""
 CALLED = "d3.select('.phases-flames').datum().data.children.map(one => [one.name, one.value])"
 PARTS = "all => all.map(one => [Number(one.dataset.bytes), one.getBBox().y, one.getBBox().height])"
 COLOURS = "one => [getComputedStyle(document.body).backgroundColor, getComputedStyle(one).color]"

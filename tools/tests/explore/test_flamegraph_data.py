@@ -5,8 +5,11 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.explore.test_flamegraph_page import WICKED, made, own, whole
+from tests.explore.test_flamegraph_page import WICKED, made, of_sites, own, whole
+from tests.support.pairs import BUFFER, CLIENT, OTHER, frame, profile
+from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import call_tree, page_data
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import LiveHeap, Profile
 
 FUNCTIONS = ["malloc", "client_handshake", "server_context_new", "f", "g<T>", WICKED]
@@ -63,3 +66,37 @@ def test_what_fits_is_no_larger_than_its_room(stacks, room):
         assert [whole(tree, at) for at in range(len(profile.moments))] == [
             one.bytes for one in profile.moments.values()
         ]
+
+
+def test_stacks_share_what_is_below_a_library_function_that_both_call():
+    """Neither the harness's entrance nor the allocator counts: all stacks have these."""
+    elsewhere = (frame("wolfSSL_new", 3, "wolfssl/src/ssl.c"), *CLIENT)
+    old = profile({BUFFER: 300, OTHER: 50}, "openssl@3.4.1")
+    assert call_tree.shared_share(profile_diff.compare(old, profile({BUFFER: 200, OTHER: 50}))) == 1
+    found = profile_diff.compare(old, profile({BUFFER: 200, elsewhere: 50}))
+    assert call_tree.shared_share(found) == 500 / 600 and not call_tree.is_by_purpose(found)
+    nothing = profile_diff.compare(old, profile({elsewhere: 50}, "wolfssl@5.9.4"))
+    assert call_tree.shared_share(nothing) == 0 and call_tree.is_by_purpose(nothing)
+    unknown = profile_diff.compare(old, profile({elsewhere: 50}, "nobody@1.0.0"))
+    assert not call_tree.is_by_purpose(unknown), "without rules nothing is known of purposes"
+    below = profile_diff.compare(profile({CLIENT: 7}, "openssl@3.4.1"), profile({CLIENT: 9}))
+    assert call_tree.shared_share(below) == 1, "no library function is known"
+
+
+def test_a_difference_by_purpose_adds_up_to_the_buckets_of_both():
+    old, new = of_sites("openssl@3.5.5"), of_sites("rustls+aws-lc@0.23.46")
+    tree = call_tree.tree_from_diff(profile_diff.compare(old, new, "established"))
+    for at, side in enumerate((old, new)):
+        found: dict[str, int] = {}
+        for node, held in enumerate(tree.held):
+            if at in held:
+                found[tree.buckets[node]] = found.get(tree.buckets[node], 0) + held[at].bytes
+        sums = BucketSums(side)
+        expected = [sums.live_by_bucket("established", role) for role in ("client", "server")]
+        for bucket in {bucket for one in expected for bucket in one}:
+            assert found[bucket] == sum(one[bucket].bytes for one in expected if bucket in one)
+
+
+def test_names_by_which_links_find_a_function_are_of_no_version():
+    key = ("aws_lc_0_47_0_EVP_new::{closure#1}", "it.rs", "")
+    assert page_data.name_frame(key)[-1] == "aws_lc_EVP_new::{closure}"

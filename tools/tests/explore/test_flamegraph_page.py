@@ -176,7 +176,8 @@ def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():
     page = profile_page.diff_page(diff)
     about, tree = script(page, "about"), script(page, "tree")
     assert about["moments"] == ["OLD", "NEW", "change"] and about["sessions"] == 1
-    assert about["diff"] == {"old": diff.old.label, "new": diff.new.label}
+    shared = {"shared": 1.0, "least_shared": 0.1, "by_purpose": False}
+    assert about["diff"] == {"old": diff.old.label, "new": diff.new.label} | shared
     assert held_by(tree, 1, "client") == (47_592, None) and held_by(tree, 1, "server") == (37_286, None)
     assert held_by(tree, 0, "client") == (sum_live(old.live("established", "client")).bytes, None)
     assert whole(tree, 2) == sum(abs(row.new.bytes - row.old.bytes) for row in diff.rows)

@@ -75,8 +75,22 @@ def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
     write_flamegraph.write_diff(diff.select("client"), tmp_path / "client.svg")
     whole, client = ((tmp_path / name).read_text() for name in ("all.svg", "client.svg"))
     assert "openssl@3.5.5 → rustls+aws-lc@0.23.46, tls12-rsa-aes256 → tls13-rsa-aes256<" in whole
-    assert ">live bytes at the end of established; red: NEW" in whole
-    assert ">live bytes at the end of established, client; red: NEW" in client
+    assert ">live bytes at the end of established; by what the bytes are for: 0% are below" in whole
+    assert ">live bytes at the end of established, client; by what the bytes are for: 0% are below" in client
+    releases = profile_diff.compare(of_sites("openssl@3.5.5", "tls12-rsa-aes256"), old, "established", force=True)
+    write_flamegraph.write_diff(releases, tmp_path / "same.svg")
+    assert ">live bytes at the end of established; red: NEW" in (tmp_path / "same.svg").read_text()
+
+
+@pytest.mark.slow
+def test_a_diff_of_stacks_that_share_no_functions_is_a_picture_of_purposes(tmp_path):
+    """Bars of buckets, each as wide as the larger of both."""
+    old, new = of_sites("openssl@3.5.5"), of_sites("rustls+aws-lc@0.23.46")
+    write_flamegraph.write_diff(profile_diff.compare(old, new, "established"), tmp_path / "it.svg")
+    found = titles(tmp_path / "it.svg")
+    assert any(title.startswith("record buffers, read (16,716 bytes") for title in found)
+    assert not any("SSL" in title or "rustls" in title for title in found)
+    assert "0% are below a library function that both call, less than 10%" in (tmp_path / "it.svg").read_text()
 
 
 @pytest.mark.page

@@ -22,7 +22,7 @@ from tlsmem.config import recording_command, releases
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.stack_names import newest_releases
 from tlsmem.explore.flamegraph import call_tree, page_scripts
-from tlsmem.explore.flamegraph.call_tree import CallTree, FunctionKey
+from tlsmem.explore.flamegraph.call_tree import ANOTHER, LEAST_SHARED, CallTree, FunctionKey
 from tlsmem.explore.flamegraph.page_data import Numbering, held_changes, name_frame
 from tlsmem.explore.flamegraph.page_scripts import Scripts
 from tlsmem.explore.flamegraph.profile_page import flamegraph_style
@@ -57,7 +57,6 @@ class PairTree:
         return place
 
 
-ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
 ROOM = 340_000  # bytes of the packed figures and call stacks in a page of one file
 ROOM_OF_FILE = 20_000_000  # and in a file of their own
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
@@ -81,7 +80,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     libraries, unflamed = fetched()
     html = Markup(read_asset("phases.html")).format(licences=escape("\n\n".join(libraries.licences)))
-    ours = [page_scripts.read_asset(page_scripts.DRAWING), *map(read_asset, OWN)]
+    ours = [page_scripts.read_script(page_scripts.DRAWING), *map(page_scripts.drop_comments, map(read_asset, OWN))]
     scripts = (*libraries.scripts, read_asset("charts.js"), "".join(ours))
     styles = (read_asset("charts.css"), read_asset("phases.css"), flamegraph_style())
     return Section(
@@ -208,6 +207,7 @@ def page_data(
         "readable": READABLE_NAMES,
         "buckets": [bucket_look(bucket) for bucket in ordered_buckets()],
         "opens": opens(found),
+        "least_shared": LEAST_SHARED,
     }
     return about | grown | {"recordings": named, "entries": entries}
 

@@ -9,13 +9,17 @@ from collections.abc import Iterable, Sequence
 
 from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.diff.profile_diff import Diff
+from tlsmem.explore.diff.rows import SESSIONS, WARM_UP, DiffRow
 from tlsmem.profile.buckets import rules
+from tlsmem.profile.buckets.rules import CONTEXT
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Frame, format_place, skip_allocators
 from tlsmem.profile.heap_profile import LiveHeap, Profile, add_live
 
 ALL, SMALLER_SITES, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
 MOST = 1_000  # functions of a stack; all that those call is one more
+LEAST_SHARED = 0.1  # of the bytes of two stacks: with less, their difference is one of purposes, not of functions
+ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
 BEYOND = f"(calls beyond {MOST:,})"
 OURS = ("memtest/", "harness-c/", "harness-rust/")
 CRATE = re.compile(r"[<&*]*(?:dyn |impl |mut )*([a-z_]\w*)::")
@@ -104,14 +108,48 @@ def tree_from_profile(profile: Profile, stacks: Iterable[int]) -> CallTree:
     return tree
 
 
+def shared_share(diff: Diff) -> float:
+    """The share of OLD's and NEW's bytes that are below a function of a library that both call, of those that are below
+    any; of sessions, where there are some. 1 where no library function is known."""
+    sizes: dict[tuple[str, str], tuple[int, int]] = {}
+    for row in [row for row in diff.rows if row.part in SESSIONS] or diff.rows:
+        library = (frame for frame in frames_from_driver(row.frames) if not (frame.file or "").startswith(OURS))
+        if first := next(iter(library), None):
+            key = row.part, match_callstacks.versionless_name(first)
+            old, new = sizes.get(key, (0, 0))
+            sizes[key] = old + max(0, row.old.bytes), new + max(0, row.new.bytes)
+    total = sum(map(sum, sizes.values()))
+    return sum(old + new for old, new in sizes.values() if old and new) / total if total else 1.0
+
+
+def is_by_purpose(diff: Diff) -> bool:
+    """Whether the difference is drawn by what the bytes are for: of two known libraries that share too little."""
+    known = all(BucketSums(side.profile).family in rules.families() for side in (diff.old, diff.new))
+    return known and shared_share(diff) < LEAST_SHARED
+
+
+def purpose(diff: Diff, row: DiffRow) -> str:
+    """The bucket of a row, by the rules of the side that holds it; nothing for what the harness holds."""
+    if row.part == "harness":
+        return ""
+    side = diff.new if row.new.bytes else diff.old
+    return CONTEXT if row.part == WARM_UP else rules.find_bucket(row.frames, BucketSums(side.profile).family)
+
+
 def tree_from_diff(diff: Diff) -> CallTree:
-    """Three moments: what OLD holds, what NEW holds, and by how much that differs. Without lines, which move.
+    """Three moments: what OLD holds, what NEW holds, and by how much that differs. Without lines, which move. With
+    buckets where the difference is drawn by these.
 
     Where the numbers of sessions differ, sessions' bytes are those of the larger number. What is less than nothing,
     since it was there before any session and is freed, is nothing."""
-    tree = CallTree()
+    tree = CallTree([*rules.buckets()] if is_by_purpose(diff) else ())
     for row in diff.rows:
         node = tree.place(row.part, ((versionless_key(frame), None) for frame in frames_from_driver(row.frames)))
+        if tree.known:
+            bucket = purpose(diff, row)
+            while tree.held[node] and tree.buckets[node] != bucket:
+                node = tree.node(node, (ANOTHER, "", ""))
+            tree.buckets[node] = bucket
         by = diff.divisors(row.part)
         old, new = (max(0, round(side.bytes * max(by) / one)) for side, one in zip((row.old, row.new), by, strict=True))
         for at, size in enumerate((old, new, abs(new - old))):

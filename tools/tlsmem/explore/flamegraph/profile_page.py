@@ -83,7 +83,13 @@ def diff_page(diff: Diff) -> str:
         "base": None,
         "sessions": shared,
         "roles": any(profile_selection.has_roles(side.profile) for side in (diff.old, diff.new)),
-        "diff": {"old": diff.old.label, "new": diff.new.label},
+        "diff": {
+            "old": diff.old.label,
+            "new": diff.new.label,
+            "shared": call_tree.shared_share(diff),
+            "least_shared": call_tree.LEAST_SHARED,
+            "by_purpose": call_tree.is_by_purpose(diff),
+        },
         "at_peak": [PEAK in (diff.old.moment, diff.new.moment)] * len(DIFF_MOMENTS),
         "warnings": [*sentences.describe_sides(diff), *warnings(diff.old), *warnings(diff.new)],
     }
@@ -102,6 +108,11 @@ def diff_suite(diff: Diff) -> str:
     """Both, where the comparison is forced."""
     suites = [side.profile.run.suite for side in (diff.old, diff.new) if side.profile.run]
     return " → ".join(dict.fromkeys(suites))
+
+
+def describe_shared(diff: Diff) -> str:
+    share, least = call_tree.shared_share(diff), call_tree.LEAST_SHARED
+    return f"by what the bytes are for: {share:.0%} are below a library function that both call, less than {least:.0%}"
 
 
 def moment_and_role(diff: Diff) -> list[str]:

@@ -18,7 +18,7 @@ from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.flamegraph import call_tree, profile_page
 from tlsmem.explore.folded_stacks import frame_label
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import LiveHeap, Profile
+from tlsmem.profile.heap_profile import LiveHeap, Profile, add_live
 from tlsmem.schema.roles import Owner
 
 CRATE = PACKAGE / "explore/flamegraph/svg"
@@ -63,14 +63,17 @@ def moment_svg(profile: Profile, name: str, owner: Owner | None, pattern: profil
 def diff_svg(diff: Diff) -> str:
     """Widths are the larger of both, which inferno takes to be the second: what NEW no longer has is seen too."""
     lines = []
-    for stack, held in folded(call_tree.tree_from_diff(diff), profile_page.DIFF_MOMENTS):
+    tree = call_tree.tree_from_diff(diff)
+    stacks = folded_purposes(tree) if tree.known else folded(tree, profile_page.DIFF_MOMENTS)
+    for stack, held in stacks:
         old, new = (held[side].bytes if side in held else 0 for side in profile_page.DIFF_MOMENTS[:2])
         lines.append(f"{stack} {max(old, new) + old - new} {max(old, new)}")
     if not lines:
         raise ValueError("neither OLD nor NEW holds anything then, so there is no picture of what changed")
     title = ", ".join(filter(None, [profile_page.diff_title(diff), profile_page.diff_suite(diff)]))
     of = ", ".join(profile_page.moment_and_role(diff))
-    colours = "red: NEW itself holds more there; blue: NEW holds less; the width is the larger of OLD and NEW"
+    colours = f"{profile_page.describe_shared(diff)}; " if tree.known else ""
+    colours += "red: NEW itself holds more there; blue: NEW holds less; the width is the larger of OLD and NEW"
     return render_svg(lines, title, f"live bytes {of}; {colours}")
 
 
@@ -81,6 +84,18 @@ def folded(tree: call_tree.CallTree, moments: Sequence[str]) -> Iterator[tuple[s
         if tree.held[node]:
             text = ";".join(names[at] for at in reversed([*path(tree, node)]))
             yield text, {moments[at]: held for at, held in tree.held[node].items()}
+
+
+def folded_purposes(tree: call_tree.CallTree) -> Iterator[tuple[str, dict[str, LiveHeap]]]:
+    """Of a difference by purpose: owner and bucket, joined by `;`, and what they hold, by moment."""
+    sums: dict[str, dict[str, LiveHeap]] = {}
+    for node in range(1, len(tree.keys)):
+        *_, owner = path(tree, node)
+        held = sums.setdefault(";".join(filter(None, [tree.keys[owner][0], tree.buckets[node]])), {})
+        for at, size in tree.held[node].items():
+            name = profile_page.DIFF_MOMENTS[at]
+            held[name] = add_live(held.get(name, LiveHeap(0, 0)), size)
+    yield from ((stack, held) for stack, held in sums.items() if held)
 
 
 def path(tree: call_tree.CallTree, node: int) -> Iterator[int]:

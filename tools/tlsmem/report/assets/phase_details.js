@@ -67,8 +67,9 @@ const momentOf = (entry, at, single) => (single ? at + entry.phases.length : at)
 
 // What the flamegraph shows: the phase of this stack, or its difference from the same phase of the other chart's stack.
 function flameChoice(entry, tree, { at, role }, other, single) {
+  const kind = single ? "alone_buckets" : "buckets";
   const there = comparable(other, entry.phases[at], role, single) ? other.phases.indexOf(entry.phases[at]) : -1;
-  const against = flameState.against && there >= 0 ? { tree: treeAt(other.tree), moment: momentOf(other, there, single) } : null;
+  const against = flameState.against && there >= 0 ? { tree: treeAt(other.tree), moment: momentOf(other, there, single), from: entry, other, parts: [buckets(entry, role, at, kind), buckets(other, role, there, kind)] } : null;
   return { ...flameState, shown: { tree, moment: momentOf(entry, at, single) }, against };
 }
 
@@ -103,7 +104,7 @@ function flameTools(phase, other, count, redraw, role, single) {
     keepAddress();
   };
   search.addEventListener("input", () => chosen({ search: search.value }));
-  const difference = other ? `difference from ${other.stack} (red: more here, blue: less)` : "";
+  const difference = other ? `difference from ${other.stack}` : "";
   return html("div", { class: "charts-choice phases-tools" }, search, check("inverted", "inverted: who allocated first, callers below"), check("against", difference, !comparable(other, phase, role, single)), count);
 }
 
@@ -132,7 +133,7 @@ function details(host, entry, state, other, close) {
   });
   if (moments) host.append(moments);
   const found = tree ? sites(tree, momentOf(entry, state.at, single), state.role) : [];
-  const parts = { host: html("div", { class: "phases-flames flames" }), line: html("p", { class: "phases-line" }), found: html("output", { class: "phases-found" }), note: html("p", { class: "phases-note", role: "status" }) };
+  const parts = { host: html("div", { class: "phases-flames flames" }), line: html("p", { class: "phases-line" }), found: html("output", { class: "phases-found" }), note: html("p", { class: "phases-note", role: "status" }), against: html("p", { class: "phases-against" }) };
   const focusOn = (frame) => {
     flameState.frame = frame;
     keepAddress();
@@ -141,7 +142,7 @@ function details(host, entry, state, other, close) {
   const { unflamed } = report.data("phases");
   const drawn = !unflamed && found.some((one) => one.bytes);
   if (unflamed) host.append(html("p", {}, unflamed));
-  else if (drawn) host.append(flameTools(phase, other, parts.found, redraw, state.role, single), parts.note, parts.line, parts.host);
+  else if (drawn) host.append(flameTools(phase, other, parts.found, redraw, state.role, single), parts.note, parts.against, parts.line, parts.host);
   else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. To write a page with all of them: tools/tls-memtest show report --format files; the command below shows these."));
   const width = `The width of a function is what it and all that it called hold at ${single ? "this peak" : "the end of the phase"}, in one session whose every call stack was kept.`;
   host.append(html("p", { class: "phases-reading" }, `${width} ${peaksSaid(entry, state.role)}`));

@@ -24,11 +24,34 @@ function sizeSaid(frame, root, differ) {
 const colourOf = (kind) => (!kind || kind === flames.SEVERAL ? REST : lookOf(kind).colour);
 const colourOfChange = (change) => (change > 0 ? "var(--flames-more)" : change < 0 ? "var(--flames-less)" : REST);
 
+// How much two stacks share, and so by what their difference is drawn.
+function sharedSaid(shared, entry, other) {
+  const least = `${whole(100 * known.least_shared)} %`;
+  const both = `${share(shared, 1)} of the bytes that libraries allocate are below a function that ${entry.stack} and ${other.stack} both call`;
+  if (shared < known.least_shared) return `${both}. That is less than ${least}, so the difference is drawn by what the bytes are for.`;
+  return `${both}; below ${least} the difference would be drawn by what the bytes are for. Red: ${entry.stack} holds more; blue: it holds less.`;
+}
+
+// The difference by what the bytes are for.
+function drawPurposes({ host, line, found }, root, entry, other, parts, caption) {
+  const [now, old] = parts;
+  const bytesOf = (some, look) => some.find((one) => one.look === look)?.bytes ?? 0;
+  const rows = known.buckets.map((look) => ({ name: look.bucket, colour: look.colour, bytes: bytesOf(now, look), other: bytesOf(old, look) }));
+  host.replaceChildren(flames.purposes(caption, [entry.stack, other.stack], rows, (bytes) => `${whole(bytes)} B`));
+  line.replaceChildren(html("b", {}, entry.stack), ` holds ${sizeSaid(root, root, true)} than ${other.stack}`);
+  found.textContent = flameState.search || flameState.inverted ? "there are no functions here to search or invert" : "";
+}
+
 // Draws into the host, and says of what is pointed at, or focused, in `line`; what is found, in `found`; and of a frame
 // that is linked to and not there, in `note`. `chosen`: is told the frame that is shown alone.
-function drawFlames({ host, line, found, note }, role, { shown, against, inverted, search, frame }, when, chosen) {
+function drawFlames({ host, line, found, note, against: compared }, role, { shown, against, inverted, search, frame }, when, chosen) {
   const root = flameRoot(shown, against, role, inverted);
   const differ = Boolean(against);
+  const shared = differ ? flames.sharedShare(inverted ? flameRoot(shown, against, role, false) : root) : 1;
+  const byPurpose = shared < known.least_shared;
+  compared.textContent = differ && root.value > 0 ? sharedSaid(shared, against.from, against.other) : "";
+  note.textContent = "";
+  if (byPurpose && root.value > 0) return drawPurposes({ host, line, found }, root, against.from, against.other, against.parts, `What the bytes of a ${sessionOf(role)} are for, ${when}`);
   let alone = root;
   const say = (one) => {
     const kind = one.kind === flames.SEVERAL ? "for several purposes" : one.kind;

@@ -23,10 +23,21 @@ function showDetails(frame) {
   details.replaceChildren(title, ` · ${[...said(frame, state.moment, state.role), ...peakSaid(state.moment)].join(" · ")}`);
 }
 
+// NEW and OLD by what their bytes are for, of the chosen role.
+function purposes() {
+  const [old, now] = [0, 1].map((moment) => byKind(moment, state.role));
+  const unit = unitOf(WHOLE, state.role);
+  const rows = kinds.map((name, at) => ({ name, colour: colourOfKind(at), bytes: now[at] / unit.by, other: old[at] / unit.by }));
+  return flames.purposes(`What the bytes are for${unit.said}, and what NEW holds more or less than OLD. ${sharedSaid()}`, [`NEW (${about.diff.new})`, `OLD (${about.diff.old})`], rows, bytesSaid);
+}
+
 function redraw() {
   [root, alone] = [framesAt(state.moment, state.role), WHOLE];
   tip.hidden = true;
-  if (root.value <= 0) {
+  if (isOfPurposes(state.moment) && root.value > 0) {
+    drawing = null;
+    host.replaceChildren(purposes());
+  } else if (root.value <= 0) {
     drawing = null;
     host.replaceChildren(paragraph(about.diff ? "OLD and NEW hold the same here." : `Nothing is live here at ${momentSaid(moments[state.moment])}.`, "empty"));
   } else {
@@ -51,7 +62,7 @@ function redraw() {
 
 // Of a link: what it names and the page does not have.
 function showNote() {
-  const missing = state.zoom.length ? flames.missingSaid(root, state.zoom, [tree], `at ${momentSaid(moments[state.moment])}`) : "";
+  const missing = state.zoom.length && !isOfPurposes(state.moment) ? flames.missingSaid(root, state.zoom, [tree], `at ${momentSaid(moments[state.moment])}`) : "";
   document.getElementById("note").textContent = [unknown, missing].filter(Boolean).join(" ");
 }
 
@@ -67,7 +78,7 @@ function showAlone() {
 function showFound() {
   const found = document.getElementById("found");
   const hits = drawing?.search(state.search) ?? [];
-  if (!state.search) return (found.textContent = "");
+  if (!state.search || isOfPurposes(state.moment)) return (found.textContent = "");
   const sum = { bytes: 0, session: 0, units: new Set() };
   for (const frame of flames.outermost(hits)) {
     const session = perSession(frame, state.moment, state.role);

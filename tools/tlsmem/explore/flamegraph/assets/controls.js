@@ -57,7 +57,7 @@ function equalsEnd(moment, role) {
 }
 
 function phaseButton(name, moment, most) {
-  const { bytes } = held(WHOLE, moment, state.role);
+  const bytes = sizeAt(moment, state.role);
   const unit = about.diff ? unitOf(WHOLE, state.role) : { by: 1, said: "" };
   const added = addedUp(moment) + unit.said;
   const made = button("", moment === state.moment, () => change({ moment }));
@@ -75,7 +75,7 @@ function phaseButton(name, moment, most) {
 function show() {
   const focused = document.activeElement && document.activeElement.closest("#phases button, #roles button");
   const [group, at] = focused ? [focused.parentNode, [...focused.parentNode.children].indexOf(focused)] : [];
-  const most = Math.max(...moments.map((_, moment) => held(WHOLE, moment, state.role).bytes));
+  const most = Math.max(...moments.map((_, moment) => sizeAt(moment, state.role)));
   element("phases").replaceChildren(...moments.map((name, moment) => phaseButton(name, moment, most)));
   element("roles").replaceChildren(...ROLES.map((role) => button(role, role === state.role, () => change({ role, zoom: [] }))));
   element("roles").hidden = ROLES.length < 3;
@@ -102,11 +102,12 @@ function legendEntry(colour, text, bytes) {
 }
 
 function showLegend() {
+  element("legend").hidden = isOfPurposes(state.moment);
   const sizes = byKind(state.moment, state.role);
   const entries = kinds.slice(0, by_bucket ? kinds.length : AREAS).map((kind, at) => sizes[at] && legendEntry(colourOfKind(at), kind, sizes[at]));
-  if (!about.diff) entries.push(legendEntry(REST, by_bucket ? "several of these, or none" : "other"));
+  if (!about.diff || byPurpose) entries.push(legendEntry(REST, by_bucket ? "several of these, or none" : "other"));
   const changed = [["var(--flames-more)", "▲ NEW holds more"], ["var(--flames-less)", "▼ NEW holds less"], ["var(--flames-same)", "as much"]];
-  const shown = about.diff ? changed.map((one) => legendEntry(...one)) : entries.filter(Boolean);
+  const shown = about.diff && !byPurpose ? changed.map((one) => legendEntry(...one)) : entries.filter(Boolean);
   element("legend").replaceChildren(...shown, legendEntry("var(--flames-hit)", "found"));
 }
 
@@ -122,7 +123,7 @@ function showSmaller() {
 
 function showReading() {
   element("reading").textContent = about.diff
-    ? `OLD is ${about.diff.old}, NEW is ${about.diff.new}. The width of a function is what it and all that it called hold; in “change”, by how much that differs, more and less added up.`
+    ? `OLD is ${about.diff.old}, NEW is ${about.diff.new}. The width of a function is what it and all that it called hold; in “change”, by how much that differs, more and less added up. ${byPurpose ? "" : sharedSaid()}`
     : "The width of a function is what it and all that it called hold at this moment; who called it is on the side of the root. Allocators' own functions are left out.";
 }
 

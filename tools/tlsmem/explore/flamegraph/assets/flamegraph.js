@@ -2,6 +2,7 @@
 // draws, searches and zooms. A page says what a frame is called, which colour it has, and what it has to say.
 const flames = (() => {
   const CELL = 21; // pixels: the height of a frame
+  const OURS = /^(memtest|harness-\w+)\//; // sources of the harnesses
   const SEVERAL = "several"; // the kind of a frame that holds bytes of several kinds
 
   // A tree as Python packs it. `callers`: each node's, who comes before it; `at`: its frame, a place in `frames`, which
@@ -88,6 +89,48 @@ const flames = (() => {
     if (against) grow(root, against, counts, { inverted, differ, sign: -1 });
     measure(root, differ);
     return !inverted && root.children.length === 1 ? root.children[0] : root;
+  }
+
+  // Of a difference: the share of the bytes of both that are below a function of a library that both call, of those that
+  // are below any. Below a least share (call_tree.py) nothing can be compared frame by frame.
+  function sharedShare(root) {
+    const sum = [0, 0];
+    const visit = (frame, depth) => {
+      if (depth < 2 || OURS.test(frame.where)) return frame.called.forEach((one) => visit(one, depth + 1));
+      sum[0] += frame.bytes && frame.old ? frame.bytes + frame.old : 0;
+      sum[1] += frame.bytes + frame.old;
+    };
+    visit(root.parent ?? root, 0); // depth 1: whose memory it is
+    return sum[1] ? sum[0] / sum[1] : 1;
+  }
+
+  // The difference of two stacks by what their bytes are for: a table whose bars are as long as the bytes. `rows`: name,
+  // colour, and bytes of the one and of the other; `said(bytes)`: a number in words.
+  function purposes(caption, names, rows, said) {
+    const made = (tag, attributes, ...children) => {
+      const element = document.createElement(tag);
+      filledIn(element, attributes);
+      element.append(...children);
+      return element;
+    };
+    const most = Math.max(...rows.flatMap((row) => [row.bytes, row.other]));
+    const bar = (kind, colour, bytes) => {
+      const drawn = made("i", { class: kind });
+      Object.assign(drawn.style, { width: `${(100 * bytes) / most}%`, background: colour, visibility: bytes ? "visible" : "hidden" });
+      return drawn;
+    };
+    const changed = (row) => (row.bytes === row.other ? "as much" : `${said(Math.abs(row.bytes - row.other))} ${row.bytes > row.other ? "more" : "less"}`);
+    const cells = (row) => [changed(row), said(row.bytes), said(row.other)].map((text) => made("td", {}, text));
+    const swatch = (colour) => Object.assign(made("i", { class: "swatch" }), { style: `background: ${colour}` });
+    const found = rows.filter((row) => row.bytes || row.other).sort((a, b) => Math.abs(b.bytes - b.other) - Math.abs(a.bytes - a.other));
+    const body = found.map((row) => made("tr", {}, made("th", { scope: "row" }, swatch(row.colour), row.name), made("td", { class: "bars", "aria-hidden": "true" }, bar("now", row.colour, row.bytes), bar("other", row.colour, row.other)), ...cells(row)));
+    const heading = (text) => made("th", { scope: "col" }, text);
+    const sum = rows.reduce((all, row) => ({ bytes: all.bytes + row.bytes, other: all.other + row.other }), { bytes: 0, other: 0 });
+    const head = made("tr", {}, ...["what the bytes are for", `upper bar: ${names[0]}; lower: ${names[1]}`, "difference", ...names].map(heading));
+    const foot = made("tr", {}, made("th", { scope: "row" }, "all"), made("td", {}), ...cells(sum));
+    const table = made("table", {}, made("thead", {}, head), made("tbody", {}, ...body), made("tfoot", {}, foot));
+    const scrolled = made("div", { role: "region", tabindex: "0", "aria-label": caption }, table);
+    return made("div", { class: "flames-purposes" }, made("p", {}, caption), scrolled);
   }
 
   // A term is a regular expression where it is one.
@@ -247,5 +290,5 @@ const flames = (() => {
     group.focus();
   }
 
-  return { SEVERAL, treeOf, heldAt, whereOf, pathTo, build, draw, outermost, linkOf, writeLink, readLink, find, missingSaid };
+  return { SEVERAL, treeOf, heldAt, whereOf, pathTo, build, draw, outermost, sharedShare, purposes, linkOf, writeLink, readLink, find, missingSaid };
 })();

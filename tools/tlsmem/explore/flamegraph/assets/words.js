@@ -18,6 +18,26 @@ function compact(bytes) {
 
 const where = (frame) => (frame.parent ? flames.whereOf(tree, [...frame.nodes][0], 6) : "");
 
+// A difference of stacks that share too few functions is drawn by what the bytes are for.
+const CHANGE = 2; // the moment of a comparison that is the difference
+const byPurpose = Boolean(about.diff?.by_purpose);
+const isOfPurposes = (moment) => byPurpose && moment === CHANGE;
+
+function sizeAt(moment, role) {
+  if (!isOfPurposes(moment)) return held(WHOLE, moment, role).bytes;
+  const [old, now] = [0, 1].map((one) => byKind(one, role));
+  return kinds.reduce((sum, _, at) => sum + Math.abs(now[at] - old[at]), 0);
+}
+
+function sharedSaid() {
+  const { shared, least_shared } = about.diff;
+  const both = `${shareSaid(shared, 1)} of the bytes that libraries allocate are below a function that OLD and NEW both call`;
+  const least = `${whole(100 * least_shared)} %`;
+  return byPurpose
+    ? `${both}. That is less than ${least}, so the difference is drawn by what the bytes are for, and OLD and NEW in the colours of these purposes.`
+    : `${both}; below ${least} the difference would be drawn by what the bytes are for.`;
+}
+
 const deltaOf = (frame, role) => held(frame, 1, role).bytes - held(frame, 0, role).bytes;
 
 // In a comparison sessions' bytes are said of one session; what both hold together has no such divisor, and is said to
@@ -47,12 +67,13 @@ function deltaSaid(frame, role) {
 
 // The sentences of the tooltip and of the line above the figure.
 function said(frame, moment, role) {
-  if (about.diff) return [deltaSaid(frame, role)];
+  if (about.diff && (!byPurpose || !frame.parent || moment === CHANGE)) return [deltaSaid(frame, role)];
   const { bytes, blocks } = held(frame, moment, role);
   const all = held(WHOLE, moment, role).bytes;
   const session = perSession(frame, moment, role);
   const above = session && session.above ? `, above ${moments[about.base]}` : "";
   const each = session ? `${bytesSaid(session.bytes)}${blocksSaid(session.blocks)} per ${session.unit}${above}` : "";
+  if (about.diff) return [`${bytesSaid(bytes / unitOf(frame, role).by)}${unitOf(frame, role).said}`, `${shareSaid(bytes, all)} of what is shown`, kinds.includes(frame.kind) ? frame.kind : ""].filter(Boolean);
   const sentences = session && session.bytes === bytes ? [each] : [`${bytesSaid(bytes)}${blocksSaid(blocks)}`, each];
   if (bytes !== all) sentences.push(`${shareSaid(bytes, all)} of what is shown`);
   if (frame.parent && by_bucket && kinds.includes(frame.kind)) sentences.push(frame.kind);
@@ -61,7 +82,7 @@ function said(frame, moment, role) {
 
 // By bucket or area; in a comparison red where NEW holds more and blue where it holds less, the stronger the larger the share.
 function colourOf(frame, role) {
-  if (about.diff) {
+  if (about.diff && !byPurpose) {
     const delta = deltaOf(frame, role);
     const most = Math.max(held(frame, 0, role).bytes, held(frame, 1, role).bytes);
     const strength = delta ? Math.round(25 + 75 * Math.min(1, Math.abs(delta) / most)) : 0;
@@ -78,7 +99,7 @@ function colourOfKind(kind) {
 
 function labelOf(frame, role) {
   const label = frame.parent ? frame.name : role === "all" ? "all" : role;
-  if (!about.diff) return label;
+  if (!about.diff || byPurpose) return label;
   const unit = unitOf(frame, role);
   const delta = deltaOf(frame, role) / unit.by;
   const mixed = role === "all" ? unit.said : "";
