@@ -1,8 +1,9 @@
 /* Holds TLS sessions of a server, step by step, for the tests of the census. The clients are in a process of its own.
  *
- * holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED: after each step a line on stdout with the bytes of the
- * chunks in use, as malloc counts them; a line on stdin leads to the next. The last step frees half of those that are
- * established, and all others. */
+ * holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED [FOREIGN_BYTES]: after each step a line on stdout with
+ * the bytes of the chunks in use, as malloc counts them; a line on stdin leads to the next. The last step frees half of
+ * those that are established, and all others. With FOREIGN_BYTES there are 200 blocks of this size from the beginning,
+ * which are no session's. */
 #include <malloc.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 4096 };
+enum { MOST = 4096, FOREIGN = 200 };
 struct pair {
     SSL *server, *client;
     int server_socket, client_socket;
@@ -94,7 +95,7 @@ static void server_free(int number)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6)
+    if (argc < 6 || argc > 7)
         fail("usage: holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED");
     int created = atoi(argv[3]), half_open = atoi(argv[4]), established = atoi(argv[5]);
     int count = created + half_open + established, first = created + half_open;
@@ -122,6 +123,8 @@ int main(int argc, char **argv)
     SSL_CTX_set_session_cache_mode(server_context, SSL_SESS_CACHE_OFF);
     server_establish(count); /* what the first session makes and the library keeps is there then */
     server_free(count);
+    for (int i = 0; argc == 7 && i < FOREIGN; i++)
+        memset(malloc(atoi(argv[6])), i, atoi(argv[6]));
     step_end("start");
     for (int i = 0; i < created; i++)
         server_make(i);

@@ -84,7 +84,11 @@ def look_at(pid: int, known: Known) -> ProcessCensus:
     if not libraries.counted:
         why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
         raise UserError(f"{pid} ({target.program}): {why}")
-    heap = read_live_heap(pid)
+    try:
+        heap = read_live_heap(pid)
+    except UserError as error:
+        titles = " and ".join(library.title for library in libraries.counted)
+        raise UserError(f"{error}; it has {titles}{describe_connections(count_established(pid))}") from None
     try:
         with Memory(pid) as memory:
             counts = tuple(count_sessions(memory, heap, library) for library in libraries.counted)
@@ -94,6 +98,10 @@ def look_at(pid: int, known: Known) -> ProcessCensus:
     if not heap.rss.is_exact:
         remarks.append(f"{pid} ({target.program}): it changed while it was read, so the figures are off by that much")
     return ProcessCensus(target, counts, heap.rss, count_established(pid), tuple(remarks))
+
+
+def describe_connections(count: int | None) -> str:
+    return "" if count is None else f", and {count:,} established TCP connections"
 
 
 def find_libraries(target: Target, known: Known) -> Libraries:

@@ -1,0 +1,122 @@
+"""What cannot be counted is a sentence, and other blocks or files are never taken for a session's."""
+
+import builtins
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.census.conftest import Holder, compile_c
+from tests.support import in_process
+from tlsmem.base.errors import Usage, UserError
+from tlsmem.census import census
+from tlsmem.census.census import find_libraries, take_census
+from tlsmem.census.target import open_mapped, read_target
+from tlsmem.cli.dispatch import run_words
+
+NO_PROCESS = 4_194_304  # above the largest number of a process
+
+
+@pytest.fixture
+def idle():
+    """A program without a TLS library."""
+    process = subprocess.Popen(["sleep", "60"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize(
+    "words", ["", "abc", "0", f"{NO_PROCESS}", "--service nothing-has-this-name", "1 --service init", "1 --every 0"]
+)
+def test_a_wrong_command_line_is_one_sentence(words, capsys):
+    assert in_process.exit_status(lambda: run_words(["heap", "census", *words.split()])) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("memtest: ") and said.err.count("\n") == 1
+
+
+def test_a_program_without_tls_is_one_sentence(idle):
+    with pytest.raises(UserError, match=r"\(sleep\): no TLS library is mapped or linked into it") as raised:
+        take_census([idle.pid])
+    assert raised.value.status == 1
+
+
+def test_a_process_that_has_ended_is_said(idle):
+    idle.kill()
+    idle.wait()
+    with pytest.raises(Usage, match="there is no such process"):
+        take_census([idle.pid])
+
+
+@pytest.fixture
+def holder(holder_program, certificate):
+    with_sessions = Holder([holder_program, *certificate, "20", "0", "0"])
+    with_sessions.read(), with_sessions.step()
+    yield with_sessions
+    with_sessions.close()
+
+
+def test_others_are_counted_where_one_process_cannot_be(holder, idle):
+    found, remarks = take_census([idle.pid, holder.pid])
+    assert [process.sessions for process in found] == [20] and len(remarks) == 1
+
+
+def test_a_process_that_ends_while_it_is_read_is_said(holder, monkeypatch):
+    def read_and_end(pid):
+        heap = read_live_heap(pid)
+        holder.process.kill()
+        holder.process.wait()
+        return heap
+
+    read_live_heap = census.read_live_heap
+    monkeypatch.setattr(census, "read_live_heap", read_and_end)
+    with pytest.raises(UserError, match="it ended while it was read"):
+        take_census([holder.pid])
+
+
+def test_blocks_of_the_same_size_are_no_sessions(holder_program, certificate, holder):
+    (library,) = find_libraries(read_target(holder.pid), {}).counted
+    size = library.sizes["SSL"]
+    with_foreign = Holder([holder_program, *certificate, "7", "0", "0", str(size)])
+    with_foreign.read(), with_foreign.step()
+    ((process,), _) = take_census([with_foreign.pid])
+    with_foreign.close()
+    assert process.sessions == 7
+
+
+@pytest.fixture
+def replaced(holder_program, certificate, tmp_path):
+    """A process whose library has another file under its path by now."""
+    linked = subprocess.run(["ldd", holder_program], capture_output=True, text=True, check=True).stdout
+    library = next(line.split()[2] for line in linked.splitlines() if "libssl" in line)
+    own = tmp_path / os.path.basename(library)
+    shutil.copy(library, own)
+    words = ["env", f"LD_LIBRARY_PATH={tmp_path}", holder_program, *certificate, "20", "0", "0"]
+    with_sessions = Holder(words)
+    with_sessions.read(), with_sessions.step()
+    own.unlink()
+    compile_c("../../../memtest/tests/holding.c", own, "-shared", "-fPIC", "-lpthread")
+    yield with_sessions
+    with_sessions.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read what is mapped")
+def test_root_reads_the_file_that_is_mapped(replaced):
+    ((process,), remarks) = take_census([replaced.pid])
+    assert process.sessions == 20 and not remarks
+
+
+def test_a_file_that_has_taken_the_place_of_a_library_is_not_read(replaced, monkeypatch):
+    def refuse(file, *how, **named):
+        if "map_files" in str(file):
+            raise PermissionError(file)
+        return really_open(file, *how, **named)
+
+    really_open = builtins.open
+    monkeypatch.setattr(builtins, "open", refuse)
+    target = read_target(replaced.pid)
+    (mapped,) = (one for one in target.files if "libssl" in one.name)
+    assert open_mapped(target, mapped) is None
+    with pytest.raises(UserError, match="its file was deleted, replaced"):
+        take_census([replaced.pid])

@@ -1,0 +1,62 @@
+"""Memory of a process is read without mapping a page; files of /proc/PID/maps are told by device and inode."""
+
+import ctypes
+import mmap
+import os
+import struct
+
+import numpy as np
+
+from tlsmem.census.target import PAGE, Memory, list_files
+
+PAGES = 12
+
+
+def count_present(address):
+    with open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
+        entries = os.pread(pagemap.fileno(), 8 * PAGES, address // PAGE * 8)
+    return sum(entry >> 63 for (entry,) in struct.iter_unpack("Q", entries))
+
+
+def test_pages_that_were_never_written_are_not_mapped_by_reading():
+    with mmap.mmap(-1, PAGES * PAGE) as area:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        libc = ctypes.CDLL(None)
+        libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(PAGES * PAGE), 15)  # MADV_NOHUGEPAGE
+        for page in (2, 3, 9):
+            ctypes.c_uint64.from_address(address + page * PAGE + 16).value = page
+        starts = np.array([address + page * PAGE + 16 for page in range(PAGES)])
+        with Memory(os.getpid()) as memory:
+            words = memory.read_words(starts, np.full(PAGES, 2))
+        present = count_present(address)
+    assert present == 3
+    assert words.tolist() == [page if page in (2, 3, 9) and not odd else 0 for page in range(PAGES) for odd in (0, 1)]
+
+
+def test_words_of_places_near_and_far_come_in_order():
+    with mmap.mmap(-1, PAGES * PAGE) as area:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        words = (ctypes.c_uint64 * (PAGES * PAGE // 8)).from_address(address)
+        words[:] = range(len(words))
+        starts = np.array([0, 24, PAGE - 8, 11 * PAGE])
+        counts = np.array([2, 1, 3, 1])
+        with Memory(os.getpid()) as memory:
+            found = memory.read_words(address + starts, counts).tolist()
+    assert found == [0, 1, 3, 511, 512, 513, 11 * 512]
+
+
+MAPS = """\
+5581e1a0c000-5581e1a2b000 r--p 00000000 fe:01 1234                       /usr/bin/a server
+5581e1a2b000-5581e1a2c000 r-xp 0001f000 fe:01 1234                       /usr/bin/a server
+7f0000000000-7f0000021000 rw-p 00000000 00:00 0
+7f1000000000-7f1000001000 r-xp 00000000 fe:01 77                         /lib/libssl.so.3 (deleted)
+7f2000000000-7f2000001000 r-xp 00000000 fe:01 78                         /lib/libssl.so.3
+7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]
+"""
+
+
+def test_files_are_told_by_inode():
+    program, gone, new = list_files(MAPS.splitlines())
+    assert (program.name, program.inode, len(program.ranges), program.has_code) == ("a server", 1234, 2, True)
+    assert gone.name == new.name == "libssl.so.3" and (gone.inode, new.inode) == (77, 78)
+    assert {one.device for one in (program, gone, new)} == {os.makedev(0xFE, 1)}
