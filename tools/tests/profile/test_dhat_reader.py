@@ -65,10 +65,23 @@ def test_one_run_has_its_peak_and_its_end(tmp_path, pack):
         "malloc (vg.so+0x10) < main (m.rs:5)": LiveHeap(24, 1),
     }
     assert sorted(found.allocated.values()) == [
-        AllocationTotals(9, 1000, None),
-        AllocationTotals(9, 1024, None),
-        AllocationTotals(9, 1100, None),
+        AllocationTotals(9, 1000, None, 3),
+        AllocationTotals(9, 1024, None, 3),
+        AllocationTotals(9, 1100, None, 3),
     ]
+
+
+def test_short_lived_blocks_are_those_of_dhat_s_viewer(tmp_path):
+    """dh_view.js: a mean lifetime of at most `tuth`."""
+    lifetimes = (4500, 4501, 0)  # of 9 blocks each
+    points = [one | {"tl": total} for one, total in zip(DHAT["pps"], lifetimes, strict=True)]
+    found = dhat_reader.read_profile(written(tmp_path, DHAT | {"pps": points, "tuth": 500, "tu": "instrs"}))
+    assert sorted((one.lifetime, one.temporary) for one in found.allocated.values()) == [(0, 9), (4500, 9), (4501, 0)]
+    assert found.lifetime_unit == "instructions" and "500 instructions or less" in found.temporary_means
+    without = [{key: value for key, value in one.items() if key != "tl"} for one in points]
+    found = dhat_reader.read_profile(written(tmp_path, DHAT | {"pps": without, "tuth": 500}))
+    assert {(one.lifetime, one.temporary) for one in found.allocated.values()} == {(None, None)}
+    assert found.lifetime_unit is None
 
 
 def test_a_zip_has_the_end_of_each_run_in_the_order_of_its_members(tmp_path):
@@ -79,13 +92,13 @@ def test_a_zip_has_the_end_of_each_run_in_the_order_of_its_members(tmp_path):
     assert [moment.bytes for moment in found.moments.values()] == [124, 60, 9]
     (stack,) = found.live("contexts")
     assert found.live("server 1")[stack] == LiveHeap(100, 2), "the same frames by other numbers are the same stack"
-    assert list(found.allocated.values()) == [AllocationTotals(9, 1060, None)]
+    assert list(found.allocated.values()) == [AllocationTotals(9, 1060, None, 3)]
 
 
 def test_points_of_the_same_frames_are_one_stack(tmp_path):
     found = dhat_reader.read_profile(written(tmp_path, DHAT | {"pps": [point(5, 1, 4), point(6, 1, 4)]}))
     assert list(found.live(END).values()) == [LiveHeap(11, 2)]
-    assert list(found.allocated.values()) == [AllocationTotals(18, 2011, None)]
+    assert list(found.allocated.values()) == [AllocationTotals(18, 2011, None, 6)]
 
 
 UNSOUND = {  # the content, and the key that the sentence names

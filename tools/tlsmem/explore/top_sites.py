@@ -187,11 +187,10 @@ def per_session_cell(sizes: Amounts, per: int, counts: bool) -> Cell:
 
 def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern: Pattern) -> Table:
     """Blocks and bytes allocated from the first to the last, and those freed before anything else was allocated."""
+    tool = profile_selection.describe_tool(profile)
     if profile.allocated is None:
         raise ValueError(
-            f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell what was "
-            "allocated over the run, "
-            "only what lived"
+            f"{profile.file}: {tool} does not tell what was allocated over the run, only what lived{TEMPORARY_BY[by]}"
         )
     found = {
         stack: one
@@ -204,20 +203,21 @@ def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int,
         )
     counts = all(one.temporary is not None for one in profile.allocated.values())
     if by == "temporary" and not counts:
-        raise ValueError(
-            f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell which allocations were temporary"
-        )
+        raise ValueError(f"{profile.file}: {tool} does not tell which allocations were temporary{TEMPORARY_BY[by]}")
     sites = sum_by_site(
-        profile.stacks, ((stack, (one.blocks, one.bytes, one.temporary or 0)) for stack, one in found.items())
+        profile.stacks,
+        ((stack, (one.blocks, one.bytes, one.temporary or 0, one.lifetime or 0)) for stack, one in found.items()),
     )
-    every = add_amounts(sites.values(), 3)
+    every = add_amounts(sites.values(), 4)
     at = OF_RUN.index(by)
-    unknown = missing_cell(f"{profile_selection.describe_tool(profile)} does not tell which allocations were temporary")
+    unknown = missing_cell(f"{tool} does not tell which allocations were temporary")
+    lives = profile.lifetime_unit is not None
     made = [
         [
             integer_cell(s[0]),
             integer_cell(s[1]),
             integer_cell(s[2]) if counts else unknown,
+            *([lifetime_cell(s[3], s[0])] if lives else []),
             share(s[at], every[at]),
             *site_cells(names),
         ]
@@ -229,14 +229,29 @@ def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int,
         Heading("allocated_bytes", "bytes" if words.unit == "B" else words.unit),
         Heading("temporary", "temporary"),
     ]
+    columns += [Heading("mean_lifetime", f"mean lifetime ({profile.lifetime_unit})")] if lives else []
     columns += [Heading("share", "share"), Heading("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
     of = f" of {owner}" if owner else ""
     about = f"Over the whole run{of}: {every[0]:,} {words.events}, {every[1]:,} {words.unit}. "
     share_of = {"allocations": words.events, "allocated": "bytes" if words.unit == "B" else words.unit}.get(
         by, UNITS[by]
     )
-    about += "Temporary: freed before anything else was allocated. " if counts else ""
+    if counts:
+        part = f" ({percent(every[2] / every[0])})" if every[0] else ""
+        about += f"{every[2]:,} of them{part} are temporary: {profile.temporary_means}. "
     return Table("sites", f"What was {words.done} most, by call site", about + f"Share: of {share_of}.", columns, made)
+
+
+TEMPORARY_BY: dict[OfRun, str] = {
+    "allocations": "",
+    "allocated": "",
+    "temporary": "; heaptrack does (heaptrack PROGRAM), and DHAT by mean lifetimes (valgrind --tool=dhat PROGRAM)",
+}
+
+
+def lifetime_cell(total: int, blocks: int) -> Cell:
+    """The mean lifetime of a site's blocks, rounded."""
+    return integer_cell(round(total / blocks)) if blocks else missing_cell("nothing was allocated")
 
 
 class RunWords(NamedTuple):

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NotRequired
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, field_validator
 from typing_extensions import TypedDict
 
@@ -33,6 +34,7 @@ from tlsmem.schema.harness_output import describe_error
 TREES = ".xtree.zip"
 VERSION = 2
 ALLOCATED = "Allocated"
+Lifetimes = npt.NDArray[np.float64]
 FIGURES = ("tb", "tbk", "gb", "gbk", "eb", "ebk")
 LARGEST = 2 << 30  # bytes of a file, or of a member of a zip, unpacked
 LIMIT = 1 << 62  # of sums
@@ -56,7 +58,7 @@ class DhatModel(BaseModel):
 
 class Point(TypedDict):
     """Bytes and blocks of one call stack: in total, at the peak of the whole heap (t-gmax), and at the end; the latter
-    two where the file has lifetimes of blocks."""
+    two, and the lifetimes, where the file has lifetimes of blocks."""
 
     tb: NonNegativeInt
     tbk: NonNegativeInt
@@ -64,6 +66,7 @@ class Point(TypedDict):
     gbk: NotRequired[NonNegativeInt]
     eb: NotRequired[NonNegativeInt]
     ebk: NotRequired[NonNegativeInt]
+    tl: NotRequired[NonNegativeInt]  # the lifetimes of its blocks, added up
     fs: list[NonNegativeInt]  # frames, innermost first: indices into ftbl
 
 
@@ -81,6 +84,8 @@ class Content(DhatModel):
     verb: str = ALLOCATED
     bklt: bool = True  # has lifetimes of blocks
     bu: str = "byte"  # unit of a block's size
+    tu: str = "instrs"  # unit of time
+    tuth: NonNegativeInt | None = None  # the mean lifetime up to which DHAT's viewer calls blocks short-lived
     cmd: str
     pps: list[Point]  # none
     ftbl: list[str]
@@ -124,10 +129,7 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     numbers = points.stacks.build(stacks, points.frames)
     found = Profile("dhat", str(file), content.cmd, stacks, {})
     found.mode, found.unit = content.mode, content.unit
-    found.allocated = {
-        stack: AllocationTotals(blocks, size, None)
-        for stack, blocks, size in sum_by_stack(last.select(numbers), last["tbk"], last["tb"])
-    }
+    add_allocated(found, content, last, last.select(numbers))
     if content.bklt:
         peak = {PEAK: make_moment(PEAK, numbers, last, "gb", "gbk")}
         ends = {name: make_moment(name, numbers, columns, "eb", "ebk") for name, columns in runs.items()}
@@ -139,6 +141,27 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     found.warnings += unresolved_stacks.unnamed_function_warnings(found)
     found.warnings += unresolved_stacks.truncated_stack_warnings(found)
     return found
+
+
+def add_allocated(found: Profile, content: Content, columns: "Columns", numbers: Numbers) -> None:
+    """What was allocated, and how long it lived where the file tells it. `numbers`: the stacks of the points."""
+    blocks, lifetimes = columns["tbk"], columns.sum_lifetimes()
+    short = None if lifetimes is None or content.tuth is None else lifetimes <= content.tuth * blocks.astype(float)
+    is_summed = lifetimes is not None and lifetimes.sum() < LIMIT
+    known = [blocks, columns["tb"]]
+    known += [] if short is None else [np.where(short, blocks, 0)]
+    known += [lifetimes.astype(np.int64)] if lifetimes is not None and is_summed else []
+    found.allocated = {}
+    for stack, count, size, *others in sum_by_stack(numbers, *known):
+        temporary = None if short is None else others[0]
+        found.allocated[stack] = AllocationTotals(count, size, temporary, others[-1] if is_summed else None)
+    unit = "instructions" if content.tu == "instrs" else content.tu
+    found.lifetime_unit = unit if is_summed else None
+    if short is not None:
+        found.temporary_means = (
+            f"all blocks of call stacks whose blocks lived for {content.tuth:,} {unit} or less on average (DHAT: "
+            "short-lived), since DHAT does not tell the lifetimes of single blocks"
+        )
 
 
 def describe_no_lifetimes(content: Content) -> str:
@@ -153,6 +176,7 @@ class Columns:
         self.begin = self.end = begin
         self.parts: dict[str, list[Numbers]] = {name: [] for name in FIGURES}
         self.has_lifetimes = True
+        self.lifetimes: list[Lifetimes] | None = []  # None: a point lacks them
 
     def add(self, points: list[Point]) -> None:
         """Raises OverflowError for a number of more than 63 bits."""
@@ -163,6 +187,14 @@ class Columns:
             except KeyError:
                 self.has_lifetimes = False
                 parts.append(np.zeros(len(points), np.int64))
+        if self.lifetimes is not None and all("tl" in point for point in points):
+            self.lifetimes.append(np.fromiter((point["tl"] for point in points), np.float64, len(points)))
+        else:
+            self.lifetimes = None
+
+    def sum_lifetimes(self) -> Lifetimes | None:
+        """Return the sum of the lifetimes of each point's blocks; sums of many long lives have more than 63 bits."""
+        return None if self.lifetimes is None else np.concatenate([np.zeros(0), *self.lifetimes])
 
     def __getitem__(self, name: str) -> Numbers:
         self.parts[name] = [np.concatenate([np.zeros(0, np.int64), *self.parts[name]])]

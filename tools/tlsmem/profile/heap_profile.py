@@ -35,12 +35,14 @@ class LiveHeap(NamedTuple):
 
 
 class AllocationTotals(NamedTuple):
-    """What was allocated over the whole run, freed or not. `temporary` counts the blocks that were freed before
-    anything else was allocated; None where the tool does not count them."""
+    """What was allocated over the whole run, freed or not. `temporary` counts the blocks that were temporary, as
+    Profile.temporary_means says; None where the tool does not count them. `lifetime` is the sum of the lifetimes of the
+    blocks, in Profile.lifetime_unit; None where the tool does not measure them."""
 
     blocks: int
     bytes: int
     temporary: int | None
+    lifetime: int | None = None
 
 
 class CallSite(NamedTuple):
@@ -188,6 +190,8 @@ class Profile:
     stacks: CallstackTree
     moments: dict[str, Moment]  # by name, in order of time; then PEAK and END, where the tool has them
     allocated: dict[int, AllocationTotals] | None = None  # by number in `stacks`; None: the tool does not record it
+    temporary_means: str = "freed before anything else was allocated"
+    lifetime_unit: str | None = None  # instructions, µs, ...; None: the tool measures no lifetimes
     sizes: Counter[int] | None = None  # number of blocks allocated over the run, by their size in bytes
     runtime_s: float | None = None
     unit: Unit = "requested"
@@ -305,6 +309,20 @@ def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:
     """Return the sum of both; its blocks are None where those of one are."""
     blocks = None if held.blocks is None or more.blocks is None else held.blocks + more.blocks
     return LiveHeap(held.bytes + more.bytes, blocks)
+
+
+def add_totals(totals: AllocationTotals, more: AllocationTotals) -> AllocationTotals:
+    """Return the sum of both; what one of them does not know, the sum does not know."""
+
+    def add(one: int | None, other: int | None) -> int | None:
+        return None if one is None or other is None else one + other
+
+    return AllocationTotals(
+        totals.blocks + more.blocks,
+        totals.bytes + more.bytes,
+        add(totals.temporary, more.temporary),
+        add(totals.lifetime, more.lifetime),
+    )
 
 
 def subtract_live(held: LiveHeap, base: LiveHeap) -> LiveHeap:

@@ -22,7 +22,17 @@ from tlsmem.profile import demangle, heaptrack_raw, unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, CallstackTree, LiveHeap, Moment, Profile, add_live
+from tlsmem.profile.heap_profile import (
+    END,
+    PEAK,
+    AllocationTotals,
+    CallstackTree,
+    LiveHeap,
+    Moment,
+    Profile,
+    add_live,
+    add_totals,
+)
 from tlsmem.profile.heaptrack_events import LARGEST_SIZE, Counts, HeaptrackEvents, Mask, Sites
 from tlsmem.profile.heaptrack_lines import Indices, LineBlock, keep_freed_memory, read_numbers
 
@@ -416,12 +426,6 @@ def sum_allocated(tables: HeaptrackTables) -> dict[int, AllocationTotals]:
             more = AllocationTotals(blocks, blocks * size, temporary)
             totals[stack] = add_totals(totals[stack], more) if stack in totals else more
     return totals
-
-
-def add_totals(totals: AllocationTotals, more: AllocationTotals) -> AllocationTotals:
-    return AllocationTotals(
-        totals.blocks + more.blocks, totals.bytes + more.bytes, (totals.temporary or 0) + (more.temporary or 0)
-    )
 
 
 def count_sizes(tables: HeaptrackTables) -> Counter[int]:
