@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tests.support import handmade
 from tlsmem.config.choices import BY, LIVE
 from tlsmem.explore import profile_selection, profile_tables
-from tlsmem.explore.profile_tables import by_phase, sizes, summary
+from tlsmem.explore.block_sizes import size_tables
+from tlsmem.explore.profile_tables import by_phase, summary
 from tlsmem.explore.short_function_names import short
 from tlsmem.explore.top_sites import top_sites_table
 from tlsmem.profile.frames import Frame
@@ -119,7 +120,7 @@ def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence(snapshot):
             top_sites_table(massif, "sessions", by=by)
         assert str(error.value) == snapshot(name=by)
     with pytest.raises(ValueError) as error:
-        sizes(massif)
+        size_tables(massif, "sessions")
     assert str(error.value) == snapshot(name="sizes")
 
 
@@ -188,16 +189,6 @@ def test_what_is_live_at_the_end_is_without_suppressions_and_it_is_said():
     assert said not in top_sites_table(one, PEAK).caption
     one.tool = "massif"
     assert said not in summary(one).caption and said not in top_sites_table(one, END).caption
-
-
-def test_sizes_are_powers_of_two():
-    found = sizes(handmade.profile(), bars=True)
-    assert texts(found, "size", "blocks", "bytes")[:2] == [("0", "1", "0"), ("1", "2", "2")]
-    rows = {row[0]: row[1:] for row in texts(found, "size", "blocks", "bytes", "share_of_blocks", "bar")}
-    assert rows["9 to 16"] == ("3", "48", "15.8 %", "█" * 8)
-    assert rows["17 to 32"][:2] == ("4", "68") and rows["513 to 1,024"][:2] == ("9", "9,000")
-    assert rows["33 to 64"] == ("0", "0", "0.0 %", "") and sum(values(found, "blocks")) == 19
-    assert sum(values(found, "bytes")) == 2 + 48 + 68 + 9000
 
 
 def test_names_in_a_file_that_anybody_made_do_not_draw_on_the_terminal():

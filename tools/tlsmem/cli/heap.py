@@ -2,7 +2,6 @@
 
 import argparse
 import signal
-from itertools import product
 from typing import TYPE_CHECKING
 
 from tlsmem.base import venv
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 NAMED = ("phase", "filter", "suite", "stack", "into", *PROFILE_FILES)
 NOT_OF_DIFFS = ("by", *OF_ONE_PROFILE, *(view for view in VIEWS if view != "tls"))
 NOT_OF_MOMENTS = ("phase", "force")
-OF_ALL = {"buckets": "every phase and role", "sizes": "the whole run"}
-NOT_OF_ALL = ("phase", "role", "filter", "by", "top")
+OF_ALL = {"buckets": "every phase and role", "sizes": "every call site"}
+NOT_OF_ALL = {"buckets": ("phase", "role", "filter", "by", "top"), "sizes": ("by", "top")}
 WATCH = each("growth", "connections counted", "once", "ndjson") | {
     "interval": None,
     "listen": Words("off"),
@@ -119,7 +118,7 @@ def check_views(given: argparse.Namespace) -> None:
     for name in NOT_OF_DIFFS:
         if given.diff and getattr(given, name):
             raise ValueError(f"--{name} needs a single profile; leave it out with --diff")
-    for view, name in product(OF_ALL, NOT_OF_ALL):
+    for view, name in ((view, name) for view, names in NOT_OF_ALL.items() for name in names):
         if getattr(given, view) and getattr(given, name):
             raise ValueError(f"--{view} covers {OF_ALL[view]}; leave --{name} out")
     for name in ("role", "filter"):
@@ -268,13 +267,17 @@ or size classes, counted or estimated. A file that the program wrote itself has 
 
 By default you see a summary, a session by phase, and the largest sites. Tables are drawn on a terminal and are Markdown
 in a pipe, unless --format says otherwise.
-{INTO}""",
+{INTO}
+
+Exit status: 1 if a part of the profile is missing, nothing matches --filter, or a file cannot be written; 2 if the
+command line is wrong, or the profile is not there, of another kind, or damaged. A sentence on stderr says why.""",
         """\
   tools/tls-memtest heap read heaptrack.nginx.1234.zst                  any program's profile
   tools/tls-memtest heap read PROFILE --phase "server 1" --role server  call sites of a server's bytes at its peak
   tools/tls-memtest heap read PROFILE --phase end                       what was never freed
   tools/tls-memtest heap read PROFILE --tls --sessions 1000             which bytes are TLS, and per session
   tools/tls-memtest heap read PROFILE --by temporary --top 20           allocated and freed at once
+  tools/tls-memtest heap read PROFILE --sizes --phase peak              how large the blocks are
   tools/tls-memtest heap read PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
   tools/tls-memtest heap read PROFILE --sessions 1000                   per session, if there is no record beside it
   tools/tls-memtest heap read data/2026-11-22-amd-epyc --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle

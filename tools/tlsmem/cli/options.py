@@ -644,7 +644,9 @@ OPTIONS: dict[str, Option] = {
         "--filter", "only call stacks with a function, file or module that matches", metavar="REGEX", group=LOOK
     ),
     "callers": Option("--callers", "show a tree of callers", Flag(), group=HOW),
-    "block sizes": Option("--sizes", "show block sizes", Flag(), group=HOW),
+    "block sizes": Option(
+        "--sizes", "show the sizes of live blocks at the moment, and of all that were allocated", Flag(), group=HOW
+    ),
     "buckets": Option("--buckets", "show what a session's bytes are for, and why", Flag(), group=HOW),
     "tls shares": Option(
         "--tls", "show which bytes are TLS: sessions, contexts, cryptography only, by library", Flag(), group=HOW

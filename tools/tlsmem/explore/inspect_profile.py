@@ -12,6 +12,7 @@ from tlsmem.base.errors import Usage, UserError
 from tlsmem.config import choices
 from tlsmem.config.choices import OF_RUN, PROFILE_FILES, ROWS, VIEWS, By
 from tlsmem.explore import (
+    block_sizes,
     callers_tree,
     folded_stacks,
     profile_input,
@@ -118,7 +119,8 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
     elif alone:
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
     if given.sizes:
-        yield profile_tables.sizes(profile, bars=form(given) == choices.TABLE)
+        bars = form(given) == choices.TABLE
+        yield from block_sizes.size_tables(profile, moment, given.role, given.filter, bars)
     if given.callers and (given.format or given.into):
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         yield callers_tree.callers_table(profile, root, title(moment), rows)

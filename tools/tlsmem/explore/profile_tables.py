@@ -2,7 +2,6 @@
 
 import posixpath
 import textwrap
-from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,6 @@ from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell
 if TYPE_CHECKING:
     from tlsmem.store.record import Record
 
-BAR = 24  # characters of the longest
 WIDEST = 100  # of a command
 COLUMNS: dict[str, tuple[Owner, ...]] = {
     "client": ("client",),
@@ -164,46 +162,3 @@ def other_cells(profile: Profile, name: str) -> Iterator[Cell]:
     for column, owners in COLUMNS.items():
         if column not in profile_selection.ROLES:
             yield integer_cell(sum(sum_live(profile.live(name, owner)).bytes for owner in owners))
-
-
-def sizes(profile: Profile, bars: bool = False) -> Table:
-    """How many blocks of which size were allocated, in powers of two. Raises ValueError where the tool does not
-    tell."""
-    if profile.sizes is None:
-        raise ValueError(
-            f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell the sizes of "
-            "blocks; heaptrack does"
-        )
-    blocks, size = Counter[int](), Counter[int]()
-    for one, count in profile.sizes.items():
-        blocks[power(one)] += count
-        size[power(one)] += one * count
-    columns = [Heading("size", "size (B)"), Heading("blocks", "blocks"), Heading("share_of_blocks", "share")]
-    columns += [Heading("bytes", "bytes"), Heading("share_of_bytes", "share of bytes")]
-    columns += [Heading("bar", "blocks", left=True)] if bars else []
-    is_exact = profile.unit == "requested" and profile.sampled_every_bytes is None
-    about = f"Over the whole run: {blocks.total():,} blocks, {size.total():,} B"
-    about += " requested." if is_exact else f". {describe_unit(profile)}"
-    table = Table("sizes", "Sizes of allocated blocks", about, columns)
-    most = max(blocks.values(), default=1) or 1
-    for at in range(min(blocks, default=0), max(blocks, default=-1) + 1):
-        cells = [
-            integer_cell(blocks[at]),
-            share(blocks[at], blocks.total()),
-            integer_cell(size[at]),
-            share(size[at], size.total()),
-        ]
-        bar = [text_cell("█" * round(BAR * blocks[at] / most) or "▏"[: blocks[at]])] if bars else []
-        table.rows.append([text_cell(span(at)), *cells, *bar])
-    return table
-
-
-def power(size: int) -> int:
-    """-1 for blocks of nothing; 0 for 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8."""
-    return (size - 1).bit_length() if size else -1
-
-
-def span(at: int) -> str:
-    least = 2 ** (at - 1) + 1 if at > 0 else at + 1
-    most = 2**at if at >= 0 else 0
-    return f"{least:,} to {most:,}" if least < most else f"{most:,}"

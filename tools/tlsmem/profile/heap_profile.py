@@ -4,7 +4,7 @@ A reader for each form of file fills it (see open_profile.py); all views are mad
 `tlsmem.read_profile` returns one, and `Profile.call_sites` is the way to begin."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
@@ -169,6 +169,14 @@ class CallstackTree:
         return self.enters_driver
 
 
+class SizedBlocks(NamedTuple):
+    """Blocks of one size, in bytes, that one call stack allocated."""
+
+    stack: int
+    size: int
+    blocks: int
+
+
 @dataclass
 class Moment:
     """What is live at one moment of the run: `bytes` in total, and `live` by number of the call stack. What belongs to
@@ -177,6 +185,7 @@ class Moment:
     name: str  # a phase, PEAK_OF one, or PEAK, END or DUMP; `mark 3`, `snapshot 12` where phases are not known
     bytes: int  # as the tool counts them
     live: dict[int, LiveHeap]  # by number in Profile.stacks
+    sizes: Callable[[], Iterable[SizedBlocks]] | None = field(default=None, compare=False, repr=False)  # None: not told
 
 
 @dataclass

@@ -30,6 +30,7 @@ from tlsmem.profile.heap_profile import (
     LiveHeap,
     Moment,
     Profile,
+    SizedBlocks,
     add_live,
     add_totals,
 )
@@ -408,12 +409,15 @@ def moment(tables: HeaptrackTables, name: str, live_bytes: int, live_blocks: Cou
     live: dict[int, LiveHeap] = {}
     sites = np.flatnonzero(live_blocks)
     blocks = live_blocks[sites]
-    columns = (sites.tolist(), (blocks * tables.events.sizes[sites]).tolist(), blocks.tolist())
-    for site, *held in zip(*columns, strict=True):
-        stack = tables.sites[site]
-        more = LiveHeap(*held)
+    stacks, sizes = np.array([tables.sites[site] for site in sites.tolist()], np.int64), tables.events.sizes[sites]
+
+    def list_sizes() -> Iterator[SizedBlocks]:
+        return map(SizedBlocks, stacks.tolist(), sizes.tolist(), blocks.tolist())
+
+    for stack, size, count in list_sizes():
+        more = LiveHeap(size * count, count)
         live[stack] = add_live(live[stack], more) if stack in live else more
-    return Moment(name, live_bytes, live)
+    return Moment(name, live_bytes, live, list_sizes)
 
 
 def sum_allocated(tables: HeaptrackTables) -> dict[int, AllocationTotals]:

@@ -20,6 +20,7 @@ from tlsmem.profile.heap_profile import (
     LiveHeap,
     Moment,
     Profile,
+    SizedBlocks,
     Unit,
     add_live,
 )
@@ -92,11 +93,18 @@ class Columns:
         """Return what is live, of all samples for DUMP, else of those whose label has the moment's name."""
         assert self.live
         live: dict[int, LiveHeap] = {}
+        sizes: list[SizedBlocks] = []
+        is_sized = True
         for stack, sample in zip(stacks, self.samples, strict=True):
             held = self.read_live(sample.values, self.live)
             if (held.bytes or held.blocks) and name in (DUMP, find_phase(sample)):
                 live[stack] = add_live(live[stack], held) if stack in live else held
-        return Moment(name, sum(held.bytes for held in live.values()), live)
+                size = find_block_size(sample)
+                if size is None or held.blocks is None:
+                    is_sized = False
+                else:
+                    sizes.append(SizedBlocks(stack, size, held.blocks))
+        return Moment(name, sum(held.bytes for held in live.values()), live, sizes.copy if is_sized else None)
 
     def sum_moments(self, stacks: list[int]) -> dict[str, Moment]:
         """Return what is live at each moment, in the order of the samples."""
@@ -118,16 +126,21 @@ class Columns:
             return None
         found: Counter[int] = Counter()
         for sample in (one for one in self.samples if one.values[self.allocated[1]]):
-            sizes = [one.number for one in sample.labels if one.key == BLOCK_SIZE and one.number > 0]
-            if not sizes:
+            size = find_block_size(sample)
+            if size is None:
                 return None
-            found[sizes[0]] += sample.values[self.allocated[1]]
+            found[size] += sample.values[self.allocated[1]]
         return found
 
 
 def is_of_moments(message: Message) -> bool:
     """Return whether `heap read --pprof` wrote it, whose samples say at which moment they are live: not to be added."""
     return any(one.startswith(OWN) for one in message.comments) and any(map(find_phase, message.samples))
+
+
+def find_block_size(sample: Sample) -> int | None:
+    """Return the size of each of its blocks, where it tells it."""
+    return next((one.number for one in sample.labels if one.key == BLOCK_SIZE and one.number > 0), None)
 
 
 def find_phase(sample: Sample) -> str | None:
