@@ -213,7 +213,7 @@ def test_an_export_that_fails_leaves_no_file(recording, tmp_path):
     file = damaged / f"{planted.STACK}.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"sessions":20,', b'"sessions":2,'))
     refused = run([sys.executable, TOOL, "data", "export", recording, damaged, "-o", tmp_path / "out"])
-    assert refused.returncode == 1 and str(file) in refused.stderr and refused.stderr.count("\n") == 1
+    assert refused.returncode == 2 and str(file) in refused.stderr and refused.stderr.count("\n") == 1
     assert {one.name for one in tmp_path.iterdir()} == {damaged.name}
 
 

@@ -9,7 +9,9 @@ from tlsmem.base.printable import printable_text
 class UserError(Exception):
     """One sentence for the user: what happened, where, and what to do. It does not begin with `memtest: `.
 
-    A command that does not catch it prints the sentence and exits with `status`. An empty sentence prints nothing.
+    A command that does not catch it prints the sentence and exits with `status`: 2 where what was named cannot be used
+    (the command line, a name, a file that is not there, of another kind or damaged), 1 where the work failed or its
+    result is not whole. An empty sentence prints nothing.
     What it quotes of a file may hold anything: signs that would move a terminal's cursor become question marks."""
 
     status = 1
@@ -21,7 +23,7 @@ class UserError(Exception):
 
 
 class Usage(UserError, ValueError):
-    """What was asked for cannot be; exit status 2."""
+    """What was asked for cannot be, or what was named cannot be used; exit status 2."""
 
     status = 2
 

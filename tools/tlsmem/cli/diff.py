@@ -202,7 +202,8 @@ OLD and NEW are directories under data/, or files of them. To compare within one
 example --by allocator system jemalloc. Runs whose declared settings differ otherwise are not compared; the output
 names the difference.
 
-Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usage. With --into: 0 if written.
+Exit status: 0 no change, 3 changed, 1 nothing could be compared, 2 usage, or a recording that cannot be read. With
+--into: 0 if written.
 {INTO}""",
         """\
   tools/tls-memtest diff recordings OLD NEW

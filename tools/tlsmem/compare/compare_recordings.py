@@ -115,7 +115,7 @@ def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
     alone = [one for one in files if one] if files and all(files) else [place]
     found = [one for part in alone for one in read_runs.load(part)]
     if not found:
-        raise ValueError(f"{file}: the recording is empty")
+        raise Usage(f"{file}: the recording is empty")
     return found
 
 

@@ -1,9 +1,9 @@
 """Errors of reading and of capturing a heap profile."""
 
-from tlsmem.base.errors import UserError
+from tlsmem.base.errors import Usage, UserError
 
 
-class Unreadable(UserError, ValueError):
+class Unreadable(Usage):
     """The file is not there, not of its kind, of another version, or cut off: one sentence, which names it."""
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.cache_file import compute_digest, digest_files
+from tlsmem.base.errors import Usage
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.config.run import Run
@@ -104,7 +105,7 @@ def load_silently(path: Path) -> list[Record]:
     except ValueError as error:
         raise ValueError(f"{path_from_root(path)}: {error}") from None
     if not found:
-        raise ValueError(f"{path_from_root(path)}: the recording is empty")
+        raise Usage(f"{path_from_root(path)}: the recording is empty")
     return found
 
 

@@ -16,6 +16,8 @@ from tlsmem.schema.run_origins import Machine, Sha256
 class BadRecording(UserError):
     """A recording that cannot be read, as one sentence with the file, the line if one is wrong, and a way out."""
 
+    status = 2
+
 
 class SealedFile(Model):
     """What one file of a sealed recording holds: digest and size of its plain content, and its number of records."""

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Raises ValueError or OSError with a sentence."""
     loaded = load_recording(arguments.recording)
     if not loaded:
-        raise ValueError("the recording is empty")
+        raise Usage("the recording is empty")
     if arguments.campaign:
         loaded = select_campaign(loaded, arguments.campaign)
     suites = expand_words(arguments.suite, (one.suite for one in loaded))

@@ -97,7 +97,10 @@ def capture_profile(place: ProfilePlace, subject: ProfileSubject, cpus: list[int
         record = recorded(place, subject, found)
         scratch = ProfilePlace(folder, place.stem)
         profile_metadata.save(record, scratch.record, found.file)
-        profile = check_phases(open_profile.open_profile(scratch.profile(record)), found)
+        try:
+            profile = check_phases(open_profile.open_profile(scratch.profile(record)), found)
+        except Unreadable as error:  # the tool wrote it: nothing that the user named
+            raise CaptureFailed(str(error)) from None
         for ending, file in found.extra.items():
             profile_metadata.save_copy(place.file(ending), file)
         profile_metadata.save(record, place.record, found.file)
