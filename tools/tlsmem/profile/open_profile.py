@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tlsmem.store.record import Record
 
 START = 4096  # bytes that tell a form
+MOST_BYTES = 1 << 63
 FORMS = (
     "accepted: heaptrack, massif, DHAT, pprof, gperftools, tcmalloc, jemalloc, memray, the .json beside a profile, or "
     "a recording (.jsonl) with a sites run"
@@ -96,11 +97,25 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
 def check_content(file: Path, found: Profile) -> Profile:
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
         raise Unreadable(f"{file}: an empty profile: {profiler_name(found.tool)} saw nothing that was allocated")
+    if not has_possible_sizes(found):
+        raise Unreadable(
+            f"{file}: damaged: its sizes add up to {MOST_BYTES >> 60} EiB or more, which no program allocates"
+        )
     return found
 
 
+def has_possible_sizes(found: Profile) -> bool:
+    """Return whether all bytes and blocks, and their sums, fit into the 63 bits that files for other tools have."""
+    live = (held.blocks or 0 for moment in found.moments.values() for held in moment.live.values())
+    allocated = (found.allocated or {}).values()
+    totals = [moment.bytes for moment in found.moments.values()]
+    totals += [sum(live), sum(one.bytes for one in allocated), sum(one.blocks for one in allocated)]
+    return max(totals) < MOST_BYTES
+
+
 def read_beginning(file: Path) -> bytes:
-    """Unpacked. Raises Unreadable with a sentence when the file cannot be read; a pipe would never end."""
+    """Unpacked. Raises Unreadable with a sentence when the file cannot be read, as a pipe, which would never end, or
+    nothing of it can be unpacked."""
     if file.is_dir():
         raise Unreadable(f"{file}: a directory, not a heap profile; {FORMS}")
     start = b""
@@ -109,8 +124,9 @@ def read_beginning(file: Path) -> bytes:
             start += chunk
             if len(start) >= START:
                 break
-    except TornFile:  # its reader will tell
-        pass
+    except TornFile:  # of what is there, its reader will tell
+        if not start:
+            raise Unreadable(f"{file}: cut off or damaged: nothing of it can be unpacked") from None
     return start[:START]
 
 
