@@ -26,7 +26,7 @@ kept = small()
 large()
 """
 FEW = 50  # mutations; COUNT take half a minute
-MEMORY = 256 << 20  # bytes; memray itself has a tenth of it
+MEMORY = memray_records.ADDRESS_SPACE_OF_ANY  # bytes; of a file without damage memray needs a thirtieth of it
 needs_memray = pytest.mark.skipif(
     importlib.util.find_spec("memray") is None,
     reason="memray is not installed: .venv/bin/pip install -r tools/requirements-memray.txt",
