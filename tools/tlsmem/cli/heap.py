@@ -229,7 +229,7 @@ OpenSSL and GnuTLS are counted, in programs that use malloc of glibc.
 Exit status: 0 when all processes were counted; 1 when one has no TLS library that can be counted, or its heap cannot be
 divided; 2 when the command line is wrong or a process may not be read. A sentence on stderr says why.""",
         """\
-  tools/tls-memtest heap census $(pgrep -x nginx)        all workers, a row each, and one for all
+  tools/tls-memtest heap census 1234 1235                two processes, a row each, and one for both
   tools/tls-memtest heap census --service haproxy        a systemd service, or all processes of this name
   tools/tls-memtest heap census --every 60 1234          a line each minute; after Ctrl-C what grew
   tools/tls-memtest heap census --json 1234              the same figures, for programs""",
