@@ -248,6 +248,7 @@ STEPS = {
     "check-answers": Step("answers and commands of a report", check_answers),
     "check-bare": Step("make check in a bare Debian 12", find_script("check_bare")),
     "check-bisect": Step("git bisect finds a planted commit", check_bisect),
+    "check-census": Step("the census of real programs", find_script("check_census")),
     "check-ci-page": Step("the steps of the CI page", find_script("check_ci_page", "openssl@3.5.5")),
     "check-gate": Step("budgets and unchanged builds", find_script("check_gate", "--campaign mem")),
     "check-kills": Step("what killed comparisons leave", find_script("check_kills")),

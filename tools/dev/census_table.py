@@ -1,0 +1,111 @@
+"""The tables of tools/dev/check_census.py."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+from rich.console import Console
+
+from census_looks import Look, look_at_client, look_at_server
+from census_servers import PYTHON, SERVERS, find_program
+from tlsmem.base import markdown_embedding
+from tlsmem.base.errors import UserError
+from tlsmem.live.network import Network
+from tlsmem.tables import render
+from tlsmem.tables.table import Cell, Column, Table, integer_cell
+
+CLIENT = "CPython, client"
+LIMIT_S = 900
+TITLE = "The census of running programs, beside what is true"
+CAPTION = (
+    "True: sessions by the client's count. Unexplained: the share of RssAnon that no part of the census explains. "
+    "Census: chunks of malloc that a session alone holds, with their headers. Heap meter: requested bytes that the "
+    "program frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of "
+    "the program, from before the census to after it."
+)
+
+
+def percent_cell(share: float) -> Cell:
+    return Cell(f"{share:.2%}".replace("%", " %").replace("-0.00", "0.00"), share)
+
+
+def rounded(value: float) -> Cell:
+    return integer_cell(round(value))
+
+
+def seconds_cell(value: float) -> Cell:
+    return Cell(f"{value:.2f}", value)
+
+
+def tls_per_session(look: Look) -> int:
+    return round(look.tls_bytes / look.counted) if look.counted else 0
+
+
+COLUMNS = (
+    Column("program", "program", left=True, value=lambda one: one.program),
+    Column("library", "library", left=True, value=lambda one: one.library),
+    Column("state", "state", left=True, value=lambda one: one.state),
+    Column("true", "true", value=lambda one: one.true, form=integer_cell),
+    Column("counted", "counted", value=lambda one: one.counted, form=integer_cell),
+    Column("unexplained", "unexplained", value=lambda one: 1 - one.parts_bytes / one.anon_bytes, form=percent_cell),
+    Column("tls_bytes", "census, B/session", value=tls_per_session, form=integer_cell),
+    Column("metered", "heap meter, B/connection", value=lambda one: one.metered, form=rounded),
+    Column("touched", "changed, B", value=lambda one: one.touched_bytes, form=integer_cell),
+    Column("seconds", "s", value=lambda one: one.seconds, form=seconds_cell),
+)
+
+
+def list_programs(word: str) -> dict[str, Callable[[Network, int], list[Look]]]:
+    """Return what makes the looks of each program that is installed. Raises UserError for a word in no name."""
+    found: dict[str, Callable[[Network, int], list[Look]]] = {}
+    for server in SERVERS:
+        found[server.title] = lambda network, n, server=server: list(look_at_server(server, network, n))
+        if server is PYTHON:
+            found[CLIENT] = lambda network, n: list(look_at_client(PYTHON, network, n, CLIENT))
+    chosen = {title: look for title, look in found.items() if word.lower() in title.lower()}
+    if not chosen:
+        raise UserError(f"--program {word}: there are {'; '.join(found)}", 2)
+    missing = {server.title: server for server in SERVERS if not find_program(server)}
+    for title in [title for title in chosen if title in missing]:
+        print(f"check-census: {title} is not installed: apt install {missing[title].package}", file=sys.stderr)
+        del chosen[title]
+    return chosen
+
+
+def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Print the tables or put them into the page; then a sentence, as an error, where something does not hold."""
+    chosen, looks = list_programs(given.program), list[Look]()
+    failures = list[str]()
+    with Network(LIMIT_S) as network, Console(stderr=True).status("") as status:
+        for title, look in chosen.items():
+            status.update(title)
+            try:
+                looks += look(network, given.sessions)
+            except UserError as error:
+                failures.append(f"{title}: {error}")
+    table = Table("census", TITLE, CAPTION, COLUMNS)
+    table.add_rows(looks)
+    text = render.markdown(table)
+    if given.into:
+        try:
+            markdown_embedding.replace_block(given.into, given, parser, text)
+        except (OSError, ValueError) as error:
+            raise UserError(str(error)) from None
+    else:
+        print(text, end="")
+    failures += list_failures(looks)
+    if failures:
+        raise UserError("check-census: " + "; ".join(failures))
+
+
+def list_failures(looks: Iterable[Look]) -> Iterator[str]:
+    """Yield what does not hold, a sentence each."""
+    for look in looks:
+        where, unexplained = f"{look.program}, {look.state}", look.anon_bytes - look.parts_bytes
+        if not look.is_counted:
+            yield f"{where}: {look.counted:,} sessions counted, {look.true:,} are true"
+        # A look can only add pages; a collector that returns some is the program's own.
+        if look.touched_bytes > 0:
+            yield f"{where}: RSS and page tables grew by {look.touched_bytes:,} B"
+        if abs(unexplained) > look.anon_bytes / 100:
+            yield f"{where}: the parts leave {unexplained:,} B of RssAnon unexplained"

@@ -1,0 +1,66 @@
+"""What tools/dev/check_census.py says of a look that does not hold, and a small run with a real server."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import pytest
+
+import census_looks
+import census_table
+from census_looks import Look, take_look
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+from tlsmem.stats.missing import Missing
+
+HOLDS = Look("server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0)
+
+
+@pytest.mark.parametrize(
+    ("true", "counted", "holds"), [(200, 200, True), (200, 198, True), (200, 197, False), (0, 1, False), (0, 0, True)]
+)
+def test_a_count_holds_within_one_percent(true, counted, holds):
+    assert dataclasses.replace(HOLDS, true=true, counted=counted).is_counted == holds
+
+
+def test_what_does_not_hold_is_said():
+    wrong = dataclasses.replace(HOLDS, counted=150)
+    assert list(census_table.list_failures([HOLDS, wrong])) == ["server, all open: 150 sessions counted, 200 are true"]
+    touched = dataclasses.replace(HOLDS, touched_bytes=4096)
+    assert list(census_table.list_failures([touched])) == ["server, all open: RSS and page tables grew by 4,096 B"]
+    unexplained = dataclasses.replace(HOLDS, parts_bytes=8_800_000)
+    assert list(census_table.list_failures([unexplained])) == [
+        "server, all open: the parts leave 200,000 B of RssAnon unexplained"
+    ]
+
+
+def test_a_target_that_changes_while_it_is_looked_at_is_seen(monkeypatch):
+    sizes = iter([1_000_000] * 2 + [1_004_096])
+    monkeypatch.setattr(census_looks, "STILL_S", 0.01)
+    monkeypatch.setattr(census_looks, "read_sizes", lambda _: next(sizes))
+    monkeypatch.setattr(census_looks, "take_census", lambda _: ([], []))
+    assert take_look("server", "all open", 0, [1], Missing("none")).touched_bytes == 4096
+
+
+def test_an_unknown_program_is_one_sentence():
+    with pytest.raises(UserError, match="--program abc: there are nginx; HAProxy;") as raised:
+        census_table.list_programs("abc")
+    assert raised.value.status == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a network")
+def test_sessions_of_a_real_server_are_counted():
+    words = [sys.executable, ROOT / "tools/dev/check_census.py", "--program", "CPython, server", "--sessions", "20"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines() if "CPython" in line]
+    assert [row[3:6] for row in rows] == [
+        ["all open", "20", "20"],
+        ["half closed", "10", "10"],
+        ["all closed", "0", "0"],
+        ["peer silent", "10", "10"],
+        ["half a hello", "10", "10"],
+        ["hello only", "10", "10"],
+    ]
