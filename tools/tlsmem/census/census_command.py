@@ -10,7 +10,7 @@ from tlsmem.base.errors import Usage
 from tlsmem.base.printable import printable_text
 from tlsmem.census import watch
 from tlsmem.census.census import take_census
-from tlsmem.census.report import make_tables
+from tlsmem.census.report import make_tables, summarise
 from tlsmem.config.choices import JSON
 from tlsmem.tables import render
 
@@ -25,7 +25,7 @@ def run(pids: Sequence[int], service: str | None, every_s: float | None, form: s
         return watch.follow(lambda: list_service(service) if service else pids, every_s, form == JSON)
     asked = list_service(service) if service else list(dict.fromkeys(pids))
     found, remarks = take_census(asked)
-    render.print_all(make_tables(found), form)
+    render.print_all(make_tables(found), form, summarise(found))
     for remark in remarks:
         print(f"memtest: {printable_text(remark)}", file=sys.stderr)
     return 1 if len(found) < len(asked) else 0

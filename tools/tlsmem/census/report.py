@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tlsmem.census.census import ProcessCensus
 from tlsmem.census.objects import BIO, TICKET, X509
-from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State
+from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State, describe_states
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 NO_FIELDS = "the file of the library has no names of functions, so the state of a session is not told"
@@ -49,6 +49,25 @@ MEMORY_COLUMNS = (
 )
 BLANK = Cell("", None)
 ALL = "all"
+
+
+def summarise(found: Sequence[ProcessCensus]) -> str:
+    """Return in one sentence what is found, of several processes the sums."""
+    libraries = [library for process in found for library in process.libraries]
+    groups = [group for library in libraries for group in library.groups]
+    sessions, tls = sum(group.count for group in groups), sum(process.tls_bytes for process in found)
+    anon, counted = sum(process.rss.anon_bytes for process in found), [process.connections for process in found]
+    programs = list(dict.fromkeys(process.target.program for process in found))
+    which = f"{len(found):,} processes" if len(found) > 1 else str(found[0].target.pid)
+    titles = " and ".join(dict.fromkeys(library.library.title for library in libraries))
+    states = describe_states(groups)
+    said = f"{' and '.join(programs)} ({which}) hold{'s' if len(programs) == 1 else ''} {sessions:,} TLS "
+    said += f"session{'' if sessions == 1 else 's'} of {titles}{f' ({states})' if states else ''} in {tls:,} B, "
+    said += f"{100 * tls / max(anon, 1):.0f} % of {'its' if len(found) == 1 else 'their'} {anon:,} B of RssAnon"
+    if None in counted:
+        return f"{said}."
+    connections = sum(filter(None, counted))
+    return f"{said}; {connections:,} connection{' is' if connections == 1 else 's are'} established."
 
 
 def make_tables(found: Sequence[ProcessCensus]) -> list[Table]:

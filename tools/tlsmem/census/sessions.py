@@ -6,7 +6,7 @@ application's, and those that several sessions or a context lead to are shared. 
 only what is a pointer, a kind or a state; record buffers are not."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -273,6 +273,8 @@ def add_up(groups: Iterable[SessionGroup]) -> Counter[State]:
     return found
 
 
-def describe(groups: Sequence[SessionGroup]) -> str:
+def describe_states(groups: Iterable[SessionGroup]) -> str:
+    """Return how many there are in each state that is told."""
     counts = add_up(groups)
-    return ", ".join(f"{counts[state]:,} {state}" for state in State if counts[state])
+    shown = [State.ESTABLISHED, State.HALF_OPEN, State.CREATED]
+    return ", ".join(f"{counts[state]:,} {state}" for state in shown if counts[state])

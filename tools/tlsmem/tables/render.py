@@ -197,32 +197,35 @@ def escape_control_characters(text: str) -> str:
     return re.sub("[\x7f-\x9f\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-def format_tables(tables: Iterable[Table], form: str) -> str:
-    """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON."""
+def format_tables(tables: Iterable[Table], form: str, summary: str | None = None) -> str:
+    """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON.
+
+    `summary`: a sentence before the tables; in JSON a key, in CSV left out."""
     tables = list(tables)
     if form == JSON:
-        return (
-            escape_control_characters(
-                json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False)
-            )
-            + "\n"
-        )
+        head = {} if summary is None else {"summary": printable_text(summary)}
+        said = head | {"tables": [structure(table) for table in tables]}
+        return escape_control_characters(json.dumps(said, indent=2, ensure_ascii=False)) + "\n"
     if form == MARKDOWN:
-        return "\n".join(markdown(table) for table in tables)
+        paragraphs = [] if summary is None else [escape_html(printable_text(summary)) + "\n"]
+        return "\n".join([*paragraphs, *map(markdown, tables)])
     heads = [f"# {table.name}\n" if len(tables) > 1 else "" for table in tables]
     return "\n".join(head + comma_separated(table) for head, table in zip(heads, tables, strict=True))
 
 
-def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> None:
+def show(tables: Iterable[Table], form: str, console: rich.console.Console, summary: str | None = None) -> None:
     """Prints on the console's file."""
     if form != TABLE:
-        console.file.write(format_tables(tables, form))
+        console.file.write(format_tables(tables, form, summary))
         return
+    if summary is not None:
+        print_text(console, printable_text(summary) + "\n")
     for table in tables:
         terminal(table, console)
 
 
-def print_all(tables: Iterable[Table], form: str | None = None) -> None:
-    """On stdout; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a sentence."""
+def print_all(tables: Iterable[Table], form: str | None = None, summary: str | None = None) -> None:
+    """On stdout, after a sentence; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a
+    sentence."""
     with stdout.raise_write_errors():
-        show(tables, form or (TABLE if stdout.is_terminal() else MARKDOWN), rich.console.Console())
+        show(tables, form or (TABLE if stdout.is_terminal() else MARKDOWN), rich.console.Console(), summary)
