@@ -10,6 +10,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import FETCH_CORE, HEAP_WALK, ROOT
 
 MIB = 2**20
+OUTDATED = f"{HEAP_WALK} is of another version than this command: {FETCH_CORE}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
 def walk_heaps(pids: Iterable[int], chunks_file: int | None = None) -> list[dict[str, Any]]:
     """Return what heapwalk says of each process: docs/reference/records.md has the keys.
 
-    `chunks_file`, an open file's number, gets the chunks in use. Raises UserError where heapwalk is not built."""
+    `chunks_file`, an open file's number, gets the chunks in use. Raises UserError where heapwalk is not built, or is of
+    another version: an older one takes the words of options for processes."""
     processes = list(map(str, pids))
     if not processes:
         return []
@@ -69,11 +71,25 @@ def walk_heaps(pids: Iterable[int], chunks_file: int | None = None) -> list[dict
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, pass_fds=files)
     except FileNotFoundError:
         raise UserError(f"{HEAP_WALK} is not there: {FETCH_CORE}") from None
-    return list(map(json.loads, done.stdout.splitlines()))
+    try:
+        lines: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))
+        is_outdated = not {line["pid"] for line in lines} <= set(map(int, processes))
+    except (ValueError, KeyError, TypeError):
+        is_outdated = True
+    if is_outdated:
+        raise UserError(OUTDATED)
+    return lines
 
 
 def parse(line: dict[str, Any]) -> RssParts:
-    """Return the parts in a line of heapwalk's."""
+    """Return the parts in a line of heapwalk's. Raises UserError where the line lacks some."""
+    try:
+        return divide(line)
+    except KeyError:
+        raise UserError(OUTDATED) from None
+
+
+def divide(line: dict[str, Any]) -> RssParts:
     mappings = {"stacks": line["stack_bytes"], "files": line["file_bytes"], "other": line["other_bytes"]}
     if "undivided" in line:
         parts = dict.fromkeys(("live", "overhead", "cached", "free", "mmapped")) | {"heap": line["heap_bytes"]}
