@@ -72,25 +72,29 @@ ALIVE = ("sessions", "client 1", "server 1", "client 2", "server 2", "establishe
         (
             dict.fromkeys(ALIVE, 256),
             "created",
-            "client session, from phase created on: 14,100 -> 14,356 B (+256 B, exact, 40",
+            "client session, live heap from phase created on: 14,100 -> 14,356 B (+256 B, exact; 40",
         ),
         (
             dict.fromkeys(ALIVE[3:], 64),
             "client 2",
-            "client session, from phase client 2 on: 14,100 -> 14,164 B (+64 B, ",
+            "client session, live heap from phase client 2 on: 14,100 -> 14,164 B (+64 B, ",
         ),
         (
             dict.fromkeys(ALIVE[:-1], 64),
             "created",
-            "client session, phases created to after 1 KiB each way: 14,100 -> ",
+            "client session, live heap phases created to after 1 KiB each way: 14,100 -> ",
         ),
-        ({"idle": 64}, "idle", "client session, from phase idle on: 14,100 -> 14,164 B (+64 B, exact, 40"),
-        ({"established": 64}, "established", "client session, established: 14,100 -> 14,164 B (+64 B, exact, 40"),
+        ({"idle": 64}, "idle", "client session, live heap from phase idle on: 14,100 -> 14,164 B (+64 B, exact; 40"),
+        (
+            {"established": 64},
+            "established",
+            "client session, established, live heap: 14,100 -> 14,164 B (+64 B, exact; 40",
+        ),
         (
             dict.fromkeys(ALIVE, 32) | dict.fromkeys(ALIVE[5:], 64),
             "established",
-            "client session, from phase established on: 14,100 -> 14,164 B (+64 B, exact, +32 B of it from phase "
-            "created on, 40",
+            "client session, live heap from phase established on: 14,100 -> 14,164 B (+64 B, exact; 32 B of it from "
+            "phase created on; 40",
         ),
     ],
 )

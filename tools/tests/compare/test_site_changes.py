@@ -176,7 +176,7 @@ def test_a_temporary_block_that_grows_is_a_change_and_named():
     explained = CallSiteExplainer(found)
     (change,) = largest_changes.select_with_moves(found, explained)
     sentence = change_text.describe_large_change(change, explained)
-    assert "client session, up to established, bytes allocated: 17,100 -> 23,100 B (+6,000 B" in sentence
+    assert "client session, bytes allocated up to established: 17,100 -> 23,100 B (+6,000 B" in sentence
     assert sentence.endswith("all of it in tls_process_server_hello (ssl.c:14)")
     markdown = comparison_output.format_comparison(found, "markdown")
     assert re.search(
@@ -242,7 +242,7 @@ def test_sites_below_one_call_are_told_by_who_made_it():
     explained = CallSiteExplainer(found)
     (change,) = largest_changes.select_largest(found)
     sentence = change_text.describe_large_change(change, explained)
-    assert "(+4,200 B, exact, 40 -> 104 blocks)" in sentence
+    assert "(+4,200 B, exact; 40 -> 104 blocks)" in sentence
     assert sentence.endswith(
         "all of it in X509_dup (ssl.c:101) < tls_post_process_server_certificate, at 3 call sites below it"
     )

@@ -357,7 +357,7 @@ def test_how_much_of_a_diff_is_tls(recording, tmp_path):
     assert (sessions["what"], sessions["more_bytes"]) == ("TLS sessions", 10)
     told = inspect("--diff", recording, tmp_path / "new.jsonl", "--tls").stdout
     assert told.startswith(
-        "NEW holds as much per client session, 10 B (6.7 %) more per server session when established."
+        "NEW holds as much per client session, 10 B (6.7 %) more per server session once sessions are established."
     )
 
 

@@ -41,9 +41,9 @@ def test_of_sessions_the_figures_are_of_one():
     old = harness({BASE: {BUFFER: 100}, "established": {BUFFER: 300, OTHER: 80}})
     new = harness({BASE: {BUFFER: 120}, "established": {BUFFER: 380, OTHER: 80}})
     assert described(old, new) == (
-        "NEW holds as much per client session, 30 B (30.0 %) more per server session when established. "
-        "TLS sessions hold as much per client session, 30 B more per server session; other TLS of the process holds "
-        "20 B more: OpenSSL 3.5.5."
+        "NEW holds as much per client session, 30 B (30.0 %) more per server session once sessions are established. "
+        "TLS sessions hold as much per client session, 30 B more per server session. TLS memory that belongs to no "
+        "session: NEW holds 20 B more: OpenSSL 3.5.5."
     )
 
 

@@ -193,7 +193,7 @@ def test_haproxys_constants_name_the_side_whose_rss_they_are():
     ]
     answer = haproxy_answer.answer_haproxy([(case, [server, client])], 1024 * MIB, 2, 10_000)
     (most,) = [row[3].value for row in answer.tables[0].rows[1:]]
-    assert f"on top: {format_size(10_000 * most)} for the largest maxconn." in " ".join(answer.notes)
+    assert f"kernel memory: add {format_size(10_000 * most)} for maxconn {most:,}." in " ".join(answer.notes)
     assert " A proxy with TLS on both sides, suite " in answer.tables[0].caption
     assert any("set maxconn and, twice as large, maxsslconn to it" in note for note in answer.notes)
 
@@ -480,7 +480,7 @@ def test_another_allocator_is_for_connections_that_are_opened_once():
 def test_the_limit_that_always_holds_is_a_sentence_but_not_haproxys():
     """By hand: 100 MiB are 5,242 connections of 20,000 B, and 4,260 of 24,614 B."""
     limit = fit_answer.describe_highest_limits([storm_case(1.0)], 100 * MIB)
-    assert limit == ["Limit connections to 5,240: it fits even in the worst case."]
+    assert limit == ["Limit connections to 5,240; that many fit even in the worst case."]
     excess, way = fit_answer.describe_highest_limits([haproxy_case()], 100 * MIB)
     assert excess.endswith("With it: 4,260 fit in the worst case.")
     assert way.endswith("To set maxconn and maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB")

@@ -16,6 +16,7 @@ from tlsmem.stats.repeats import ASSUMED_SPREAD
 WITH_SITES = ("heap", "blocks", *CUMULATIVE_METERS)
 EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
 METER_NAMES = {
+    "heap": "live heap",
     "blocks": "blocks",
     "allocations": "allocations",
     "allocated": "bytes allocated",
@@ -54,19 +55,20 @@ def count_figures(number: int) -> str:
 
 
 def describe_large_change(change: LargeChange, explained: CallSiteExplainer) -> str:
-    """`More in SUITE: server session, established: 14,116 -> 14,132 B (+16 B, exact, ...), all of it in f (a.c:1)`."""
+    """`More in SUITE: server session, established, live heap: 14,116 -> 14,132 B (+16 B, exact; ...). Call sites: all
+    of it in f (a.c:1)`."""
     row, describe_match = change.row, explained.comparison.describe_match
     if change.moved:
         return printable_text(describe_move(change, explained))
-    figures = f"{describe_figures(row, explained)}{describe_sites(row, explained)}"
     place = describe_place(row.place, describe_span(row, explained.comparison))
-    sentence = f"{direction(row)} in {describe_match(row.match)}: {place}: {figures}"
+    sentence = f"{direction(row)} in {describe_match(row.match)}: {place}: {describe_figures(row, explained)}"
     also = join_suites([describe_match(other.match) for other in change.also])
-    return printable_text(f"{sentence}; the same in {also}" if also else sentence)
+    return printable_text(f"{sentence}{f'; the same in {also}' if also else ''}{describe_sites(row, explained)}")
 
 
 def describe_move(change: LargeChange, explained: CallSiteExplainer) -> str:
-    """`Moved in SUITE: server session, established: live heap is the same, but 40 B more in f and 40 B less in g`."""
+    """`Moved in SUITE: server session, established, live heap: 9,000 B as before, but 40 B more in f and 40 B less in
+    g`."""
     row, describe_match = change.row, explained.comparison.describe_match
     same = f"{format_number(row.change.new)} B as before"
     sites = describe_changes(change.moved)
@@ -94,27 +96,29 @@ def describe_span(row: ComparedFigure, comparison: Comparison) -> str:
 
 
 def describe_place(place: Place, span: str | None = None) -> str:
-    """`server session, established`, with the meter where it is not live heap; `span`: in place of the phase."""
+    """`server session, established, live heap`, or `server session, live heap from phase created on` of a span."""
     sessions = f", N = {place.sessions:,}" if place.sessions else ""
     if place.meter == "peak-rss":
         process = "process" if place.role == "process" else f"{place.role} process"
         return f"{process}{sessions}, {METER_NAMES[place.meter]}"
-    meter = "" if place.meter == "heap" else f", {METER_NAMES[place.meter]}"
-    return f"{describe_owner(place.role)}, {span or readable_phase(place.phase)}{sessions}{meter}"
+    owner, meter, phase = describe_owner(place.role), METER_NAMES[place.meter], readable_phase(place.phase)
+    if span and span != phase:
+        return f"{owner}, {meter} {span}{sessions}"
+    return f"{owner}, {phase}{sessions}, {meter}"
 
 
 def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
-    """`14,116 -> 14,132 B (+16 B, exact, 40 -> 40 blocks)`."""
+    """`14,116 -> 14,132 B (+16 B, exact; 40 -> 40 blocks)`."""
     change, unit = row.change, row.old.unit
     size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
     notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {format_unit(size, unit)}", *reasons(row)]
+    also: list[str] = []
     if begun := largest_changes.find_smaller_start(row, explained.comparison):
-        earlier = f"{'+' if change.amount > 0 else '-'}{format_number(abs(Fraction(begun.change.amount)))}"
-        unit_of = format_unit(change.amount, unit)
-        notes.append(f"{earlier} {unit_of} of it from phase {readable_phase(begun.place.phase)} on")
+        earlier = f"{format_number(abs(Fraction(begun.change.amount)))} {format_unit(change.amount, unit)}"
+        also.append(f"{earlier} of it from phase {readable_phase(begun.place.phase)} on")
     if row.place.meter == "heap" and (blocks := explained.beside(row, "blocks")):
-        notes.append(f"{format_both(blocks.change)} {format_unit(blocks.change.new, 'blocks')}")
-    return f"{format_both(change)} {format_unit(change.new, unit)} ({', '.join(notes)})"
+        also.append(f"{format_both(blocks.change)} {format_unit(blocks.change.new, 'blocks')}")
+    return f"{format_both(change)} {format_unit(change.new, unit)} ({'; '.join([', '.join(notes), *also])})"
 
 
 def reasons(row: ComparedFigure) -> list[str]:
@@ -136,20 +140,20 @@ def reasons(row: ComparedFigure) -> list[str]:
 
 
 def describe_sites(row: ComparedFigure, explained: CallSiteExplainer) -> str:
-    """The call sites of live heap, or of allocations, that changed, as the end of a sentence."""
+    """The call sites of live heap, or of allocations, that changed, as a sentence without its full stop."""
     counted = explained.beside(row, "heap") if row.place.meter == "blocks" else row
     if row.place.meter not in WITH_SITES or not counted:
         return ""
     try:
         changes = explained.sites(counted)
     except ValueError as error:
-        return f"; call sites are not known: {error}"
+        return f". Call sites are not known: {error}"
     if row.place.meter == "allocated":  # what call stacks do not explain is noise as long as it is below that
         noise = max(row.old.noise, row.new.noise)
         changes = [one for one in changes if one.is_site or abs(one.bytes) >= noise]
     by_bytes = row.place.meter in ("heap", "allocated")
     sites = describe_changes(changes) if by_bytes else describe_block_changes(changes)
-    return f", {sites}" if sites else ""
+    return f". Call sites: {sites}" if sites else ""
 
 
 def format_number(value: Fraction | float) -> str:

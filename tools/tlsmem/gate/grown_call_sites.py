@@ -36,14 +36,14 @@ class Wording(NamedTuple):
 
 
 UNEXPLAINED = (
-    "Unexplained, if there is such a row: bytes without a call stack, because call stacks are recorded for one pair "
-    "only."
+    " A row *unexplained* has what no call stack accounts for: call stacks come from one pair of sessions, figures "
+    "from many."
 )
 WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whether it is what grew since the baseline
     ("heap", True): Wording(
         "call sites that grew",
         "Additional live bytes and blocks per session, compared with the baseline, at the end of the phase. Innermost "
-        f"caller first; sites that shrank are not shown. {UNEXPLAINED}",
+        "caller first; sites that shrank are not shown.",
     ),
     ("heap", False): Wording(
         "call sites that hold most",
@@ -52,12 +52,12 @@ WORDINGS: dict[tuple[Counted, bool], Wording] = {  # by what is counted, and whe
     ("allocations", True): Wording(
         "call sites that allocate more",
         "Additional blocks that a session allocates up to the end of the phase, freed or not, compared with the "
-        f"baseline. Innermost caller first; sites that shrank are not shown. {UNEXPLAINED}",
+        "baseline. Innermost caller first; sites that shrank are not shown.",
     ),
     ("allocated", True): Wording(
         "call sites that allocate more",
         "Additional bytes that a session allocates up to the end of the phase, freed or not, compared with the "
-        f"baseline. Innermost caller first; sites that shrank are not shown. {UNEXPLAINED}",
+        "baseline. Innermost caller first; sites that shrank are not shown.",
     ),
     ("allocated", False): Wording(
         "call sites that allocate most",
@@ -115,7 +115,12 @@ class Growth(NamedTuple):
         kind = "call-sites" if self.counted == "heap" else f"{self.counted.removesuffix('s')}-sites"
         own = "".join(f" {value}" for _, value in self.settings)
         name = f"{kind} {self.stack} {self.suite} {self.role} {', '.join(self.phases)}{own}"
-        return Table(name, self.title, WORDINGS[self.counted, self.grew].caption, columns, rows)
+        return Table(
+            name, self.title, f"{WORDINGS[self.counted, self.grew].caption}{self.describe_unexplained()}", columns, rows
+        )
+
+    def describe_unexplained(self) -> str:
+        return UNEXPLAINED if self.grew and any(site_changes.UNEXPLAINED in one.by for one in self.sites) else ""
 
     def plain_lines(self) -> list[str]:
         """Without a table."""

@@ -12,9 +12,9 @@ from tlsmem.stats.repeats import Number
 from tlsmem.tables.table import Cell, Heading, Table, missing_cell, optional, text_cell
 
 CAPTION = (
-    "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats. They "
-    "break a limit only if they miss it by more than the spread of repeats, of this run or of the baseline, whichever "
-    "is larger. A budget that cannot be judged counts as exceeded."
+    "Heap counts are exact: one byte or block above the limit exceeds it. RSS and rates are medians of repeats. A "
+    "median exceeds its limit only if it is beyond it by more than the spread of the repeats (the larger of this run's "
+    "and the baseline's). A budget that cannot be judged counts as exceeded."
 )
 COLUMNS = (
     Heading("stack", "stack", left=True),

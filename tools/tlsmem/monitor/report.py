@@ -15,10 +15,13 @@ QUANTITIES = ("live", "peak", "cumulative")
 UNITS = ("bytes", "blocks")
 THREADS_AT, PEAK_AT = 3, 6  # of the cells of a row, before those of what is inherited
 BLANK = Cell("", None)
-CAPTION = "Requested bytes and blocks: live now or at the end, at the peak, and in all since the program began."
+CAPTION = (
+    "Bytes and blocks that the program requested: live (now, or when it ended), at the peak, and cumulative since its "
+    "start."
+)
 CAPTION_INHERITED = (
-    " Inherited: live blocks from the parent, of which both share one copy until one of them writes. Peaks include "
-    "these blocks, cumulative figures do not."
+    " Inherited: live blocks of the parent at the fork. Parent and child share one copy of them until either writes to "
+    "it. Peaks include these blocks, cumulative figures do not."
 )
 STONES = "{:,} between fork and exec"
 ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"

@@ -127,8 +127,9 @@ def describe_how(case: Case) -> str:
     if model.how != BY_RATIO:
         return f" {case.title}: {model.how}."
     return (
-        f" For {case.title}, the figures for {describe_allocator(model)} are estimates: those measured under glibc "
-        "malloc, times the ratio of peak RSS under the two allocators."
+        f" For {case.title}, the figures for {describe_allocator(model)} are estimates. For connections and "
+        "handshakes: those measured under glibc malloc, times the ratio of peak RSS under the two allocators. For the "
+        "process: glibc malloc's, plus the difference between the intercepts of peak RSS. Kernel memory is measured."
     )
 
 
@@ -200,8 +201,8 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
     backends = describe_backends(cases)
     builds = [
-        f"Another build, {stack_title(other.stack)}, has {estimate_mark(other)}{other.connection:,.0f} B of RSS "
-        f"({other.stack}, library defaults)."
+        f"With another build of the library, {stack_title(other.stack)}, a connection takes "
+        f"{estimate_mark(other)}{other.connection:,.0f} B of RSS ({other.stack}, library defaults)."
         for case in cases
         if (other := case.other_build)
     ]

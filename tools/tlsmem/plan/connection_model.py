@@ -25,7 +25,7 @@ WHOLE = 16_384  # bytes of data in the largest record
 SYSTEM = "system"
 MEASURED = "measured"
 SUMMED = "sum of a server and a client session, each measured in a process of its own"
-BY_RATIO = "estimate from the figure measured under glibc malloc, times the ratio of peak RSS under the two allocators"
+BY_RATIO = "estimate from figures measured under glibc malloc and peak RSS under the two allocators"
 RSS_CLOSED = session_cost.rss_at_end("closed")
 
 

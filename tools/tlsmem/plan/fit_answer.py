@@ -95,7 +95,7 @@ def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
             )
             continue
         name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
-        lines.append(f"{name} connections to {round_down(most):,}: it fits even in the worst case.")
+        lines.append(f"{name} connections to {round_down(most):,}; that many fit even in the worst case.")
     return list(dict.fromkeys(lines))
 
 

@@ -53,7 +53,8 @@ class Moment(NamedTuple):
 def answer_fleet(storms: Sequence[StormResult], fleet: Fleet) -> Answer:
     cases = [storm.case for storm in storms]
     notes = [
-        f"{fleet.more:,} clients move to each remaining host. At most: all of them in a handshake at once.",
+        f"{fleet.more:,} clients move to each remaining host.",
+        'In the first line, "at most" is for all of them in a handshake at once.',
         *describe_limits(cases, fleet.after),
         "",
         describe_origin(cases),

@@ -65,15 +65,15 @@ def answer_haproxy(
     found = [(case, haproxy_constants(models)) for case, models in cases]
     rows = [(case, constants, maxconn(constants, size, sides, proxy)) for case, constants in found]
     known = [case for case, _ in cases]
+    largest = max(count for _, _, count in rows)
     notes = [
         "The maxconn above fits even if every connection takes the memory of a handshake and, at the same time, that "
         "of two transfer buffers.",
         f"In the section global, set {describe_maxconn(sides == 2)} to it: with -m and maxconn alone, HAProxy derives "
         "maxsslconn from its own constants. Or build HAProxy with the two constants: make ... DEFINE=..., as above.",
         f"{format_size(size)} is HAProxy's -m. Both constants are RSS, rounded up to a KiB.",
-        "Kernel memory is not in -m; it comes on top: "
-        f"{format_size(max(count for _, _, count in rows) * kernel)} for the largest maxconn.",
-        *describe_limits(known, max(count for _, _, count in rows)),
+        f"HAProxy's -m does not include kernel memory: add {format_size(largest * kernel)} for maxconn {largest:,}.",
+        *describe_limits(known, largest),
         "",
         describe_origin(known),
         f"HAProxy {proxy.version}, TLS on {'both sides' if sides == 2 else 'one side'}.",

@@ -134,7 +134,7 @@ def describe_difference(cases: Sequence[Case]) -> list[str]:
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
     """Say what the words of the first line mean."""
-    first = ["Active: used, now waiting (keep-alive). Idle: no data yet.", describe_retention(cases)]
+    first = ["Active: has carried data, waits for more (keep-alive). Idle: no data yet.", describe_retention(cases)]
     worst = WORST_CASE if any(case.busiest for case in cases) else ""
     return [line for line in (" ".join(filter(None, first)), worst) if line]
 
@@ -205,7 +205,7 @@ def describe_next(cases: Sequence[Case]) -> str:
 
 def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Table:
     """Return the terms and totals of each stack."""
-    totals = "Peak: RSS of the process plus kernel memory. RSS: without kernel memory."
+    totals = "Peak: RSS of the process plus kernel memory. Rows that begin with RSS leave out kernel memory."
     caption = f"{describe_tables(cases)} {totals} {WORST_CASE}"
     columns = [Heading(key, heading, left=True) for key, heading in {"stack": "stack", "what": ""}.items()]
     columns += [Heading("count", "how many"), Heading("each_bytes", "bytes each"), Heading("bytes", "memory")]

@@ -10,7 +10,7 @@ from tlsmem.explore.diff.rows import DiffRow
 from tlsmem.profile.frames import Frame, skip_containers
 
 LINES = 4  # of a site
-MOMENTS = {"established": "when established", **profile_selection.EXTREMES}
+MOMENTS = {"established": "once sessions are established", **profile_selection.EXTREMES}
 UNEXPLAINED = "memory that no call stack explains"
 
 

@@ -22,7 +22,7 @@ JOINED_BY = Heading("joined", "joined by", left=True)
 CALLERS = Heading("callers", "call stack", left=True)
 OF = Heading("part", "owner", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
-CAPTION = "OLD is {}, NEW is {}. The bytes are those that were live {}."
+CAPTION = "OLD is {}, NEW is {}. The bytes are those live {}."
 PER_SESSION = (
     " Client and server: per session, above what was live before the first session. All others: of the whole process."
 )

@@ -70,7 +70,9 @@ def describe_session_tls(diff: Diff, rows: list[ShareRow]) -> str:
             parts.append(f"{format_change(more, ' B')} per {role} session" if more else f"as much per {role} session")
     others = sum(more_bytes(one.row) for one in rows if one.share in TLS and one.row.part not in SESSIONS)
     text = f"TLS sessions hold {', '.join(parts)}" if parts else "TLS sessions hold nothing"
-    also = f"; other TLS of the process holds {format_change(Fraction(others), ' B')}" if others else ""
+    also = (
+        f". TLS memory that belongs to no session: NEW holds {format_change(Fraction(others), ' B')}" if others else ""
+    )
     return f"{text}{also}{describe_libraries(diff)}."
 
 
@@ -104,7 +106,7 @@ def describe_libraries(diff: Diff) -> str:
     old, new = (", ".join(list_libraries(side)) for side in (diff.old, diff.new))
     if old == new or not (old and new):
         return f": {old or new}" if old or new else ""
-    return f": OLD {old}; NEW {new}"
+    return f". OLD has {old}, NEW has {new}"
 
 
 def list_libraries(side: DiffSide) -> list[str]:
