@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlsmem.profile import pprof_message
+from tlsmem.profile import pprof_message, pprof_samples
 from tlsmem.profile.pprof_message import (
     BadMessage,
     Function,
@@ -93,12 +93,36 @@ def test_what_is_broken_is_a_clause(kind):
     assert str(refused.value).startswith(clause)
 
 
-def test_a_file_of_empty_samples_is_refused_before_it_fills_the_memory(monkeypatch):
+def test_a_file_of_empty_parts_is_refused_before_it_fills_the_memory(monkeypatch):
     monkeypatch.setattr(pprof_message, "MOST_FIELDS", 1000)
-    assert len(decode(STRINGS + field(2, b"") * 900).samples) == 900
-    for more in (field(2, b"") * 1001, field(2, b"\x0a\x70" + b"\x01" * 112) * 70):
+    monkeypatch.setattr(pprof_samples, "MOST_SAMPLES", 2000)
+    assert len(decode(STRINGS + field(2, b"") * 2000).samples) == 2000
+    with pytest.raises(BadMessage, match="it has more than 2,000 samples"):
+        decode(STRINGS + field(2, b"") * 2001)
+    for more in (field(3, b"") * 1001, field(13, b"\x01" * 112) * 80):
         with pytest.raises(BadMessage, match="it has more than 1,000 fields"):
             decode(STRINGS + more)
+
+
+numbers = st.one_of(st.integers(0, 3), st.integers(0, (1 << 64) - 1))
+
+
+@given(st.lists(st.tuples(st.lists(numbers, max_size=5), st.booleans()), max_size=9), st.integers(1, 40))
+def test_numbers_of_samples_are_read_in_any_form(lists, together):
+    """Packed, or one by one; decoded in pieces of any size."""
+    content = STRINGS + field(1, b"")
+    for id in sorted({one for those, _ in lists for one in those} - {0}):
+        content += field(4, b"\x08" + pprof_message.varint(id))
+    kept = [([one for one in those if one], is_packed) for those, is_packed in lists]
+    for those, is_packed in kept:
+        texts = [pprof_message.varint(one) for one in those]
+        locations = field(1, b"".join(texts)) if is_packed else b"".join(b"\x08" + one for one in texts)
+        content += field(2, locations + b"\x10\x07")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pprof_samples, "TOGETHER", together)
+        found = decode(content).samples
+    assert [list(one.locations) for one in found] == [those for those, _ in kept]
+    assert all(one.values == (7,) for one in found)
 
 
 BEGINNINGS = {

@@ -13,22 +13,36 @@ from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree
 
 Numbers = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.uint32]
 
 SMALL_TABLE = 8  # entries for each key, up to which numbers are found in a table, and not by sorting
-MOST_FRAMES = 1 << 32
+PIECE = 1 << 20  # frames that are compared at once
 
 
 class CallstackArrays:
     """Sequences of frame numbers, innermost first. Raises OverflowError for a frame number of more than 32 bits."""
 
     def __init__(self) -> None:
-        self.frames: list[npt.NDArray[np.uint32]] = []
-        self.lengths: list[npt.NDArray[np.uint32]] = []
+        self.frames: list[Counts] = []
+        self.lengths: list[Counts] = []
 
     def add(self, stacks: Sequence[Sequence[int]]) -> None:
         lengths = np.fromiter(map(len, stacks), np.uint32, len(stacks))
         self.lengths.append(lengths)
         self.frames.append(np.fromiter(chain.from_iterable(stacks), np.uint32, int(lengths.sum())))
+
+    def add_expanded(self, parts: Counts, lengths: Counts, firsts: Counts, counts: Counts) -> None:
+        """Add stacks of parts, each of which is several frames: part n those from firsts[n] on, counts[n] of them."""
+        if np.all(counts == 1):
+            self.frames.append(firsts[parts])
+            self.lengths.append(lengths)
+            return
+        sizes = counts[parts]
+        before = np.append(0, np.cumsum(sizes, dtype=np.int64))
+        frames = np.repeat(firsts[parts].astype(np.int64) - before[:-1], sizes) + np.arange(before[-1])
+        borders = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        self.frames.append(frames.astype(np.uint32))
+        self.lengths.append((before[borders[1:]] - before[borders[:-1]]).astype(np.uint32))
 
     def renumber(self, begin: int, numbers: Numbers) -> None:
         """Replace the frame numbers in what was added from piece `begin` on: n by numbers[n]. Raises IndexError."""
@@ -47,26 +61,34 @@ class CallstackArrays:
         return found
 
 
-def join(parts: list[npt.NDArray[np.uint32]]) -> npt.NDArray[np.uint32]:
+def join(parts: list[Counts]) -> Counts:
     return np.concatenate(parts) if parts else np.zeros(0, np.uint32)
 
 
 def find_places(
-    values: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint32], stacks: CallstackTree, frames: Sequence[Frame]
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    values: Counts, lengths: Counts, stacks: CallstackTree, frames: Sequence[Frame]
+) -> tuple[Counts, Counts]:
     """Add the places of these stacks to the tree; return the stacks as numbers of places, and how many each has."""
     numbers = dict[object, int]()
     known = (numbers.setdefault(address(number, frame), number) for number, frame in enumerate(frames))
-    addresses = np.fromiter(known, np.int64, len(frames))
+    addresses = np.fromiter(known, np.uint32, len(frames))
     ends = np.cumsum(lengths, dtype=np.int64)
     begins_place = np.ones(len(values), bool)
-    begins_place[1:] = addresses[values[1:]] != addresses[values[:-1]]
+    for at in range(1, len(values), PIECE):
+        piece = addresses[values[at - 1 : at + PIECE]]
+        begins_place[at : at + PIECE] = piece[1:] != piece[:-1]
     begins_place[(ends - lengths)[lengths > 0]] = True
+    first = len(stacks.places)
+    if begins_place.all():  # nothing was inlined: each frame is a place
+        used = np.zeros(len(frames), bool)
+        used[values] = True
+        for number in np.flatnonzero(used).tolist():
+            stacks.place((frames[number],))
+        return (np.cumsum(used) + (first - 1)).astype(np.uint32)[values], lengths
     starts = np.flatnonzero(begins_place)
     sizes = np.diff(np.append(starts, len(values))).astype(np.uint32)
     found, outer, last = number_sequences(values, sizes)
     used, places = np.unique(found, return_inverse=True)
-    first = len(stacks.places)
     for node in used.tolist():
         place = []
         while node:
@@ -77,9 +99,7 @@ def find_places(
     return (places + first).astype(np.uint32), (totals[ends] - totals[ends - lengths]).astype(np.uint32)
 
 
-def number_sequences(
-    values: npt.NDArray[np.uint32], lengths: npt.NDArray[np.uint32]
-) -> tuple[Numbers, Numbers, Numbers]:
+def number_sequences(values: Counts, lengths: Counts) -> tuple[Numbers, Numbers, Numbers]:
     """The sequences that lie one after the other in `values`, as a tree that is grown from their last values on.
 
     Return the node of each sequence, which is 0 where it is empty; then, of nodes 1, 2, ..., the node before and the

@@ -147,7 +147,10 @@ class CallstackTree:
         It is the owner of the calling stack or, where that has none, of the stack's own place; each is found once."""
         if stack in self.owners:  # as most often
             return self.owners[stack]
-        if not self.has_drivers():
+        if self.searched == len(self.places):  # looked at here, since a call for each stack takes long
+            if not self.enters_driver:
+                return "harness"
+        elif not self.has_drivers():
             return "harness"
         unknown = []
         while stack not in self.owners:
@@ -246,8 +249,7 @@ class Profile:
 
     def live(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
         """Return what is live at a moment by number of the call stack; of one owner, or of all. Raises as `moment`."""
-        live = self.moment(name).live
-        return {stack: held for stack, held in live.items() if owner in (None, self.stacks.owner(stack))}
+        return select_owner(self.stacks, self.moment(name).live, owner)
 
     def live_of_sessions(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
         """Return what is live above BASE, by number of the call stack: of what was live before any session only the
@@ -255,7 +257,7 @@ class Profile:
         live, before = self.live(name, owner), self.moments.get(BASE)
         if before is None or name == BASE:
             return live
-        base = {stack: held for stack, held in before.live.items() if owner in (None, self.stacks.owner(stack))}
+        base = select_owner(self.stacks, before.live, owner)
         nothing = LiveHeap(0, 0)
         above = {stack: subtract_live(live.get(stack, nothing), base.get(stack, nothing)) for stack in {**live, **base}}
         return {stack: held for stack, held in above.items() if held.bytes or held.blocks}
@@ -263,6 +265,13 @@ class Profile:
     def owners(self, name: str) -> Iterator[Owner]:
         """Yield whose memory is live at a moment, each owner once, in the order of their stacks."""
         yield from dict.fromkeys(self.stacks.owner(stack) for stack in self.moment(name).live)
+
+
+def select_owner(stacks: CallstackTree, live: dict[int, LiveHeap], owner: Owner | None) -> dict[int, LiveHeap]:
+    """Return what is of one owner; a copy of all without one."""
+    if owner is None:
+        return dict(live)
+    return {stack: held for stack, held in live.items() if stacks.owner(stack) == owner}
 
 
 def is_phase_end(name: str) -> bool:

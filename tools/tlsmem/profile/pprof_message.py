@@ -4,11 +4,15 @@ Written here, not by the package `protobuf` (1 MB): its seven messages have 40 f
 read in bounded memory, which a generated parser does not promise: two bytes make an empty sample. Texts are resolved:
 a field holds the text, not its number in string_table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
-MOST_FIELDS = 4_000_000  # of one file; of the bytes of packed numbers, eight count as one
-LONGEST_VARINT = 10  # bytes, for 64 bits
+import numpy as np
+
+from tlsmem.profile.pprof_samples import LONGEST_VARINT, BadMessage, PackedSamples, Samples
+
+MOST_FIELDS = 4_000_000  # of one file, without its samples; of the bytes of packed numbers, eight count as one
 WORD, SIGN = 1 << 64, 1 << 63
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5  # wire types
 
@@ -97,10 +101,6 @@ class Message(NamedTuple):
     doc_url: str = ""
 
 
-class BadMessage(ValueError):
-    """What is wrong with the bytes: a clause, which begins with `it`."""
-
-
 class Embedded(NamedTuple):
     """The kind of a field that holds messages."""
 
@@ -109,7 +109,9 @@ class Embedded(NamedTuple):
 
 
 Kind = Literal["uint64", "int64", "bool", "text", "texts", "uint64s", "int64s"] | Embedded
-STRING_TABLE = 6  # of Message
+SAMPLE, STRING_TABLE = 2, 6  # of Message
+LABELS = 3  # of Sample
+SAMPLE_KEYS = b"\x0a\x12\x1a"  # before the bytes of its three fields
 TELLING = 3  # fields that no other form begins with
 LAST_FIELD = 15  # of Message
 FIELDS: dict[type[Any], dict[int, tuple[str, Kind]]] = {
@@ -165,9 +167,25 @@ M = TypeVar("M")
 
 def decode(content: bytes) -> Message:
     """Return the message in these bytes; every id in it leads to something that is there. Raises BadMessage."""
-    found = Decoder(content).decode()
+    message, samples = decode_with_samples(content)
+    rows: list[Sample] = []
+    for locations, lengths in samples.locations:
+        for begin, end in pairwise([0, *np.cumsum(lengths).tolist()]):
+            at = len(rows)
+            ids = tuple(message.locations[one].id for one in locations[begin:end].tolist())
+            labels = samples.label_sets[int(samples.labels[at])]
+            rows.append(Sample(ids, tuple(samples.values[at].tolist()), labels))
+    return message._replace(samples=tuple(rows))
+
+
+def decode_with_samples(content: bytes) -> tuple[Message, Samples]:
+    """Return the message without its samples, and these, whose locations are indices into those of the message. Raises
+    as decode."""
+    decoder = Decoder(content)
+    found = decoder.decode()
     check_ids(found)
-    return found
+    ids = [location.id for location in found.locations]
+    return found, Samples(decoder.samples, len(found.sample_types), ids, decoder.label)
 
 
 def begins_message(start: bytes) -> bool:
@@ -186,7 +204,7 @@ def begins_message(start: bytes) -> bool:
 
 
 def check_ids(message: Message) -> None:
-    """Raise BadMessage where an id is missing or is there twice, or a sample lacks values."""
+    """Raise BadMessage where an id is missing or is there twice."""
     known = {}
     for name, those in (
         ("mapping", message.mappings),
@@ -202,13 +220,6 @@ def check_ids(message: Message) -> None:
         for line in location.lines:
             if line.function not in known["function"]:
                 raise BadMessage(f"its location {location.id} has the function {line.function}, which is not there")
-    for number, sample in enumerate(message.samples, 1):
-        if len(sample.values) != len(message.sample_types):
-            raise BadMessage(
-                f"its sample {number:,} has {len(sample.values)} values for {len(message.sample_types)} sample types"
-            )
-        if not known["location"].issuperset(sample.locations):
-            raise BadMessage(f"its sample {number:,} has a location that is not there")
 
 
 class Decoder:
@@ -217,21 +228,64 @@ class Decoder:
     def __init__(self, content: bytes) -> None:
         self.content, self.left = content, MOST_FIELDS
         self.strings: list[str] = []
+        self.samples = PackedSamples()
 
     def decode(self) -> Message:
+        others = []
         for number, value in self.fields((0, len(self.content))):
-            if number == STRING_TABLE:
+            if number == SAMPLE:
+                self.left += 1
+                self.samples.add(self.sample_fields(*self.range(value)))
+            elif number == STRING_TABLE:
                 start, end = self.range(value)
                 self.strings.append(self.content[start:end].decode(errors="replace"))
+            else:
+                others.append((number, value))
         if not self.strings or self.strings[0]:
             raise BadMessage("it has no string_table that begins with an empty string")
-        self.left = MOST_FIELDS
-        return self.message(Message, (0, len(self.content)))
+        self.samples.finish()
+        return self.build(Message, others)
+
+    def sample_fields(self, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+        """Yield number and bytes of each field of a sample, of numbers and labels. There may be millions."""
+        content = self.content
+        while at < end:
+            key, start = content[at], at + 2
+            stop = start + content[at + 1] if start <= end else start
+            if key in SAMPLE_KEYS and stop - start < 0x80 and stop <= end:  # as nearly all are
+                yield key >> 3, content[start:stop]
+                at = stop
+                continue
+            whole, at = self.varint(at, end)
+            start = at
+            if whole & 7 == BYTES:
+                length, start = self.varint(at, end)
+                at = start + length
+            elif whole & 7 == VARINT:
+                if whole >> 3 == LABELS:
+                    raise BadMessage("it has a number where a message or a string is expected")
+                _, at = self.varint(at, end)
+            elif whole & 7 in (FIXED_32, FIXED_64):
+                at += 4 if whole & 7 == FIXED_32 else 8
+                whole = 0
+            else:
+                raise BadMessage(f"it has a field of the unknown wire type {whole & 7} at byte {at - 1:,}")
+            if at > end:
+                raise BadMessage("it ends within a field")
+            yield whole >> 3, content[start:at]
+
+    def label(self, content: bytes) -> Label:
+        decoder = Decoder(content)
+        decoder.strings = self.strings
+        return decoder.message(Label, (0, len(content)))
 
     def message(self, kind: type[M], where: Range) -> M:
+        return self.build(kind, self.fields(where))
+
+    def build(self, kind: type[M], fields: Iterable[tuple[int, int | Range]]) -> M:
         found: dict[str, Any] = {}
         known = FIELDS[kind]
-        for number, value in self.fields(where):
+        for number, value in fields:
             name, field = known.get(number, (None, None))
             if name is None or field is None:
                 continue  # of a newer version

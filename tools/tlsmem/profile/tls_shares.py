@@ -180,7 +180,7 @@ class TlsShares:
         library = self.speaker(found.library or found.crypto_library)
         if self.has_owners and owner in OWNERS:
             return Held(OWNERS[owner], self.run_library or library)
-        if not any(stacks.places[place] for place in stacks.walk(stack)):
+        if not stacks.places[stacks.nodes[stack][0]] and not any(stacks.places[one] for one in stacks.walk(stack)):
             return Held(UNKNOWN, None)
         if found.loading and found.loaded:
             return Held(LOAD, self.speaker(found.loaded))
@@ -191,6 +191,8 @@ class TlsShares:
 
     def context(self, stack: int) -> Context:
         """Return what the frames of a stack say; each stack is looked at once, after its caller."""
+        if not self.telling:
+            return self.contexts[0]
         unknown = []
         nodes = self.profile.stacks.nodes
         while stack not in self.contexts:
@@ -282,6 +284,8 @@ class TlsShares:
         """Return whose the blocks are that a call into a TLS library allocated, where the sizes of some tell, all say
         the same, and no name does: a function that makes a session's read buffer works for a session."""
         found: dict[int, set[Share]] = defaultdict(set)
+        if not self.telling:
+            return {}
         for moment in self.profile.moments.values():
             for stack, held in moment.live.items():
                 context = self.context(stack)
