@@ -17,7 +17,7 @@ from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import PEAK, CallstackTree, LiveHeap, Moment, Profile, describe_untraced_peak
 
 LONGEST = 1 << 20  # bytes of a line: names of C++ are long
-LARGEST = 512 << 20  # bytes of a file, unpacked
+LARGEST = 2 << 30  # bytes of a file, unpacked
 MOST_SNAPSHOTS = 10_000  # massif's own --max-snapshots ends at 1000
 DEEPEST = 500  # levels of a tree: massif's own --depth ends at 200, and inlined functions are levels too
 DIGITS = 20  # of 64 bits, as massif's are
