@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from rich.console import Console
 
 from census_looks import Look, look_at_client, look_at_server
+from census_refusals import REFUSALS, Refusal
 from census_servers import PYTHON, SERVERS, find_program
 from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import UserError
+from tlsmem.config.choices import MARKDOWN
 from tlsmem.live.network import Network
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, integer_cell
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
 CLIENT = "CPython, client"
 LIMIT_S = 900
@@ -23,6 +25,10 @@ CAPTION = (
     "program frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of "
     "the program, from before the census to after it."
 )
+
+
+REFUSALS_TITLE = "Programs that cannot be counted"
+REFUSALS_CAPTION = "The sentence that the command ends with."
 
 
 def percent_cell(share: float) -> Cell:
@@ -55,6 +61,16 @@ COLUMNS = (
 )
 
 
+def refusal_cell(said: str | None) -> Cell:
+    return text_cell(said or "it was counted")
+
+
+REFUSAL_COLUMNS = (
+    Column("program", "program", left=True, value=lambda one: one[0].program),
+    Column("said", "what the census says", left=True, value=lambda one: one[1], form=refusal_cell),
+)
+
+
 def list_programs(word: str) -> dict[str, Callable[[Network, int], list[Look]]]:
     """Return what makes the looks of each program that is installed. Raises UserError for a word in no name."""
     found: dict[str, Callable[[Network, int], list[Look]]] = {}
@@ -62,8 +78,9 @@ def list_programs(word: str) -> dict[str, Callable[[Network, int], list[Look]]]:
         found[server.title] = lambda network, n, server=server: list(look_at_server(server, network, n))
         if server is PYTHON:
             found[CLIENT] = lambda network, n: list(look_at_client(PYTHON, network, n, CLIENT))
+    refused = any(word.lower() in one.program.lower() for one in REFUSALS)
     chosen = {title: look for title, look in found.items() if word.lower() in title.lower()}
-    if not chosen:
+    if not chosen and not refused:
         raise UserError(f"--program {word}: there are {'; '.join(found)}", 2)
     missing = {server.title: server for server in SERVERS if not find_program(server)}
     for title in [title for title in chosen if title in missing]:
@@ -83,9 +100,19 @@ def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
                 looks += look(network, given.sessions)
             except UserError as error:
                 failures.append(f"{title}: {error}")
+        sentences = list[tuple[Refusal, str | None]]()
+        for one in REFUSALS:
+            if given.program.lower() in one.program.lower():
+                status.update(one.program)
+                try:
+                    sentences.append((one, one.say(network)))
+                except UserError as error:
+                    failures.append(f"{one.program}: {error}")
     table = Table("census", TITLE, CAPTION, COLUMNS)
     table.add_rows(looks)
-    text = render.markdown(table)
+    refusals = Table("census-refusals", REFUSALS_TITLE, REFUSALS_CAPTION, REFUSAL_COLUMNS)
+    refusals.add_rows(sentences)
+    text = render.format_tables([one for one in (table, refusals) if one.rows], MARKDOWN)
     if given.into:
         try:
             markdown_embedding.replace_block(given.into, given, parser, text)
@@ -94,6 +121,7 @@ def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     else:
         print(text, end="")
     failures += list_failures(looks)
+    failures += [f"{one.program}: it was counted, and should be refused" for one, said in sentences if not said]
     if failures:
         raise UserError("check-census: " + "; ".join(failures))
 

@@ -12,7 +12,7 @@ from tests.support import in_process
 from tlsmem.base.errors import Usage, UserError
 from tlsmem.census import census
 from tlsmem.census.census import find_libraries, take_census
-from tlsmem.census.target import open_mapped, read_target
+from tlsmem.census.target import MappedFile, Target, open_mapped, read_target
 from tlsmem.cli.dispatch import run_words
 
 NO_PROCESS = 4_194_304  # above the largest number of a process
@@ -40,6 +40,14 @@ def test_a_program_without_tls_is_one_sentence(idle):
     with pytest.raises(UserError, match=r"\(sleep\): no TLS library is mapped or linked into it") as raised:
         take_census([idle.pid])
     assert raised.value.status == 1
+
+
+def test_of_java_there_is_a_sentence():
+    mapped = MappedFile("/usr/lib/jvm/lib/server/libjvm.so", 0, 0, ())
+    found = find_libraries(Target(1, "java", (mapped,)), {})
+    assert not found.counted and found.remarks[0].startswith(
+        "Java: not counted, as its sessions are in a heap of its own"
+    )
 
 
 def test_a_process_that_has_ended_is_said(idle):

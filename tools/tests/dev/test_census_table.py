@@ -51,6 +51,15 @@ def test_an_unknown_program_is_one_sentence():
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a network")
+def test_a_process_of_another_user_is_refused():
+    words = [sys.executable, ROOT / "tools/dev/check_census.py", "--program", "another user"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "only its user and root may read its memory" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a network")
 def test_sessions_of_a_real_server_are_counted():
     words = [sys.executable, ROOT / "tools/dev/check_census.py", "--program", "CPython, server", "--sessions", "20"]
     done = subprocess.run(words, capture_output=True, text=True)

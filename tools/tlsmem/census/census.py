@@ -16,6 +16,11 @@ INSTRUCTIONS = "instructions of its file"
 RECORDED = "recordings of {}, as its file does not tell"
 UNREADABLE_FILE = "its file was deleted, replaced, or may not be read; root may read what is mapped"
 TLS_NAME = re.compile("ssl|tls|crypto")  # in the name of a file: what others have is not missed
+JAVA = "libjvm.so"
+JAVA_REMARK = (
+    "Java: not counted, as its sessions are in a heap of its own; `jmap -histo PID` counts "
+    "sun.security.ssl.SSLEngineImpl and SSLSocketImpl"
+)
 COUNTED = (OPENSSL, GNUTLS)
 ALLOCATORS = ("SSL_new", "ossl_ssl_connection_new_int")  # what allocates an SSL, in recordings
 NOT_COUNTED = {
@@ -109,6 +114,8 @@ def find_libraries(target: Target, known: Known) -> Libraries:
     files, remarks = identify_files(target, known)
     crypto = [(mapped, found) for mapped, found in files if found.library == CRYPTO]
     counted = []
+    if any(mapped.name == JAVA for mapped in target.files):
+        remarks.append(JAVA_REMARK)
     for mapped, found in files:
         if found.library not in COUNTED:
             if found.library != CRYPTO:
