@@ -106,7 +106,7 @@ def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     except CutOff as cut:
         if not most.count:
             raise
-        said = str(cut).removeprefix(f"{file}: ")
+        said = cut.without_file(file)
         found.torn = f"{said}; the snapshots before are used"
         found.warnings.append(found.torn)
     if not most.heap.heap_bytes and not found.moments:
@@ -205,7 +205,7 @@ class MassifReader:
                         raise Unreadable(f"line {self.lines.number}: a snapshot begins with `{RULE.decode()}`")
                     yield self.snapshot()
         except Unreadable as error:
-            raise type(error)(f"{self.file}: {str(error).removeprefix(f'{self.file}: ')}") from None
+            raise type(error)(f"{self.file}: {error.without_file(self.file)}") from None
 
     def snapshot(self) -> Snapshot:
         number = self.value("snapshot")

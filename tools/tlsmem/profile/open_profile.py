@@ -175,7 +175,7 @@ def with_record(found: Profile) -> Profile:
                 f"{Path(found.file).stem}.json beside it is the record of a profile by {profiler_name(record.tool)}"
             )
     except Unreadable as error:
-        found.warnings.append(str(error).removeprefix(f"{found.file}: "))
+        found.warnings.append(error.without_file(found.file))
         return found
     if record:
         from tlsmem.store import read_runs
