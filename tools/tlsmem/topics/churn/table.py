@@ -21,9 +21,11 @@ CAPTION = (
     "still open. Slope: bytes that a wave adds, by Theil and Sen, without the first quarter of the waves; ± is half of "
     "the 95 % confidence interval. "
     f"Growing: the interval is above {HEAP_TOLERANCE_BYTES} B a wave; for RSS, above {100 * RSS_TOLERANCE:g} % of it. "
-    "RSS: anonymous memory of the role's process beyond that before the first wave, when a wave's sessions are all "
-    "open. Peak: the highest RSS of any wave. Resident / live: RSS for each byte of live heap in the last wave, "
-    "when its sessions are open and when it has ended."
+    "RSS added: anonymous memory of the role's process beyond that before the first wave, when a wave's sessions are "
+    "all open; RSS ended: the same when the last wave has ended. Both leave out what the process and its allocator had "
+    "before. Whole process, peak: the highest RSS of any wave, with nothing left out, so it is not comparable with "
+    "RSS added. Resident / live: RSS added for each byte of live heap in the last wave, when its sessions are open and "
+    "when it has ended."
 )
 
 
@@ -90,9 +92,11 @@ COLUMNS = (
     ),
     Column("heap_slope_bytes", "slope", value=lambda row: row.heap_trend, form=slope_cell),
     Column("heap_verdict", "live heap", left=True, value=lambda row: verdict(row.heap_trend), form=text_cell),
-    Column("rss_first_bytes", "RSS first, MiB", value=rss_of_wave("open", 0), form=mebibyte_cell),
+    Column("rss_first_bytes", "RSS added, first, MiB", value=rss_of_wave("open", 0), form=mebibyte_cell),
     Column("rss_last_bytes", "last", value=rss_of_wave("open", -1), form=mebibyte_cell),
-    optional(Column("peak_rss_bytes", "peak", value=lambda row: row.peak_rss_bytes, form=mebibyte_cell)),
+    optional(
+        Column("peak_rss_bytes", "whole process, peak, MiB", value=lambda row: row.peak_rss_bytes, form=mebibyte_cell)
+    ),
     Column("rss_slope_bytes", "RSS slope", value=lambda row: row.rss_trend, form=slope_cell),
     Column("rss_verdict", "RSS", left=True, value=lambda row: verdict(row.rss_trend), form=text_cell),
     Column("open_ratio", "resident / live, open", value=lambda row: row.fragmentation("open", -1), form=ratio_cell),
