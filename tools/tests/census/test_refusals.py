@@ -4,6 +4,8 @@ import builtins
 import os
 import shutil
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,8 @@ NO_PROCESS = 4_194_304  # above the largest number of a process
 def idle():
     """A program without a TLS library."""
     process = subprocess.Popen(["sleep", "60"])
+    while Path(f"/proc/{process.pid}/comm").read_text() != "sleep\n":  # exec closes descriptors before it sets the name
+        time.sleep(0.001)
     yield process
     process.kill()
     process.wait()
