@@ -34,7 +34,7 @@ def noise(*counts: int, role: str = "server") -> int:
 def test_the_page_of_comparisons_states_the_noise_of_allocated_bytes(counts):
     fewest, most = counts
     pairs = (most - fewest) // 2
-    assert f"at least {ALLOCATED_NOISE_BYTES:,} B / ⌊√P⌋" in PAGES["compare"]
+    assert f"at least a threshold: {ALLOCATED_NOISE_BYTES:,} B / ⌊√P⌋" in PAGES["compare"]
     assert f"or N = {fewest:,} and {most:,}, P is {pairs} and the threshold {noise(*counts)} B" in PAGES["compare"]
 
 

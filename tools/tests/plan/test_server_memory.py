@@ -120,7 +120,7 @@ def test_another_build_is_marked_where_it_is_an_estimate():
     cases = [
         Case(model, Price(0, 1_000, 0, 0, 0), None, other_build=one) for one in (other, replace(other, how=MEASURED))
     ]
-    assert [" has ≈1,000 B" in describe_limits([case], 1)[0] for case in cases] == [True, False]
+    assert ["a connection takes ≈1,000 B" in describe_limits([case], 1)[0] for case in cases] == [True, False]
 
 
 @pytest.fixture(scope="module")
@@ -151,4 +151,4 @@ def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, sta
     shown = screen_of(capsys, "haproxy", *stack)
     assert "RSS in use: 54,023 B" in shown
     assert "RSS in use: 3,509 B" not in shown
-    assert "wolfSSL 5.9.4 (default build), has 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown
+    assert "wolfSSL 5.9.4 (default build), a connection takes 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown
