@@ -90,8 +90,8 @@ bench: names setup core built build/pages-venv/ready ## what metering costs: run
 	@$(PYTHON) tools/dev/bench_meter.py $(options)
 	@$(MEMTEST) show report --out build/report.html
 	@build/pages-venv/bin/python tools/dev/bench_page.py build/report.html
-bench-read: setup ## how long it takes to read recordings and heap profiles; AGAINST=DIRECTORY, another checkout, in turn with this one
-	@$(PYTHON) tools/dev/bench_read.py $(call if_given,AGAINST,--against=$(call quote,AGAINST)) $(call if_given,REPEATS,--repeats=$(call quote,REPEATS))
+bench-read: setup ## how long it takes to read recordings and heap profiles; AGAINST=DIRECTORY, another checkout, in turn with this one; LARGE=DIRECTORY, heap profiles of 100 MB and more, taken there
+	@$(PYTHON) tools/dev/bench_read.py $(call if_given,AGAINST,--against=$(call quote,AGAINST)) $(call if_given,REPEATS,--repeats=$(call quote,REPEATS)) $(call if_given,LARGE,--large=$(call quote,LARGE))
 $(BENCH): names setup core built
 	@$(PYTHON) tools/dev/$(subst -,_,$@).py $(options)
 bench-attribution selfcheck: build/core/libmarks.so

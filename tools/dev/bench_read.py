@@ -21,6 +21,13 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--against", metavar="DIRECTORY", type=checkout, help="another checkout, with a .venv of its own")
     made.add_argument("--repeats", metavar="N", type=repeats, default=7, help="counted runs (default: %(default)s)")
+    made.add_argument(
+        "--large",
+        metavar="DIRECTORY",
+        type=Path,
+        help="heap profiles of 100 MB and more instead, in turn with the profilers' own printers; they are taken "
+        "in DIRECTORY, unless they are there",
+    )
     made.add_argument("--case", metavar="WORD", default="", help="only cases with this word in their name")
     return made
 

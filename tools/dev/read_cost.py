@@ -17,7 +17,9 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+import large_profiles
 from tlsmem.base.paths import ROOT
+from tlsmem.profile.compressed_file import read_chunks
 
 PROFILE = ROOT / "data/2026-11-21-amd-epyc-2/profiles/openssl@3.5.5.tls13-rsa-aes256.1000.heaptrack.zst"
 HEAPTRACK_PRINT = ("heaptrack_print", str(PROFILE))
@@ -37,7 +39,8 @@ class Case(NamedTuple):
     times_itself: bool = False  # its last line is the CPU seconds that count, without starting Python
 
 
-INSPECT = ("tools/tls-memtest", "heap", "read", str(PROFILE))
+READ = ("tools/tls-memtest", "heap", "read")
+INSPECT = (*READ, str(PROFILE))
 RECORDING = "data/2026-11-22-amd-epyc"  # the largest: 2,694 runs, 57 MB of records
 TABLES = [
     "settings",
@@ -103,9 +106,10 @@ class Side(NamedTuple):
 
 def run(given: argparse.Namespace) -> None:
     """Measure, and print a table. Exits with a sentence when no case is left, or a command fails."""
-    cases = [case for case in CASES if given.case in case.name]
+    every = list_large_cases(given.large) if given.large else CASES
+    cases = [case for case in every if given.case in case.name]
     if not cases:
-        sys.exit(f"memtest: no case has `{given.case}` in its name; there are: {'; '.join(one.name for one in CASES)}")
+        sys.exit(f"memtest: no case has `{given.case}` in its name; there are: {'; '.join(one.name for one in every)}")
     table = Table("case", "command", "CPU s", "smallest to largest", "wall s", "peak MiB", "ratio of CPU", box=None)
     with Console(stderr=True).status("measuring, one command at a time") as status:
         for case in cases:
@@ -114,6 +118,23 @@ def run(given: argparse.Namespace) -> None:
                 table.add_row(*cells)
     Console(highlight=False, width=140).print(table)
     print("ratio of CPU: this checkout over that command, the median of rounds")
+
+
+def list_large_cases(folder: Path) -> Sequence[Case]:
+    """Take the profiles that are not in the folder. Exits with a sentence when a profiler fails."""
+    try:
+        profiles = [*large_profiles.take_profiles(folder)]
+    except (OSError, subprocess.SubprocessError) as error:
+        sys.exit(f"memtest: no large profile is taken in {folder}: {error}")
+    return [
+        Case(f"{one.name}, {count_bytes(one.file) / 1e6:,.0f} MB unpacked", (*READ, str(one.file)), one.printer)
+        for one in profiles
+    ]
+
+
+def count_bytes(file: Path) -> int:
+    """Unpacked."""
+    return sum(map(len, read_chunks(file)))
 
 
 def list_sides(case: Case, against: Path | None) -> list[Side]:
