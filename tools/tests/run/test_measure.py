@@ -257,7 +257,7 @@ def test_a_foreign_recording_stops_before_anything_is_run(project, snapshot):
     foreign = project.root / "out/obey@1.jsonl"
     foreign.write_text(json.dumps({"schema": 5}) + "\n")
     done = project.measure(stacks=stacks)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == snapshot
     assert foreign.read_text() == json.dumps({"schema": 5}) + "\n"
 
