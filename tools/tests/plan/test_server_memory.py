@@ -97,6 +97,7 @@ def said(*words: str) -> str:
     done = forked_command.run(
         [sys.executable, str(ROOT / "tools/tls-memtest"), "plan", "memory", "--connections=1000", *words]
     )
+    assert done.returncode == 0, done.stderr
     return " ".join(done.stdout.split())
 
 
