@@ -24,7 +24,7 @@ SESSIONS = 10  # of a role
 ENTRANCES = ("client_", "server_")  # to a driver: of our own source
 
 
-def of_sites(stack: str, suite: str, recording: Path = RECORDING) -> Profile:
+def read_run(stack: str, suite: str, recording: Path = RECORDING) -> Profile:
     runs = [
         run
         for run in read_records.load_file(recording / f"{stack}.jsonl")
@@ -66,16 +66,19 @@ def by_hand() -> Profile:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    openssl, old = of_sites("openssl@3.5.5", "tls13-rsa-aes256"), of_sites("openssl@3.5.5", "tls12-rsa-aes256")
+    openssl, old = (
+        read_run("openssl@3.5.5", "tls13-rsa-aes256"),
+        read_run("openssl@3.5.5", "tls12-rsa-aes256"),
+    )
     write_flamegraph.write(openssl, folder / "openssl.html", "established")
-    write_flamegraph.write(of_sites("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"), folder / "rustls.html", "established")
+    write_flamegraph.write(read_run("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"), folder / "rustls.html", "established")
     for stack, name in ("openssl@3.5.5", "newer"), ("openssl@4.0.3", "release"):
-        write_flamegraph.write(of_sites(stack, "tls13-rsa-aes256", NEWER), folder / f"{name}.html", "established")
+        write_flamegraph.write(read_run(stack, "tls13-rsa-aes256", NEWER), folder / f"{name}.html", "established")
     peaks = planted.run("sites", 200, momentary=planted.MOMENTARY)
     write_flamegraph.write(sites_reader.profile_from_record(peaks), folder / "both-peaks.html", "established")
     write_flamegraph.write(by_hand(), folder / "by-hand.html", "established")
     write_flamegraph.write_diff(profile_diff.compare(old, openssl, "established", force=True), folder / "diff.html")
-    rustls = of_sites("rustls+aws-lc@0.23.46", "tls13-rsa-aes256")
+    rustls = read_run("rustls+aws-lc@0.23.46", "tls13-rsa-aes256")
     write_flamegraph.write_diff(profile_diff.compare(openssl, rustls, "established"), folder / "purposes.html")
 
 

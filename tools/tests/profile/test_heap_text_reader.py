@@ -8,43 +8,13 @@ import pytest
 from tests.profile.test_pprof_reader import TYPES, own_totals
 from tests.support import allocating_programs as programs
 from tests.support import profile_printers as printers
+from tests.support.kinds_of_files import GPERFTOOLS, JEMALLOC
 from tests.support.mutations import COUNT, check_mutations
 from tlsmem.profile import heap_text_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import DUMP, AllocationTotals, LiveHeap, sum_live
 from tlsmem.profile.open_profile import open_profile
 
-MAP = """\
-
-MAPPED_LIBRARIES:
-00400000-00401000 r--p 00000000 fe:00 1 /none/my app
-00401000-00402000 r-xp 00001000 fe:00 1 /none/my app (deleted)
-00403000-00404000 rw-p 00000000 00:00 0
-7f0000000000-7f0000001000 r-xp 00005000 fe:00 2 /none/libjemalloc.so.2
-"""
-GPERFTOOLS = (
-    """\
-heap profile:      3:      130 [     5:      330] @ heapprofile
-     2:      100 [     4:      300] @ 0x00401011 0x00401021
-     1:       30 [     1:       30] @ 0x00401011 0x0040b021
-"""
-    + MAP
-)
-JEMALLOC = (
-    """\
-heap_v2/1
-  t*: 3: 144 [0: 0]
-  t1: 3: 144 [0: 0] a thread
-@ 0x7f0000000011 0x401011 0x401021
-  t*: 2: 96 [0: 0]
-  t0: 1: 48 [0: 0]
-  t1: 1: 48 [0: 0]
-@ 0x7f0000000011 0x401011
-  t*: 1: 48 [0: 0]
-  t1: 1: 48 [0: 0]
-"""
-    + MAP
-)
 WHOLE = {"gperftools": GPERFTOOLS, "jemalloc": JEMALLOC}
 
 

@@ -86,7 +86,7 @@ def test_what_is_no_table_is_found(phases, sizes, kinds):
     assert sorted(found(*runs(phases, sizes))) == kinds
 
 
-def of_sites(phases=GROWN, alike: int = 48) -> RecordLine:
+def make_sites_run(phases=GROWN, alike: int = 48) -> RecordLine:
     """48 pairs of 50 are alike, and two have blocks besides."""
     run = planted(100, TableSize(0, 0), ())
     changes = {phase.phase: phase.heap for phase in planted(100, TableSize(5376, 2), phases).phases}
@@ -99,15 +99,15 @@ def of_sites(phases=GROWN, alike: int = 48) -> RecordLine:
 
 
 def test_a_sites_run_has_the_rest_and_no_finding():
-    assert list(audit.account_findings(of_sites())) == []
+    assert list(audit.account_findings(make_sites_run())) == []
 
 
 @pytest.mark.parametrize(
     "run, said",
     [
-        (of_sites(alike=47), "`client 1`: 3 of 50 pairs are not like"),
-        (of_sites(GROWN[:-2]), "`client 1`: 2 of 50 pairs are not like"),
-        (of_sites(GROWN[:-2]), "`client 1`: 50 pairs of "),
+        (make_sites_run(alike=47), "`client 1`: 3 of 50 pairs are not like"),
+        (make_sites_run(GROWN[:-2]), "`client 1`: 2 of 50 pairs are not like"),
+        (make_sites_run(GROWN[:-2]), "`client 1`: 50 pairs of "),
     ],
 )
 def test_pairs_and_rests_that_no_table_explains_are_sentences(run, said):
