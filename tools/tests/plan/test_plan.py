@@ -431,9 +431,10 @@ def storm_case(retention: float, **fields) -> Case:
 
 
 def haproxy_case(**fields) -> Case:
-    """The same in HAProxy, which keeps more for each handshake: docs/how-to/plan.md."""
+    """The same in HAProxy, which keeps more for each handshake, as `price_model` adds it: docs/how-to/plan.md."""
     case = storm_case(1.0, configuration=Configuration(server=find_server("haproxy")), **fields)
-    return case._replace(measured=measure_server("haproxy"), handshake_excess=4_614)
+    active = case.price._replace(handshake=case.price.handshake + 4_614)
+    return case._replace(active=active, measured=measure_server("haproxy"), handshake_excess=4_614)
 
 
 def test_what_a_storm_takes_and_what_stays_is_a_sentence():
@@ -442,9 +443,11 @@ def test_what_a_storm_takes_and_what_stays_is_a_sentence():
     ]
     (partly,) = memory_answer.describe_storms([storm_case(0.5)], 1_000)
     assert partly == "If all clients reconnect at once: 19.1 MiB, of which 14.3 MiB stays."
-    _, excess = memory_answer.describe_storms([haproxy_case()], 1_000)
-    assert excess.startswith("HAProxy itself keeps 4,614 B more for each concurrent handshake (measured on OpenSSL 3.0")
-    assert excess.endswith("With it: 23.5 MiB.")
+    storm, excess = memory_answer.describe_storms([haproxy_case()], 1_000)
+    assert storm == "If all clients reconnect at once: 23.5 MiB, and it stays."
+    assert excess.startswith(
+        "A concurrent handshake includes 4,614 B that HAProxy itself keeps, measured on OpenSSL 3.0"
+    )
     _, unknown = memory_answer.describe_storms([haproxy_case(stack="awslc@5.12.0")], 1_000)
     assert unknown.endswith("(4,614 B with OpenSSL 3.0.19; not measured with AWS-LC 5.12.0).")
     assert memory_answer.describe_storms([storm_case(1.0, how=BY_RATIO)], 1_000) == []  # not measured
@@ -482,7 +485,8 @@ def test_the_limit_that_always_holds_is_a_sentence_but_not_haproxys():
     limit = fit_answer.describe_highest_limits([storm_case(1.0)], 100 * MIB)
     assert limit == ["Limit connections to 5,240; that many fit even in the worst case."]
     excess, way = fit_answer.describe_highest_limits([haproxy_case()], 100 * MIB)
-    assert excess.endswith("With it: 4,260 fit in the worst case.")
+    headline = fit_answer.fit_headline(haproxy_case(), 4_260, 100 * MIB, several=False)
+    assert headline.endswith("4,260 in the worst case)") and "includes 4,614 B" in excess
     assert way.endswith("To set maxconn and maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB")
     assert "5,240" not in excess + way
 

@@ -6,7 +6,6 @@ from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size, memory_cell, round_down
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.case import (
-    ALL_HANDSHAKING,
     QUIET,
     ROLES,
     Case,
@@ -87,7 +86,7 @@ def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
         if not most:
             continue
         if is_haproxy(case):
-            lines += describe_handshake_limit(case, size)
+            lines += describe_handshake_excess(case)
             lines.append(
                 "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not included. "
                 f"To set {describe_maxconn(case.role == ROLES['both'])}: "
@@ -97,15 +96,6 @@ def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
         name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
         lines.append(f"{name} connections to {round_down(most):,}; that many fit even in the worst case.")
     return list(dict.fromkeys(lines))
-
-
-def describe_handshake_limit(case: Case, size: int) -> list[str]:
-    """Say how many fit in the worst case with what the server itself keeps for each handshake, where it is known."""
-    if not case.active or not case.handshake_excess:
-        return []
-    price = case.active._replace(handshake=case.active.handshake + case.handshake_excess)
-    most = fit_if_recorded(price, ALL_HANDSHAKING, size) or 0
-    return [describe_handshake_excess(case, f"{round_down(most):,} fit in the worst case")]
 
 
 def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) -> Section:

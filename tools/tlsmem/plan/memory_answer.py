@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tlsmem.config.libraries import library_key, stack_title
+from tlsmem.config.libraries import stack_title
 from tlsmem.config.servers import find_server
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
@@ -20,6 +20,7 @@ from tlsmem.plan.case import (
 )
 from tlsmem.plan.connection_model import BY_RATIO, SYSTEM
 from tlsmem.plan.screen import Answer, Line, Section
+from tlsmem.plan.server_memory import is_measured_with
 from tlsmem.plan.terms_table import handshake_cell
 from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
@@ -157,9 +158,7 @@ def describe_storms(cases: Sequence[Case], connections: int) -> list[str]:
         name = f"{case.title}: i" if len(cases) > 1 else "I"
         rest = "and it stays" if format_size(stays) == format_size(most) else f"of which {format_size(stays)} stays"
         lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}, {rest}.")
-        if case.handshake_excess:
-            more = f"{case.mark}{format_size(most + case.handshake_excess * connections)}"
-            lines.append(describe_handshake_excess(case, more))
+        lines += describe_handshake_excess(case)
     return lines
 
 
@@ -168,21 +167,19 @@ def is_haproxy(case: Case) -> bool:
     return case.model.configuration.server == find_server("haproxy")
 
 
-def describe_handshake_excess(case: Case, answer: str) -> str:
-    """Say what the server keeps for each concurrent handshake beyond the model, and what the answer is with it; of a
-    library that it was not measured with, that it is not known."""
+def describe_handshake_excess(case: Case) -> list[str]:
+    """Say that the price of a handshake includes what the server itself keeps, where that is known; of a library that
+    it was not measured with, that it is not included."""
     server, stack = case.model.configuration.server, case.model.stack
-    assert server and server.live and case.measured and case.handshake_excess
+    if not case.handshake_excess or not server or not case.measured or case.model.handshake is None:
+        return []
     size, library = f"{case.handshake_excess:,} B", case.measured.library
-    if library_key(stack) != library_key(server.live.stack):
-        return (
-            f"Not included: what {server.what} itself keeps for each concurrent handshake ({size} with {library}; not "
-            f"measured with {stack_title(stack)})."
-        )
-    return (
-        f"{server.what} itself keeps {size} more for each concurrent handshake (measured on {library}), which is not "
-        f"included. With it: {answer}."
-    )
+    if is_measured_with(server, stack):
+        return [f"A concurrent handshake includes {size} that {server.what} itself keeps, measured on {library}."]
+    return [
+        f"Not included: what {server.what} itself keeps for each concurrent handshake ({size} with {library}; not "
+        f"measured with {stack_title(stack)})."
+    ]
 
 
 def describe_allocator_choice(cases: Sequence[Case]) -> list[str]:

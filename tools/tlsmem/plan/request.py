@@ -14,7 +14,7 @@ from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
-from tlsmem.plan.server_memory import measure_handshake_excess, measure_server
+from tlsmem.plan.server_memory import is_measured_with, measure_handshake_excess, measure_server
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
@@ -101,8 +101,9 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
     )
     measured = measure_server(given.server) if given.server else None
     price = price_model(given, model)._replace(rest=idle.connection if idle else None)
-    excess = measure_handshake_excess(given.server) if given.server == "haproxy" else None
-    return Case(model, price, note, idle, active, find_other_build(given, model), measured, excess)
+    return Case(
+        model, price, note, idle, active, find_other_build(given, model), measured, find_handshake_excess(given)
+    )
 
 
 def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:
@@ -136,7 +137,14 @@ def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
     assumed_record = assumptions.assumed_size("record_bytes").value
     server = measure_server(given.server) if given.server else None
     price = capacity.price_model(model, kernel, given.record_bytes, assumed_record, server)
-    return price._replace(backends=price_backends(given, model))
+    own = find_handshake_excess(given) if is_measured_with(model.configuration.server, model.stack) else None
+    handshake = price.handshake + (own or 0) if model.handshake is not None else price.handshake
+    return price._replace(handshake=handshake, backends=price_backends(given, model))
+
+
+def find_handshake_excess(given: argparse.Namespace) -> int | None:
+    """Return what the server of the plan keeps for each concurrent handshake beyond the model; None: not known."""
+    return measure_handshake_excess(given.server) if given.server == "haproxy" else None
 
 
 def kernel_bytes(given: argparse.Namespace, role: str) -> int:

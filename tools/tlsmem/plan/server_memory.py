@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
+from tlsmem.config.libraries import library_key
 from tlsmem.config.servers import Server, servers
 from tlsmem.live.servers import SERVERS
 from tlsmem.plan import find_model
@@ -113,6 +114,11 @@ def predict_rss(name: str, run: LiveRecord, state: str) -> float:
 def measured_rss(run: LiveRecord, state: str) -> int:
     """Return the RSS of a live run with its connections in a state."""
     return resident_bytes(next(phase for phase in run.phases if phase.phase == PHASES[state]))
+
+
+def is_measured_with(server: Server | None, stack: str) -> bool:
+    """Return whether the live runs of a server are with the library of this stack, of whatever release."""
+    return bool(server and server.live and library_key(stack) == library_key(server.live.stack))
 
 
 @cache
