@@ -41,7 +41,7 @@ def test_sessions_without_connections_are_leaked():
     assert sentence.startswith("there are 290 sessions more than connections, 0 at first")
 
 
-def test_half_open_connections_hide_no_leak():
+def test_connections_without_sessions_hide_a_surplus():
     """There are 300 sessions more, and 300 connections that have none: the surplus stays below nought."""
     assert not list(find_growth(FIRST, later(300, 600, SSL_SESSION=300, BIO=300)))
 
@@ -56,6 +56,27 @@ def test_the_kind_that_grows_is_named(kind):
 def test_memory_that_is_not_tls_is_named(part):
     (sentence,) = find_growth(FIRST, later(parts={part: 4 * MIB}))
     assert "has grown from" in sentence
+
+
+@pytest.mark.parametrize(
+    ("less", "enough"),
+    [
+        (later(sessions=19), later(sessions=20)),  # 9 and 10 more than connections
+        (later(X509=9), later(X509=10)),
+        (later(BIO=9), later(BIO=10)),
+        (later(parts={"free": MIB - 1}), later(parts={"free": MIB})),
+        (later(parts={"mmapped": MIB - 1}), later(parts={"mmapped": MIB})),
+    ],
+)
+def test_a_few_objects_and_less_than_a_mebibyte_are_no_growth(less, enough):
+    assert not list(find_growth(FIRST, less))
+    assert len(list(find_growth(FIRST, enough))) == 1
+
+
+def test_two_percent_of_many_objects_are_no_growth():
+    first = replace(FIRST, objects={"X509": 1000})
+    assert not list(find_growth(first, replace(first, objects={"X509": 1019})))
+    assert len(list(find_growth(first, replace(first, objects={"X509": 1020})))) == 1
 
 
 def test_a_count_of_connections_that_may_not_be_looked_at_is_not_guessed():
