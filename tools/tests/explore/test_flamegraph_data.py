@@ -1,11 +1,12 @@
 """The tree that a page draws, as JSON: it adds up to the profile, and fits into its room."""
 
 import json
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.explore.test_flamegraph_page import WICKED, made, of_sites, own, whole
+from tests.explore.test_flamegraph_page import WICKED, made, own, read_run, whole
 from tests.support.pairs import BUFFER, CLIENT, OTHER, frame, profile
 from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import call_tree, page_data
@@ -84,7 +85,7 @@ def test_stacks_share_what_is_below_a_library_function_that_both_call():
 
 
 def test_a_difference_by_purpose_adds_up_to_the_buckets_of_both():
-    old, new = of_sites("openssl@3.5.5"), of_sites("rustls+aws-lc@0.23.46")
+    old, new = read_run("openssl@3.5.5"), read_run("rustls+aws-lc@0.23.46")
     tree = call_tree.tree_from_diff(profile_diff.compare(old, new, "established"))
     for at, side in enumerate((old, new)):
         found: dict[str, int] = {}
@@ -95,6 +96,18 @@ def test_a_difference_by_purpose_adds_up_to_the_buckets_of_both():
         expected = [sums.live_by_bucket("established", role) for role in ("client", "server")]
         for bucket in {bucket for one in expected for bucket in one}:
             assert found[bucket] == sum(one[bucket].bytes for one in expected if bucket in one)
+
+
+def test_a_function_that_allocates_for_two_purposes_is_a_node_for_each(monkeypatch):
+    found = profile_diff.compare(profile({BUFFER: 300}, "openssl@3.4.1"), profile({BUFFER: 200}))
+    (row,) = found.rows
+    purposes = {300: "record buffers, read", 7: "transport"}
+    both = replace(found, rows=(row, row._replace(old=LiveHeap(7, 1), new=LiveHeap(0, 0))))
+    monkeypatch.setattr(call_tree, "is_by_purpose", lambda _: True)
+    monkeypatch.setattr(call_tree, "purpose", lambda _, row: purposes.get(row.old.bytes, purposes[300]))
+    tree = call_tree.tree_from_diff(both)
+    held = {tree.buckets[node]: held[0].bytes for node, held in enumerate(tree.held) if held}
+    assert held == {purposes[300]: row.old.bytes, purposes[7]: 7}
 
 
 def test_names_by_which_links_find_a_function_are_of_no_version():

@@ -27,7 +27,7 @@ RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>alert("1")</script><!-- & \u2028 operator<'
 
 
-def of_sites(stack: str, suite: str = "tls13-rsa-aes256") -> Profile:
+def read_run(stack: str, suite: str = "tls13-rsa-aes256") -> Profile:
     runs = [
         run
         for run in read_records.load_file(RECORDING / f"{stack}.jsonl")
@@ -93,7 +93,7 @@ def asked_of(page: str, value: str, before: str = "") -> list:
 
 @pytest.mark.page
 def test_figures_of_a_recorded_sites_run():
-    profile = of_sites("openssl@3.5.5")
+    profile = read_run("openssl@3.5.5")
     tree = script(profile_page.page(profile, "established"), "tree")
     at = [*profile.moments].index("established")
     assert held_by(tree, at, "client") == (47_592, 194)
@@ -107,7 +107,7 @@ def test_figures_of_a_recorded_sites_run():
 
 @pytest.mark.page
 def test_a_page_says_what_it_is_of_and_where_it_opens():
-    page = profile_page.page(of_sites("rustls+aws-lc@0.23.46"), "server 1", "client", "rustls")
+    page = profile_page.page(read_run("rustls+aws-lc@0.23.46"), "server 1", "client", "rustls")
     about = script(page, "about")
     assert about["opens"] == {"phase": "server 1", "role": "client"}
     assert (about["sessions"], about["base"], about["roles"]) == (1, 0, True)
@@ -117,7 +117,7 @@ def test_a_page_says_what_it_is_of_and_where_it_opens():
 
 @pytest.mark.page
 def test_a_pattern_leaves_only_what_it_finds():
-    tree = script(profile_page.page(of_sites("openssl@3.5.5"), "established", None, "^SSL_new$"), "tree")
+    tree = script(profile_page.page(read_run("openssl@3.5.5"), "established", None, "^SSL_new$"), "tree")
     assert (held_by(tree, 6, "client")[0], held_by(tree, 6, "server")[0]) == (6_468, 6_532)
     assert "SSL_new" in tree["names"] and "tls_setup_read_buffer" not in tree["names"]
 
@@ -171,7 +171,7 @@ def test_a_page_is_never_larger_than_it_may_be():
 
 @pytest.mark.page
 def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():
-    old, new = of_sites("openssl@3.5.5", "tls12-rsa-aes256"), of_sites("openssl@3.5.5")
+    old, new = read_run("openssl@3.5.5", "tls12-rsa-aes256"), read_run("openssl@3.5.5")
     diff = profile_diff.compare(old, new, "established", force=True)
     page = profile_page.diff_page(diff)
     about, tree = script(page, "about"), script(page, "tree")
@@ -234,6 +234,6 @@ def test_the_figure_of_the_page_sums_as_we_do():
     """Sums by moment and role, and per session."""
     asked = "const at = moments.indexOf('established');"
     said = "[held(WHOLE, at, 'client'), held(WHOLE, at, 'all'), perSession(WHOLE, at, 'server')]"
-    client, both, server = asked_of(profile_page.page(of_sites("openssl@3.5.5"), "established"), said, asked)
+    client, both, server = asked_of(profile_page.page(read_run("openssl@3.5.5"), "established"), said, asked)
     assert client == {"bytes": 47_592, "blocks": 194} and both == {"bytes": 84_878, "blocks": 242}
     assert (server["bytes"], server["blocks"], server["unit"]) == (37_286, 48, "server session")

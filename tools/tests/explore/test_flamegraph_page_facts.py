@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.explore.test_flamegraph_page import asked_of, made, of_sites, script
+from tests.explore.test_flamegraph_page import asked_of, made, read_run, script
 from tests.support import planted
 from tests.support.pairs import AT, BUFFER, OTHER, profile
 from tlsmem.base.phase_names import READABLE_NAMES
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.page
 
 @pytest.fixture(scope="module")
 def about() -> dict:
-    return script(profile_page.page(of_sites("openssl@3.5.5"), "established", "server context"), "about")
+    return script(profile_page.page(read_run("openssl@3.5.5"), "established", "server context"), "about")
 
 
 def test_moments_whose_bytes_are_sessions_are_those_of_the_tables(about):
-    profile = of_sites("openssl@3.5.5")
+    profile = read_run("openssl@3.5.5")
     without = [name for name, is_so in zip(about["moments"], about["of_sessions"], strict=True) if not is_so]
     assert without == ["contexts", "freed"]
     assert without == [name for name in profile.moments if profile_selection.why_no_sessions(profile, name)]

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from tests.explore.test_flamegraph_page import made, of_sites
+from tests.explore.test_flamegraph_page import made, read_run
 from tlsmem.build.commands import BuildFailed
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff import profile_diff
@@ -22,7 +22,7 @@ def titles(file) -> list[str]:
 
 @pytest.mark.slow
 def test_a_picture_has_the_functions_and_bytes_of_its_moment(tmp_path):
-    write_flamegraph.write(of_sites("openssl@3.5.5"), tmp_path / "it.svg", "established", "client")
+    write_flamegraph.write(read_run("openssl@3.5.5"), tmp_path / "it.svg", "established", "client")
     said = titles(tmp_path / "it.svg")
     assert any(one.startswith("all (47,592 bytes") for one in said)
     assert any(one.startswith("SSL_new (6,468 bytes") for one in said)
@@ -69,7 +69,7 @@ def test_a_diff_is_red_where_new_holds_more_and_blue_where_less(tmp_path):
 
 
 def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
-    old, new = of_sites("openssl@3.5.5", "tls12-rsa-aes256"), of_sites("rustls+aws-lc@0.23.46")
+    old, new = read_run("openssl@3.5.5", "tls12-rsa-aes256"), read_run("rustls+aws-lc@0.23.46")
     diff = profile_diff.compare(old, new, "established", force=True)
     write_flamegraph.write_diff(diff, tmp_path / "all.svg")
     write_flamegraph.write_diff(diff.select("client"), tmp_path / "client.svg")
@@ -77,7 +77,7 @@ def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
     assert "openssl@3.5.5 → rustls+aws-lc@0.23.46, tls12-rsa-aes256 → tls13-rsa-aes256<" in whole
     assert ">live bytes at the end of established; by what the bytes are for: 0% are below" in whole
     assert ">live bytes at the end of established, client; by what the bytes are for: 0% are below" in client
-    releases = profile_diff.compare(of_sites("openssl@3.5.5", "tls12-rsa-aes256"), old, "established", force=True)
+    releases = profile_diff.compare(read_run("openssl@3.5.5", "tls12-rsa-aes256"), old, "established", force=True)
     write_flamegraph.write_diff(releases, tmp_path / "same.svg")
     assert ">live bytes at the end of established; red: NEW" in (tmp_path / "same.svg").read_text()
 
@@ -85,7 +85,7 @@ def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
 @pytest.mark.slow
 def test_a_diff_of_stacks_that_share_no_functions_is_a_picture_of_purposes(tmp_path):
     """Bars of buckets, each as wide as the larger of both."""
-    old, new = of_sites("openssl@3.5.5"), of_sites("rustls+aws-lc@0.23.46")
+    old, new = read_run("openssl@3.5.5"), read_run("rustls+aws-lc@0.23.46")
     write_flamegraph.write_diff(profile_diff.compare(old, new, "established"), tmp_path / "it.svg")
     found = titles(tmp_path / "it.svg")
     assert any(title.startswith("record buffers, read (16,716 bytes") for title in found)
@@ -131,7 +131,7 @@ def test_a_moment_without_bytes_has_no_picture(tmp_path, snapshot):
 @pytest.mark.parametrize("name", ["a.svg", pytest.param("a.html", marks=pytest.mark.page)])
 def test_a_picture_replaces_another_whole(tmp_path, name):
     """What is written in place may be half a file: then the other name of the old one would have it."""
-    profile = of_sites("openssl@3.5.5")
+    profile = read_run("openssl@3.5.5")
     (tmp_path / name).write_text("old")
     (tmp_path / "other").hardlink_to(tmp_path / name)
     write_flamegraph.write(profile, tmp_path / name)
