@@ -146,7 +146,10 @@ def pack_results(recordings: list[Path]) -> bytes:
         with quiet(), contextlib.suppress(UserError):  # not every recording has each
             run_words([*words, "--format", "csv"])
     memo.pending.clear()
-    return compress(json.dumps(dict(sorted(found.items())), separators=(",", ":")).encode().replace(*NAMES))
+    ordered = sorted(
+        found.items(), key=lambda item: (json.dumps(item[1]), item[0])
+    )  # like beside like: a sixth smaller
+    return compress(json.dumps(dict(ordered), separators=(",", ":")).encode().replace(*NAMES))
 
 
 def find_copy(file: Path) -> Path:
