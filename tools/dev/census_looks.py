@@ -9,7 +9,7 @@ from typing import NamedTuple
 from census_servers import Client, Running, TlsServer, start
 from tlsmem.base.errors import UserError
 from tlsmem.census.census import take_census
-from tlsmem.census.target import count_established
+from tlsmem.census.sockets import count_established
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import read_status
 from tlsmem.run.heap_page import OpenPage

@@ -1,7 +1,8 @@
 /* A TLS server that leaks one object with each connection but the first 20, which stay open. For tests of the census.
  *
  * leaks_objects CERTIFICATE KEY KIND: KIND is SSL, SSL_SESSION, X509, BIO, or none. Prints its port, and serves one
- * connection after the other: a handshake, a byte, and for those that do not stay the end. It ends with stdin. */
+ * connection after the other: a handshake, a byte, and for those that do not stay the end. As in nginx, a connection has
+ * a session once its first byte has arrived. It ends with stdin. */
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -60,11 +61,18 @@ int main(int argc, char **argv)
         fail("a port on loopback");
     printf("{\"port\":%d}\n", ntohs(at.sin_port));
     fflush(stdout);
-    for (int number = 0; number < MOST; number++) {
-        struct pollfd files[] = {{.fd = listener, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
-        if (poll(files, 2, -1) < 0 || files[1].revents)
-            return 0;
-        serve(context, accept(listener, NULL, NULL), number, argv[3]);
+    static struct pollfd files[MOST]; /* the listener, stdin, and connections that have sent nothing yet */
+    int count = 2, number = 0;
+    files[0] = (struct pollfd){.fd = listener, .events = POLLIN};
+    files[1] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+    while (number < MOST && count < MOST && poll(files, count, -1) >= 0 && !files[1].revents) {
+        for (int i = count - 1; i > 1; i--)
+            if (files[i].revents) {
+                serve(context, files[i].fd, number++, argv[3]);
+                files[i] = files[--count];
+            }
+        if (files[0].revents)
+            files[count++] = (struct pollfd){.fd = accept(listener, NULL, NULL), .events = POLLIN};
     }
     return 0;
 }

@@ -6,7 +6,7 @@ import pytest
 
 from tests.census.conftest import compile_c
 from tlsmem.census.elf_image import ElfImage
-from tlsmem.census.instructions import find_allocations, find_constant_calls, find_fields_read, find_returned_address
+from tlsmem.census.instructions import find_allocations, find_constant_calls, find_fields, find_returned_address
 from tlsmem.census.library_file import identify
 
 # Sizes that reach the call in other ways than by a move before it.
@@ -131,7 +131,7 @@ def test_functions_are_read_by_name(image):
         return
     assert functions.keys() == names
     assert find_constant_calls(functions["table"]) == {(1, 5000)}
-    assert find_fields_read(functions["is_server"]) == {0, 120}
+    assert find_fields(functions["is_server"]) == {0, 120}
     (symbol,) = image.elf.get_section_by_name(".dynsym").get_symbol_by_name("pointer")
     assert find_returned_address(functions["item"]) == symbol["st_value"]
 

@@ -9,6 +9,7 @@ import pytest
 from tests.census.conftest import Holder
 from tlsmem.census.census import take_census
 from tlsmem.census.sessions import Role, State
+from tlsmem.census.sockets import SocketState
 
 CREATED, HALF_OPEN, ESTABLISHED = 50, 70, 90
 STEPS = ("start", "created", "half-open", "established", "closed")
@@ -67,6 +68,13 @@ def groups(look):
 def test_sessions_are_counted_by_role_and_state(looks, step, counts):
     found = {key: group.count for key, group in groups(looks[step]).items()}
     assert found == {STATES[name]: count for name, count in counts.items()}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_session_that_was_given_a_socket_has_it_open(looks, step):
+    for (_, state), group in groups(looks[step]).items():
+        expected = SocketState.NOT_SET if state == State.CREATED else SocketState.OPEN
+        assert group.sockets == {expected: group.count}
 
 
 @pytest.mark.parametrize("step", ["created", "half-open", "established"])

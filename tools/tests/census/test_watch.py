@@ -17,6 +17,7 @@ FIRST = Look(
     anon_bytes=20 * MIB,
     tls_bytes=2 * MIB,
     parts={"other_live": 5 * MIB, "free": 3 * MIB, "mmapped": MIB},
+    sockets={"unknown": 100},
 )
 
 
@@ -39,6 +40,20 @@ def test_more_connections_with_their_sessions_are_no_growth():
 def test_sessions_without_connections_are_leaked():
     (sentence,) = find_growth(FIRST, later(300, 0, SSL_SESSION=300, BIO=300))
     assert sentence.startswith("there are 290 sessions more than connections, 0 at first")
+
+
+def test_sessions_that_have_a_socket_are_no_surplus():
+    """Connections may be of another kind than TCP, which are not counted."""
+    assert not list(find_growth(FIRST, replace(later(300, 0, SSL_SESSION=300, BIO=300), sockets={"open": 400})))
+
+
+def test_sessions_with_a_closed_socket_are_leaked():
+    first = replace(FIRST, sockets={"open": 97, "closed": 3})
+    last = replace(FIRST, sockets={"open": 87, "closed": 13})
+    (sentence,) = find_growth(first, last)
+    assert sentence == "13 sessions have a closed socket, 3 at first: they are not freed with their connection"
+    assert not list(find_growth(first, replace(FIRST, sockets={"open": 88, "closed": 12})))
+    assert "100 sessions (90 established, 10 half-open), 13 of them with a closed socket, " in describe(last)
 
 
 def test_connections_without_sessions_hide_a_surplus():

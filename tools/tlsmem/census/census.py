@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlsmem.base.errors import UserError
-from tlsmem.census.library_file import LibraryFile, identify
+from tlsmem.census.library import BIO, CRYPTO, GNUTLS, OPENSSL, SESSION, Library, LibraryFile
+from tlsmem.census.library_file import identify
 from tlsmem.census.live_heap import read_live_heap
-from tlsmem.census.objects import BIO, CRYPTO, GNUTLS, OPENSSL, SESSION
-from tlsmem.census.sessions import Library, LibraryCensus, count_sessions
-from tlsmem.census.target import MappedFile, Memory, Target, count_established, open_mapped, read_target
+from tlsmem.census.sessions import LibraryCensus, count_sessions
+from tlsmem.census.sockets import count_established, list_descriptors
+from tlsmem.census.target import MappedFile, Memory, Target, open_mapped, read_target
 from tlsmem.monitor.rss_parts import RssParts
 
 INSTRUCTIONS = "instructions of its file"
@@ -89,6 +90,7 @@ def look_at(pid: int, known: Known) -> ProcessCensus:
     if not libraries.counted:
         why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
         raise UserError(f"{pid} ({target.program}): {why}")
+    before = list_descriptors(pid)
     try:
         heap = read_live_heap(pid)
     except UserError as error:
@@ -96,7 +98,10 @@ def look_at(pid: int, known: Known) -> ProcessCensus:
         raise UserError(f"{error}; it has {titles}{describe_connections(count_established(pid))}") from None
     try:
         with Memory(pid) as memory:
-            counts = tuple(count_sessions(memory, heap, library) for library in libraries.counted)
+            counts = tuple(
+                count_sessions(memory, heap, library, lambda: [before, list_descriptors(pid)])
+                for library in libraries.counted
+            )
     except OSError:
         raise UserError(f"{pid} ({target.program}): it ended while it was read") from None
     remarks = [f"{pid} ({target.program}): {remark}" for remark in libraries.remarks]
@@ -152,7 +157,7 @@ def identify_files(target: Target, known: Known) -> tuple[list[tuple[MappedFile,
 
 def complete(mapped: MappedFile, found: LibraryFile, crypto: Sequence[tuple[MappedFile, LibraryFile]]) -> Library:
     """Return a library with what its other file has: libcrypto, from the same directory where there are several."""
-    sizes, version, source = dict(found.sizes), found.version, INSTRUCTIONS
+    sizes, fields, version, source = dict(found.sizes), dict(found.fields), found.version, INSTRUCTIONS
     directory = mapped.path.rpartition("/")[0]
     beside = sorted(crypto, key=lambda one: one[0].path.rpartition("/")[0] != directory)
     if found.library == OPENSSL and not version and beside:
@@ -160,8 +165,10 @@ def complete(mapped: MappedFile, found: LibraryFile, crypto: Sequence[tuple[Mapp
     if found.library == OPENSSL and version and SESSION not in sizes:
         sizes |= dict(recorded_size(version))
         source = RECORDED.format(f"OpenSSL {version}")
-    mapped_crypto = beside[0][0] if beside and BIO not in found.sizes else mapped
-    return Library(mapped, mapped_crypto, found, sizes, version, source)
+    mapped_crypto = mapped
+    if beside and BIO not in found.sizes:
+        mapped_crypto, fields = beside[0][0], beside[0][1].fields | fields
+    return Library(mapped, mapped_crypto, found, sizes, fields, version, source)
 
 
 def recorded_size(version: str) -> Iterator[tuple[str, int]]:

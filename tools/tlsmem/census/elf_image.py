@@ -20,6 +20,8 @@ from elftools.elf.segments import NoteSegment
 X86_64 = 62
 DATA_RELATIVE_4 = 0x3B  # encoding of the unwind table that all linkers write
 COUNT_4 = 0x03
+RELATIVE = 8  # the kind of a relocation, R_X86_64_RELATIVE
+LOW = 0xFFFFFFFF
 LONGEST_PATH = 200  # of a source file, as a string has it
 PRINTABLE_END = re.compile(rb"[ -~]*\Z")
 UNREADABLE = (ELFError, OSError, ValueError, struct.error)
@@ -86,6 +88,25 @@ class ElfImage:
                 begin = address - one.start + one.offset
                 return self.content[begin : min(begin + size, one.offset + one.size)]
         return b""
+
+    def read_pointer(self, address: int) -> int:
+        """Return the pointer at an address as it is once the file is loaded, as an address of the file; 0 where there
+        is none."""
+        if (addend := self.relative_relocations.get(address)) is not None:
+            return addend
+        return int.from_bytes(self.read(address, 8), "little")
+
+    @cached_property
+    def relative_relocations(self) -> dict[int, int]:
+        """What is written at which address when the file is loaded, relative to where that is."""
+        found: dict[int, int] = {}
+        for section in self.elf.iter_sections("SHT_RELA"):
+            each = section["sh_entsize"]
+            content = self.content[section["sh_offset"] : section["sh_offset"] + section["sh_size"] // each * each]
+            entries = np.frombuffer(content, "<i8").reshape(-1, 3)
+            entries = entries[entries[:, 1] & LOW == RELATIVE]
+            found.update(zip(entries[:, 0].tolist(), entries[:, 2].tolist(), strict=True))
+        return found
 
     def find_source_names(self, name: str) -> list[range]:
         """Return where strings lie that end in the name of a source file, as `ssl/ssl_lib.c`: the addresses from which

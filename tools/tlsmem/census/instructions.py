@@ -99,15 +99,16 @@ def find_constant_calls(function: Function) -> set[tuple[int, int]]:
     return found
 
 
-def find_fields_read(function: Function) -> set[int]:
-    """Return the offsets in the structure that the first argument leads to of the fields that the function reads."""
+def find_fields(function: Function, how: int = OpAccess.READ) -> set[int]:
+    """Return the offsets in the structure that the first argument leads to of the fields that the function reads, or
+    writes."""
     found = set()
     for step in follow(function):
         one = step.instruction
         accesses = FACTORY.info(one).used_memory()
         if one.mnemonic == Mnemonic.LEA or one.memory_index != Register.NONE or not accesses:
             continue
-        if step.state.get(one.memory_base) == Argument() and any(use.access == OpAccess.READ for use in accesses):
+        if step.state.get(one.memory_base) == Argument() and any(use.access == how for use in accesses):
             found.add(int(one.memory_displacement))
     return found
 

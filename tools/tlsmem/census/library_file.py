@@ -5,13 +5,13 @@ upstream release. The answer follows from the file alone and is kept by its buil
 
 import hashlib
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import BinaryIO
 
 from tlsmem.base.cache_file import digest_code
 from tlsmem.base.memo import recall
 from tlsmem.census.elf_image import UNREADABLE, ElfImage
-from tlsmem.census.objects import CRYPTO, GNUTLS, OPENSSL
+from tlsmem.census.library import CRYPTO, GNUTLS, OPENSSL, LibraryFile
 
 SSL_SOURCE, BIO_SOURCE = "ssl/ssl_lib.c", "crypto/bio/bio_lib.c"  # whose names OpenSSL's allocations pass
 OTHERS = {  # that are recognised and not counted, by how their file's name begins
@@ -28,20 +28,6 @@ BANNERS = {
     "LibreSSL": re.compile(rb"LibreSSL (\d+\.\d+\.\d+)"),
     OPENSSL: re.compile(rb"OpenSSL (\d+\.\d+\.\d+[a-z]?)[-\w.+ ]* \d+ [A-Z][a-z][a-z] \d{4}"),
 }
-
-
-@dataclass(frozen=True)
-class LibraryFile:
-    """What one file has of a TLS library.
-
-    `library` is OPENSSL, CRYPTO (OpenSSL without its TLS part), GNUTLS, or the name of one that is not counted.
-    `sizes` are in bytes as they are requested, by object. `fields` are offsets in an SSL, by the keys that
-    object_sizes.openssl_fields() gives them."""
-
-    library: str
-    version: str | None
-    sizes: dict[str, int] = field(default_factory=dict)
-    fields: dict[str, int] = field(default_factory=dict)
 
 
 def identify(file: BinaryIO, name: str) -> LibraryFile | None:
@@ -78,7 +64,7 @@ def compute(image: ElfImage, name: str) -> dict[str, object] | None:
         from tlsmem.census import object_sizes  # what it needs is there on x86-64 alone
 
         if library == GNUTLS:
-            found = LibraryFile(library, version, object_sizes.gnutls_sizes(image))
+            found = LibraryFile(library, version, object_sizes.gnutls_sizes(image), object_sizes.gnutls_fields(image))
         else:
             found = LibraryFile(library, version, object_sizes.openssl_sizes(image), object_sizes.openssl_fields(image))
     return asdict(found)

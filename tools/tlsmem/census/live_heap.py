@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.base.errors import UserError
-from tlsmem.census.target import Places
+from tlsmem.census.target import Memory, Places, Words
 from tlsmem.monitor.rss_parts import RssParts, parse, walk_heaps
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
@@ -63,3 +63,12 @@ def read_live_heap(pid: int) -> LiveHeap:
         raise UserError(f"{pid}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
     lead = METER_BYTES if rss.found_bytes is not None else 0
     return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, chunks[:, 1].copy(), chunks[:, 2].copy(), lead)
+
+
+def read_fields(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> Words:
+    """Return the 8 bytes at an offset of each chunk, in any order; of an offset that is no multiple of 8, 4 bytes.
+
+    Raises OSError once the process has ended."""
+    places, which = np.unique(heap.addresses[chunks] + offset // 8 * 8, return_inverse=True)
+    words = memory.read_words(places, np.ones(len(places), np.int64))[which.ravel()]
+    return words >> np.uint64(32) if offset % 8 else words

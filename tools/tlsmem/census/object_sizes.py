@@ -2,17 +2,19 @@
 
 For files of x86-64 alone, and so are the packages that it needs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from iced_x86 import OpAccess
 
 from tlsmem.census.elf_image import ElfImage, Function
 from tlsmem.census.instructions import (
     Allocation,
     find_allocations,
     find_constant_calls,
-    find_fields_read,
+    find_fields,
     find_returned_address,
 )
-from tlsmem.census.objects import BIO, CONTEXT, RECORD_LAYER, SESSION, TICKET, X509
+from tlsmem.census.library import BIO, CONTEXT, RECORD_LAYER, SESSION, TICKET, X509
 
 ALLOCATING = {  # objects of OpenSSL by the source file that allocates them, each the largest that it allocates so
     SESSION: "ssl/ssl_lib.c",
@@ -22,12 +24,25 @@ ALLOCATING = {  # objects of OpenSSL by the source file that allocates them, eac
 }
 LEAST_SSL_BYTES = 2048  # an SSL of any release has more, an SSL_CTX has less
 LEAST_GNUTLS_BYTES = 1024
-READERS = {  # functions that read one field each, by what it says
+READERS = {  # functions that read one field each of an SSL, by what it says
     "is_server": "SSL_is_server",
     "in_init": "SSL_in_init",
     "handshake": "SSL_get_state",
     "read_bio": "SSL_get_rbio",
 }
+BIO_READERS = {  # the same of a BIO
+    "bio_method": "BIO_method_type",
+    "bio_next": "BIO_next",
+    "bio_data": "BIO_get_data",
+    "bio_init": "BIO_get_init",
+    "bio_shutdown": "BIO_get_shutdown",
+    "bio_flags": "BIO_test_flags",
+    "bio_retry_reason": "BIO_get_retry_reason",
+}
+SOCKET_METHOD = "BIO_s_socket"
+METHOD_FUNCTIONS = range(2, 16)  # words of a BIO_METHOD, behind its type and name, at most
+GNUTLS_READERS = {"transport": "gnutls_transport_get_ptr"}
+GNUTLS_WRITERS = {"pull_function": "gnutls_transport_set_pull_function"}
 BEFORE = "SSL_in_before"  # reads `handshake` and the field of the state machine's own state
 X509_ITEM = "X509_it"
 ITEM_SIZE_AT, ITEM_BYTES = 40, 56  # of sizeof(X509) in an ASN1_ITEM
@@ -64,13 +79,51 @@ def read_item_size(image: ElfImage, function: Function) -> int | None:
 
 
 def openssl_fields(image: ElfImage) -> dict[str, int]:
-    """Return the offsets of an SSL's fields, of functions that the file still names."""
-    functions = image.find_functions({*READERS.values(), BEFORE})
-    # Since OpenSSL 3.2 they read the kind of the object first, at offset 0.
-    read = {name: find_fields_read(function) - {0} for name, function in functions.items()}
-    fields = {what: next(iter(read[name])) for what, name in READERS.items() if len(read.get(name, ())) == 1}
-    machine = read.get(BEFORE, set()) - {fields.get("handshake")}
-    return fields | ({"machine": machine.pop()} if len(machine) == 1 else {})
+    """Return the offsets of fields of an SSL and of a BIO, of functions that the file still names."""
+    functions = image.find_functions({*READERS.values(), *BIO_READERS.values(), BEFORE, SOCKET_METHOD})
+    read = {name: find_fields(function) for name, function in functions.items()}
+    # Since OpenSSL 3.2 those of an SSL read the kind of the object first, at offset 0.
+    of_ssl = {name: offsets - {0} for name, offsets in read.items()}
+    fields = name_fields(READERS, of_ssl) | name_fields(BIO_READERS, read)
+    machine = of_ssl.get(BEFORE, set()) - {fields.get("handshake")}
+    number = find_number(image, functions, {offset for name, offset in fields.items() if name in BIO_READERS})
+    return fields | name_only("machine", machine) | name_only("bio_number", number)
+
+
+def name_fields(functions: Mapping[str, str], read: Mapping[str, set[int]]) -> dict[str, int]:
+    """Return the offset that each function reads, if it is one, by what the field says."""
+    found: dict[str, int] = {}
+    for what, name in functions.items():
+        found |= name_only(what, read.get(name, set()))
+    return found
+
+
+def name_only(what: str, offsets: set[int]) -> dict[str, int]:
+    return {what: next(iter(offsets))} if len(offsets) == 1 else {}
+
+
+def find_number(image: ElfImage, functions: Mapping[str, Function], others: set[int]) -> set[int]:
+    """Return the offset of the descriptor's number in a BIO. No function of its own reads it: it is the field that the
+    functions of BIO_s_socket() read, besides those that have one."""
+    method = find_returned_address(functions[SOCKET_METHOD]) if SOCKET_METHOD in functions else None
+    if not method or len(others) < len(BIO_READERS):
+        return set()
+    found: set[int] = set()
+    for word in METHOD_FUNCTIONS:
+        place = image.read_pointer(method + 8 * word)
+        function = image.function_at(place) if place else None
+        if place and not function:
+            break  # the method ends before
+        found |= find_fields(function) if function else set()
+    return found - others
+
+
+def gnutls_fields(image: ElfImage) -> dict[str, int]:
+    """Return the offsets of a session's fields that say how it reads."""
+    functions = image.find_functions({*GNUTLS_READERS.values(), *GNUTLS_WRITERS.values()})
+    read = {name: find_fields(function) for name, function in functions.items()}
+    written = {name: find_fields(function, OpAccess.WRITE) for name, function in functions.items()}
+    return name_fields(GNUTLS_READERS, read) | name_fields(GNUTLS_WRITERS, written)
 
 
 def gnutls_sizes(image: ElfImage) -> dict[str, int]:

@@ -1,21 +1,25 @@
 """What a census says: a row for each library, role and state of each process, and one for its memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tlsmem.census.census import ProcessCensus
-from tlsmem.census.objects import BIO, TICKET, X509
-from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State, describe_states
+from tlsmem.census.library import BIO, TICKET, X509
+from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State, add_up_sockets, describe_states
+from tlsmem.census.sockets import SocketState, tells_sockets
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 NO_FIELDS = "the file of the library has no names of functions, so the state of a session is not told"
 NO_STATE = "not told by GnuTLS's file"
 NO_ROLE = "not decided before a handshake begins"
 NOT_ALLOWED = "its open files may not be looked at"
+NO_NAMES = "the file of the library has no names of functions"
+OTHER_BIOS = "the sessions read through memory BIOs, or BIOs of the program's own"
 UNKNOWN_OBJECT = "its size is not told by the library's file"
 CAPTION_SESSIONS = (
     "TLS sessions by role and state, counted from outside. Bytes: chunks of malloc that sessions alone hold, with "
     "their headers; what several share, such as certificates and contexts, is not in them. Size of a session's "
-    "structure: from {}."
+    "structure: from {}. Socket open: the process has the socket of a session open. Socket closed: no longer, so the "
+    "session belongs to no connection."
 )
 CAPTION_MEMORY = (
     "Resident anonymous memory (RssAnon) by what it is, in bytes. TLS sessions: what they alone hold. Other live: all "
@@ -30,6 +34,8 @@ SESSION_COLUMNS = (
     Heading("sessions", "sessions"),
     Heading("bytes", "bytes"),
     Heading("bytes_per_session", "bytes/session"),
+    Heading("sockets_open", "socket open"),
+    Heading("sockets_closed", "socket closed"),
 )
 OBJECT_COLUMNS = (Heading("ssl_sessions", TICKET), Heading("x509", X509), Heading("bio", BIO))
 MEMORY_COLUMNS = (
@@ -67,7 +73,24 @@ def summarise(found: Sequence[ProcessCensus]) -> str:
     if None in counted:
         return f"{said}."
     connections = sum(filter(None, counted))
-    return f"{said}; {connections:,} connection{' is' if connections == 1 else 's are'} established."
+    said += f"; {connections:,} connection{' is' if connections == 1 else 's are'} established."
+    return " ".join([said, *describe_sockets(groups)])
+
+
+def describe_sockets(groups: Iterable[SessionGroup]) -> Iterator[str]:
+    """Yield a sentence on the sockets of the sessions, if it is told of one."""
+    counts = add_up_sockets(groups)
+    total, closed = counts.total(), counts[SocketState.CLOSED]
+    if counts[SocketState.UNKNOWN] == total:
+        return
+    parts = [f"{counts[SocketState.OPEN]:,} of {total:,} session{'' if total == 1 else 's'} have an open socket"]
+    if closed:
+        parts.append(f"the socket of {closed:,} is closed, so they are leaked, unless they are freed soon")
+    if counts[SocketState.NOT_SET]:
+        parts.append(f"{counts[SocketState.NOT_SET]:,} have been given none")
+    if counts[SocketState.UNKNOWN]:
+        parts.append(f"of {counts[SocketState.UNKNOWN]:,} it is not told")
+    yield f"{'; '.join(parts)}."
 
 
 def make_tables(found: Sequence[ProcessCensus]) -> list[Table]:
@@ -91,7 +114,7 @@ def session_rows(process: ProcessCensus, library: LibraryCensus) -> Iterator[lis
     head.append(text_cell(library.library.title))
     objects = [count_cell(library, name) for name in (TICKET, X509, BIO)]
     for group in library.groups or [None]:
-        yield [*head, *group_cells(group, library), *objects]
+        yield [*head, *group_cells(group), *socket_cells(process, library, group), *objects]
         objects = [BLANK] * len(objects)
 
 
@@ -100,7 +123,7 @@ def count_cell(library: LibraryCensus, name: str) -> Cell:
     return missing_cell(UNKNOWN_OBJECT) if number is None else integer_cell(number)
 
 
-def group_cells(group: SessionGroup | None, library: LibraryCensus) -> list[Cell]:
+def group_cells(group: SessionGroup | None) -> list[Cell]:
     if group is None:
         return [BLANK, BLANK, integer_cell(0), integer_cell(0), BLANK]
     role, state = text_cell(group.role), text_cell(group.state)
@@ -110,6 +133,16 @@ def group_cells(group: SessionGroup | None, library: LibraryCensus) -> list[Cell
         role = missing_cell(NO_ROLE if group.state == State.CREATED else NO_FIELDS)
     each = integer_cell(round(group.bytes / group.count))
     return [role, state, integer_cell(group.count), integer_cell(group.bytes), each]
+
+
+def socket_cells(process: ProcessCensus, library: LibraryCensus, group: SessionGroup | None) -> list[Cell]:
+    """Return how many sessions have their socket open, and closed; why it is not told, if of none."""
+    if group is None:
+        return [integer_cell(0), integer_cell(0)]
+    if group.sockets[SocketState.UNKNOWN] == group.count:
+        why = OTHER_BIOS if tells_sockets(library.library) else NO_NAMES
+        return [missing_cell(NOT_ALLOWED if process.connections is None else why)] * 2
+    return [integer_cell(group.sockets[state]) for state in (SocketState.OPEN, SocketState.CLOSED)]
 
 
 def memory_row(process: ProcessCensus) -> list[Cell]:

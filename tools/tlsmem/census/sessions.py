@@ -6,29 +6,31 @@ application's, and those that several sessions or a context lead to are shared. 
 only what is a pointer, a kind or a state; record buffers are not."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from tlsmem.census.library_file import LibraryFile
-from tlsmem.census.live_heap import LiveHeap
-from tlsmem.census.objects import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509
-from tlsmem.census.target import MappedFile, Memory, Places, Words
+from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
+from tlsmem.census.live_heap import LiveHeap, read_fields
+from tlsmem.census.sockets import Descriptors, SocketState, pair, read_endpoints
+from tlsmem.census.target import Memory, Places, Words
 
 METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 BATCH_BYTES = 64 << 20  # read at once
-LOW = 0xFFFFFFFF
+LOW = np.uint64(0xFFFFFFFF)
 NO_OWNER, SHARED = -1, 1 << 40
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
 V_ASN1_INTEGER, V_ASN1_NEG_INTEGER = 2, 0x102  # the type of a serial number, with which an X509 begins
 LONGEST_SERIAL_BYTES = 64
 BEFORE, OK = 0, 1  # OSSL_HANDSHAKE_STATE
 UNINITIALISED = 0  # MSG_FLOW_STATE
+NEEDED = {"handshake", "in_init"}  # fields that tell a state
+STATE_FIELDS = {*NEEDED, "machine", "is_server"}
 
 
 Weights = npt.NDArray[np.float64]
@@ -51,37 +53,16 @@ ENTITIES = {1: Role.SERVER, 2: Role.CLIENT}  # with which a session of GnuTLS be
 
 
 @dataclass(frozen=True)
-class Library:
-    """A TLS library in a process: its file, what that says, and the file that has its BIOs, which may be the same."""
-
-    mapped: MappedFile
-    mapped_crypto: MappedFile
-    found: LibraryFile
-    sizes: dict[str, int]
-    version: str | None
-    source: str  # where the sizes are from
-
-    @property
-    def title(self) -> str:
-        return f"{self.found.library} {self.version}" if self.version else self.found.library
-
-    def find(self, heap: LiveHeap, *names: str) -> npt.NDArray[np.bool_]:
-        """Return in which chunks there may be one of these objects."""
-        found = np.zeros(len(heap.sizes), bool)
-        for name in names:
-            found |= heap.have_block(self.sizes[name]) if name in self.sizes else False
-        return found
-
-
-@dataclass(frozen=True)
 class SessionGroup:
-    """Sessions of one library, role and state: how many, and the bytes that they alone hold, in chunks with headers."""
+    """Sessions of one library, role and state: how many, the bytes that they alone hold, in chunks with headers, and
+    how many have what of a socket."""
 
     role: Role
     state: State
     count: int
     bytes: int
     resident_bytes: int
+    sockets: Counter[SocketState]
 
 
 @dataclass(frozen=True)
@@ -97,11 +78,16 @@ class LibraryCensus:
         return sum(group.count for group in self.groups)
 
 
-def count_sessions(memory: Memory, heap: LiveHeap, library: Library) -> LibraryCensus:
-    """Return the sessions of a library. Raises OSError when the process ends meanwhile."""
+def count_sessions(
+    memory: Memory, heap: LiveHeap, library: Library, list_open: Callable[[], Sequence[Descriptors | None]]
+) -> LibraryCensus:
+    """Return the sessions of a library; `list_open` gives what descriptors the process has open, once the sessions are
+    read. Raises OSError when the process ends meanwhile."""
     roots = find_sessions(memory, heap, library)
     owners = find_owners(memory, heap, library, roots)
     kinds = read_states(memory, heap, library, roots)
+    endpoints = read_endpoints(memory, heap, library, roots)
+    sockets = pair(endpoints, list_open())
     is_owned = (owners >= 0) & (owners != SHARED)
     bytes_by_root = np.bincount(owners[is_owned], heap.sizes[is_owned], len(roots)).astype(np.int64)
     resident_by_root = np.bincount(owners[is_owned], heap.resident[is_owned], len(roots)).astype(np.int64)
@@ -109,7 +95,8 @@ def count_sessions(memory: Memory, heap: LiveHeap, library: Library) -> LibraryC
     for role, state in sorted(set(kinds)):
         number = np.array([kind == (role, state) for kind in kinds])
         held, resident = int(bytes_by_root[number].sum()), int(resident_by_root[number].sum())
-        groups.append(SessionGroup(role, state, int(number.sum()), held, resident))
+        counts = Counter(sockets[one] for one in np.flatnonzero(number))
+        groups.append(SessionGroup(role, state, int(number.sum()), held, resident, counts))
     return LibraryCensus(library, tuple(groups), count_objects(memory, heap, library))
 
 
@@ -124,26 +111,19 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> Places:
     chunks = np.flatnonzero(library.find(heap, SESSION))
     first = read_starts(memory, heap, chunks, METHOD_WORDS.stop)
     if library.found.library == GNUTLS:
-        return chunks[np.isin(first[:, 0] & np.uint64(LOW), list(ENTITIES))]
-    return chunks[leads_into(first[:, METHOD_WORDS.start :], library.mapped).any(axis=1)]
-
-
-def leads_into(words: Words, mapped: MappedFile) -> npt.NDArray[np.bool_]:
-    """Return which words are addresses in what is mapped of a file, from its first byte to its last."""
-    start, end = min(one.start for one in mapped.ranges), max(one.end for one in mapped.ranges)
-    inside: npt.NDArray[np.bool_] = (words >= np.uint64(start)) & (words < np.uint64(end))
-    return inside
+        return chunks[np.isin(first[:, 0] & LOW, list(ENTITIES))]
+    return chunks[library.mapped.has(first[:, METHOD_WORDS.start :]).any(axis=1)]
 
 
 def read_states(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> list[tuple[Role, State]]:
     """Return role and state of each session."""
     if library.found.library == GNUTLS:
-        entities = read_numbers(memory, heap, roots, 0).tolist()
+        entities = (read_fields(memory, heap, roots, 0) & LOW).tolist()
         return [(ENTITIES[entity], State.UNKNOWN) for entity in entities]
-    fields = library.found.fields
-    if not {"handshake", "in_init"} <= fields.keys():
+    fields = library.fields
+    if not fields.keys() >= NEEDED:
         return [(Role.UNKNOWN, State.UNKNOWN)] * len(roots)
-    values = {name: read_numbers(memory, heap, roots, offset) for name, offset in fields.items()}
+    values = {name: read_fields(memory, heap, roots, fields[name]) & LOW for name in STATE_FIELDS & fields.keys()}
     unset = np.ones(len(roots), np.uint64)
     columns = [values["handshake"], values["in_init"]]
     columns += [values.get(name, unset) for name in ("machine", "is_server")]
@@ -159,24 +139,18 @@ def name_state(has_role: bool, handshake: int, in_init: int, machine: int, is_se
     return role, State.ESTABLISHED if handshake == OK and not in_init else State.HALF_OPEN
 
 
-def read_numbers(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> Words:
-    """Return the number of 32 bits at an offset of each chunk."""
-    words = memory.read_words(heap.addresses[chunks] + offset // 8 * 8, np.ones(len(chunks), np.int64))
-    return words >> np.uint64(32) if offset % 8 else words & np.uint64(LOW)
-
-
 def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str, int]:
     """Return how many objects there are of each kind that can be told by its size and its beginning."""
     found: dict[str, int] = {}
     if TICKET in library.sizes:
         first = read_starts(memory, heap, np.flatnonzero(library.find(heap, TICKET)), 1)[:, 0]
-        found[TICKET] = int(np.isin(first & np.uint64(LOW), PROTOCOLS).sum())
+        found[TICKET] = int(np.isin(first & LOW, PROTOCOLS).sum())
     if BIO in library.sizes:
         first = read_starts(memory, heap, np.flatnonzero(library.find(heap, BIO)), BIO_METHOD_WORDS.stop)
-        found[BIO] = int(leads_into(first, library.mapped_crypto).any(axis=1).sum())
+        found[BIO] = int(library.mapped_crypto.has(first).any(axis=1).sum())
     if X509 in library.sizes:
         first = read_starts(memory, heap, np.flatnonzero(library.find(heap, X509)), 2)[:, 1]
-        kinds, lengths = first >> np.uint64(32), first & np.uint64(LOW)
+        kinds, lengths = first >> np.uint64(32), first & LOW
         is_serial = np.isin(kinds, (V_ASN1_INTEGER, V_ASN1_NEG_INTEGER)) & (lengths <= LONGEST_SERIAL_BYTES)
         found[X509] = int(is_serial.sum())
     return found
@@ -270,6 +244,14 @@ def add_up(groups: Iterable[SessionGroup]) -> Counter[State]:
     found: Counter[State] = Counter()
     for group in groups:
         found[group.state] += group.count
+    return found
+
+
+def add_up_sockets(groups: Iterable[SessionGroup]) -> Counter[SocketState]:
+    """Return how many sessions have what of a socket."""
+    found: Counter[SocketState] = Counter()
+    for group in groups:
+        found.update(group.sockets)
     return found
 
 

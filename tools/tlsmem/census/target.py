@@ -20,8 +20,6 @@ WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):
 GONE = " (deleted)"
 PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a page maps no new one
 GAP_BYTES = 4 * PAGE  # chunks that are so near are read together
-ESTABLISHED = "01"
-FAMILIES = ("tcp", "tcp6")
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -51,6 +49,12 @@ class MappedFile:
     @property
     def has_code(self) -> bool:
         return any(one.is_code for one in self.ranges)
+
+    def has(self, words: Words) -> npt.NDArray[np.bool_]:
+        """Return which words are addresses in what is mapped of it, from its first byte to its last."""
+        start, end = min(one.start for one in self.ranges), max(one.end for one in self.ranges)
+        inside: npt.NDArray[np.bool_] = (words >= np.uint64(start)) & (words < np.uint64(end))
+        return inside
 
 
 @dataclass(frozen=True)
@@ -155,33 +159,3 @@ class Memory:
         edges = np.flatnonzero(np.diff(is_there))
         for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             os.preadv(self.memory, [into[first * PAGE : last * PAGE]], begin + first * PAGE)
-
-
-def count_established(pid: int) -> int | None:
-    """Return how many established TCP connections the process has open; None where they may not be looked at."""
-    own = list_sockets(pid)
-    if own is None:
-        return None
-    found = set[str]()
-    for family in FAMILIES:
-        with suppress(OSError):  # a kernel without IPv6
-            for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
-                fields = line.split()
-                if len(fields) > 9 and fields[3] == ESTABLISHED and fields[9] in own:
-                    found.add(fields[9])
-    return len(found)
-
-
-def list_sockets(pid: int) -> set[str] | None:
-    """Return the inodes of the sockets that the process has open; None where they may not be looked at."""
-    try:
-        files = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return None
-    found = set[str]()
-    for file in files:
-        with suppress(OSError):
-            link = os.readlink(f"/proc/{pid}/fd/{file}")
-            if link.startswith("socket:["):
-                found.add(link[8:-1])
-    return found

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
 from tlsmem.census.census import ProcessCensus, take_census
-from tlsmem.census.objects import BIO, TICKET, X509
+from tlsmem.census.library import BIO, TICKET, X509
+from tlsmem.census.sockets import SocketState
 from tlsmem.monitor.rss_parts import describe_size
 
 LEAST_OBJECTS = 10  # by which a kind must have grown since the first look
@@ -26,7 +27,8 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Look:
-    """All processes together. Parts in resident bytes; `connections` None where they may not be looked at."""
+    """All processes together. Parts in resident bytes; `connections` None where they may not be looked at; `sockets`:
+    how many sessions have what of a socket, by the names of SocketState."""
 
     seconds: float
     processes: int
@@ -37,29 +39,44 @@ class Look:
     anon_bytes: int
     tls_bytes: int
     parts: dict[str, int] = field(default_factory=dict)
+    sockets: dict[str, int] = field(default_factory=dict)
 
 
 def add_up(seconds: float, found: Sequence[ProcessCensus]) -> Look:
     """Return the sums of all processes."""
-    states, objects, parts = Counter[str](), Counter[str](), Counter[str]()
+    states, objects, parts, sockets = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for process in found:
         for library in process.libraries:
             objects.update(library.objects)
             for group in library.groups:
                 states[group.state] += group.count
+                sockets.update(group.sockets)
         parts.update({name: size or 0 for name, size in process.rss.parts.items()})
     tls = sum(process.tls_bytes for process in found)
     parts["other_live"] = parts.pop("live", 0) + parts.pop("overhead", 0) - tls
     connections = [process.connections for process in found]
     counted = None if None in connections else sum(filter(None, connections))
     sessions, anon = sum(states.values()), sum(process.rss.anon_bytes for process in found)
-    return Look(round(seconds, 3), len(found), sessions, dict(states), counted, dict(objects), anon, tls, dict(parts))
+    return Look(
+        seconds=round(seconds, 3),
+        processes=len(found),
+        sessions=sessions,
+        states=dict(states),
+        connections=counted,
+        objects=dict(objects),
+        anon_bytes=anon,
+        tls_bytes=tls,
+        parts=dict(parts),
+        sockets=dict(sockets),
+    )
 
 
 def describe(look: Look) -> str:
     """Return a line for people."""
     states = ", ".join(f"{count:,} {state}" for state, count in sorted(look.states.items()))
     said = [f"{look.sessions:,} sessions ({states})" if states else "0 sessions"]
+    closed = look.sockets.get(SocketState.CLOSED, 0)
+    said += [f"{closed:,} of them with a closed socket"] if closed else []
     said += [] if look.connections is None else [f"{look.connections:,} connections"]
     said += [f"{count:,} {name}" for name, count in sorted(look.objects.items())]
     sizes = {"TLS": look.tls_bytes, "other live": look.parts["other_live"], "free, but kept": look.parts["free"]}
@@ -70,14 +87,8 @@ def describe(look: Look) -> str:
 def find_growth(first: Look, last: Look) -> Iterator[str]:
     """Yield a sentence for each kind of object and of memory that has grown since the first look, and what may be why.
 
-    Sessions that come and go with connections are no growth; more than there are connections are."""
-    surplus = None if last.connections is None else last.sessions - last.connections
-    before = None if first.connections is None else first.sessions - first.connections
-    if surplus is not None and before is not None and surplus >= LEAST_OBJECTS and has_grown(before, surplus):
-        yield (
-            f"there are {surplus:,} sessions more than connections, {max(before, 0):,} at first: "
-            "sessions whose connection has ended are not freed"
-        )
+    Sessions that come and go with connections are no growth; those whose socket is closed are."""
+    yield from find_leaked_sessions(first, last)
     for name, why in KINDS.items():
         # Each session has some of its own: only what there is besides counts.
         was, now = (one.objects.get(name, 0) for one in (first, last))
@@ -88,6 +99,21 @@ def find_growth(first: Look, last: Look) -> Iterator[str]:
         was, now = (one.parts.get(part, 0) for one in (first, last))
         if now - was >= LEAST_BYTES and has_grown(was, now):
             yield f"{title} has grown from {describe_size(was)} to {describe_size(now)}"
+
+
+def find_leaked_sessions(first: Look, last: Look) -> Iterator[str]:
+    """Yield a sentence where sessions outlive their connection: by their sockets. Where those are not told, sessions
+    that are more than connections are a sign; connections without a session can hide it."""
+    was, now = (one.sockets.get(SocketState.CLOSED, 0) for one in (first, last))
+    if has_grown(was, now):
+        yield f"{now:,} sessions have a closed socket, {was:,} at first: they are not freed with their connection"
+    if last.sockets.get(SocketState.UNKNOWN) and last.connections is not None and first.connections is not None:
+        was, now = (one.sessions - (one.connections or 0) for one in (first, last))
+        if now >= LEAST_OBJECTS and has_grown(was, now):
+            yield (
+                f"there are {now:,} sessions more than connections, {max(was, 0):,} at first: "
+                "sessions whose connection has ended are not freed"
+            )
 
 
 def has_grown(was: int, now: int) -> bool:

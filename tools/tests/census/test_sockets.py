@@ -1,0 +1,124 @@
+"""Which session has which socket: of descriptors that are made up, and of programs with BIOs of several kinds."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.census.conftest import Holder, compile_c
+from tlsmem.census.census import find_libraries, take_census
+from tlsmem.census.report import summarise
+from tlsmem.census.sessions import add_up_sockets
+from tlsmem.census.sockets import Endpoints, Kind, SocketState, list_descriptors, name_kind, pair
+from tlsmem.census.target import read_target
+
+OPEN, CLOSED, NOT_SET, UNKNOWN = SocketState.OPEN, SocketState.CLOSED, SocketState.NOT_SET, SocketState.UNKNOWN
+
+
+def pair_one_kind(kind, numbers, *looks):
+    return pair(Endpoints(np.full(len(numbers), kind), np.array(numbers)), looks)
+
+
+def test_a_number_that_is_no_open_socket_is_closed():
+    descriptors = {4: "11", 5: None}
+    assert pair_one_kind(Kind.SOCKET, [4, 5, 6, -1], descriptors, descriptors) == [OPEN, CLOSED, CLOSED, CLOSED]
+
+
+def test_of_sessions_with_the_same_number_one_has_the_socket():
+    assert pair_one_kind(Kind.SOCKET, [4, 4, 4], {4: "11"}, {4: "11"}) == [OPEN, CLOSED, CLOSED]
+
+
+def test_sessions_of_datagrams_may_share_a_socket():
+    assert pair_one_kind(Kind.DATAGRAMS, [4, 4, 7], {4: "11"}, {4: "11"}) == [OPEN, OPEN, CLOSED]
+
+
+def test_a_connection_that_comes_or_goes_meanwhile_has_its_socket():
+    assert pair_one_kind(Kind.SOCKET, [4, 5, 6], {4: "11"}, {5: "12"}) == [OPEN, OPEN, CLOSED]
+
+
+def test_a_pipe_is_not_told_from_a_socket():
+    assert pair_one_kind(Kind.FILE, [4, 5, 6], {4: "11", 5: None}) == [OPEN, UNKNOWN, CLOSED]
+
+
+def test_of_own_bios_only_an_open_socket_is_told():
+    assert pair_one_kind(Kind.OWN, [4, 5, 6], {4: "11", 5: None}) == [OPEN, UNKNOWN, UNKNOWN]
+
+
+def test_without_a_socket_and_without_descriptors_nothing_is_guessed():
+    assert pair_one_kind(Kind.NOTHING, [-1], {}) == [NOT_SET]
+    assert pair_one_kind(Kind.SOCKET, [4], {4: "11"}, None) == [UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("type_", "is_own", "kind"),
+    [
+        (0x505, False, Kind.SOCKET),  # BIO_TYPE_SOCKET, and so on
+        (0x504, False, Kind.FILE),
+        (0x515, False, Kind.DATAGRAMS),
+        (0x50C, False, Kind.SOCKET),  # CONNECT
+        (0x401, False, Kind.UNKNOWN),  # MEM
+        (0x209, False, Kind.UNKNOWN),  # BUFFER, a filter
+        (0x666, True, Kind.UNKNOWN),  # HAProxy's own
+        (0x580, True, Kind.OWN),  # PostgreSQL's
+        (0, False, Kind.UNKNOWN),
+    ],
+)
+def test_the_type_of_a_bio_says_whether_it_has_a_descriptor(type_, is_own, kind):
+    assert name_kind(type_, is_own) == kind
+
+
+SOME = "4 of 34 sessions have an open socket; of 30 it is not told."
+LINKED = ["-Wl,--no-as-needed", "-lssl", "-lcrypto"]
+NUMBER = 0x12345678
+FIND_NUMBER = f"""
+#include <openssl/bio.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{{
+    BIO *bio = BIO_new_socket({NUMBER}, BIO_NOCLOSE);
+    for (int offset = 0, number; offset < 128; offset += 4)
+        if (memcpy(&number, (char *)bio + offset, 4), number == {NUMBER})
+            printf("{{\\"offset\\":%d}}\\n", offset);
+    fflush(stdout);
+    return getchar() == 0;
+}}
+"""
+
+
+def test_where_a_bio_has_its_number_is_read_from_instructions(tmp_path):
+    (tmp_path / "find.c").write_text(FIND_NUMBER)
+    holder = Holder([compile_c(tmp_path / "find.c", tmp_path / "find", *LINKED)])
+    offset = holder.read()["offset"]
+    (library,) = find_libraries(read_target(holder.pid), {}).counted
+    holder.close()
+    assert library.fields["bio_number"] == offset
+
+
+MEMORY_BIOS = """
+import socket, ssl, sys
+context = ssl.create_default_context()
+kept = [context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost") for _ in range(30)]
+pairs = [socket.socketpair() for _ in range(int(sys.argv[1]))]
+kept += [context.wrap_socket(ours, server_hostname="localhost", do_handshake_on_connect=False) for ours, _ in pairs]
+print("{}", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("sockets", "words"), [(0, ""), (4, SOME)])
+def test_of_memory_bios_no_socket_is_told(sockets, words):
+    holder = Holder([sys.executable, "-c", MEMORY_BIOS, str(sockets)])
+    holder.read()
+    (process,), _ = take_census([holder.pid])
+    holder.close()
+    counts = add_up_sockets(process.libraries[0].groups)
+    assert counts == {UNKNOWN: 30} | ({OPEN: sockets} if sockets else {})
+    assert summarise([process]).endswith(f"established. {words}".rstrip())
+
+
+def test_descriptors_of_a_process_that_has_ended_are_none():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert list_descriptors(process.pid) is None
