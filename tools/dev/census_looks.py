@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from census_servers import Client, Running, TlsServer, start
 from tlsmem.base.errors import UserError
-from tlsmem.census.census import take_census
-from tlsmem.census.sockets import count_established
+from tlsmem.census.census import ProcessCensus, take_census
+from tlsmem.census.sessions import add_up_sockets
+from tlsmem.census.sockets import SocketState, count_established
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import read_status
 from tlsmem.run.heap_page import OpenPage
@@ -71,6 +72,7 @@ class Look:
     touched_bytes: int
     seconds: float
     metered: float | Missing
+    with_socket: int | Missing
 
     @property
     def is_counted(self) -> bool:
@@ -135,7 +137,16 @@ def take_look(program: str, state: str, true: int, pids: Sequence[int], metered:
         touched_bytes=touched,
         seconds=seconds,
         metered=metered,
+        with_socket=count_open(found),
     )
+
+
+def count_open(found: Sequence[ProcessCensus]) -> int | Missing:
+    """Return how many sessions have their socket open, if it is told of all."""
+    counts = add_up_sockets(group for process in found for one in process.libraries for group in one.groups)
+    if counts[SocketState.UNKNOWN]:
+        return Missing("its sessions read through memory BIOs, or BIOs of its own")
+    return counts[SocketState.OPEN]
 
 
 def wait_until_still(pids: Sequence[int]) -> int:

@@ -78,6 +78,16 @@ def say_of_another_user(network: Network) -> str | None:
         return pool.submit(refused, running.pid).result()
 
 
+def refuse_server(server: TlsServer) -> Refusal:
+    """Return the refusal of a server that is linked to another allocator than glibc's."""
+
+    def say(network: Network) -> str | None:
+        with start(server, network) as running:
+            return refused(running.pid)
+
+    return Refusal(server.title, say)
+
+
 def become_nobody() -> None:
     os.setgroups([])
     os.setgid(NOBODY)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
 from tlsmem.live.servers import CERTS, HAPROXY_SERVER, NGINX_SERVER, SEARCHED, Ports, Setup
@@ -19,6 +20,16 @@ from tlsmem.monitor.process import preload_value
 from tlsmem.monitor.tree import descendants
 
 PEER = Path(__file__).with_name("census_peer.py")
+SOURCE = Path(__file__).with_name("census_server.c")  # for builds of OpenSSL of the repository's own
+OWN_BUILDS = ("openssl@3.5.7", "openssl@3.6.3", "openssl@4.0.3")
+STACKS, OWN = ROOT / "build/stacks", ROOT / "build/census"
+JEMALLOC_NAME = b"libjemalloc.so"
+TREE_LIBRARIES = ("libssl.a", "libcrypto.a")
+# In a mount namespace of its own the root $0 has what the server needs of this system, under the same names.
+ENTER = """\
+for one in /dev /proc /tmp "$1"; do mkdir -p "$0$one" && mount --rbind "$one" "$0$one" || exit 1; done
+shift; exec chroot "$0" "$@"
+"""
 PORTS = Ports(8080, 8443)  # of a network of the check's own
 MOST = 1000  # connections that each must be able to hold
 LIMIT_S = 20.0  # to start and to stop
@@ -69,7 +80,8 @@ class TlsServer(NamedTuple):
     """`configure` writes its files into a folder, and returns the arguments that start it in the foreground.
 
     `has_silent`: it makes a session when a peer connects, not when the first byte arrives. `waits_for_one`: it reads a
-    hello of one connection to its end, so a peer that stops in it stops all."""
+    hello of one connection to its end, so a peer that stops in it stops all. `stack`: the build of OpenSSL that it is
+    linked to, of the repository's own. `root`: the directory with the system that it is of, where that is another."""
 
     title: str
     program: str
@@ -77,6 +89,18 @@ class TlsServer(NamedTuple):
     configure: Callable[[Path], list[str]]
     has_silent: bool = True
     waits_for_one: bool = False
+    stack: str = ""
+    root: str = ""
+
+    @property
+    def advice(self) -> str:
+        """How it can be had."""
+        return f"tools/tls-memtest build {self.stack}" if self.stack else f"apt install {self.package}"
+
+    @property
+    def prefix(self) -> list[str]:
+        """The words before its command."""
+        return ["unshare", "--mount", "sh", "-c", ENTER, self.root, str(ROOT)] if self.root else []
 
 
 def configure_nginx(folder: Path) -> list[str]:
@@ -113,6 +137,10 @@ def configure_gnutls(_: Path) -> list[str]:
     return [*words, "--quiet"]
 
 
+def configure_own(_: Path) -> list[str]:
+    return [str(PORTS.tls), str(CHAIN), str(KEY)]
+
+
 PYTHON = TlsServer("CPython, server", "/usr/bin/python3", "python3", configure_python)
 SERVERS = (
     TlsServer("nginx", "nginx", "nginx-light", configure_nginx, has_silent=False),
@@ -122,7 +150,27 @@ SERVERS = (
     PYTHON,
     TlsServer("Node.js", "node", "nodejs", configure_node),
     TlsServer("gnutls-serv", "gnutls-serv", "gnutls-bin", configure_gnutls, waits_for_one=True),
+    *(TlsServer("server of the check", str(OWN / one), "", configure_own, stack=one) for one in OWN_BUILDS),
 )
+
+
+def list_servers(root: Path | None) -> list[TlsServer]:
+    """Return the servers of this system, and those of the system in a directory."""
+    if not root:
+        return list(SERVERS)
+    system = read_system(root)
+    others = [one._replace(title=f"{one.title}, {system}", root=str(root)) for one in SERVERS if not one.stack]
+    return [*SERVERS, *others]
+
+
+def read_system(root: Path) -> str:
+    """Return the name and version of the system in a directory. Raises UserError where there is none."""
+    try:
+        lines = (root / "etc/os-release").read_text().splitlines()
+    except OSError as error:
+        raise UserError(f"--root {root}: no system ({error.strerror}); debootstrap makes one", 2) from None
+    told = dict(line.split("=", 1) for line in lines if "=" in line)
+    return f"{told['ID'].capitalize()} {told.get('VERSION_ID', '')}".replace('"', "").strip()
 
 
 class Running(NamedTuple):
@@ -136,7 +184,23 @@ class Running(NamedTuple):
 
 
 def find_program(server: TlsServer) -> str | None:
-    return shutil.which(server.program, path=SEARCHED)
+    """Return the path of a server's program in its system; one of the check's own is compiled where its stack is
+    built."""
+    tree = STACKS / server.stack
+    if server.stack and all((tree / name).exists() for name in TREE_LIBRARIES):
+        OWN.mkdir(parents=True, exist_ok=True)
+        words = ["gcc", "-O2", str(SOURCE), f"-I{tree}/include", *(str(tree / name) for name in TREE_LIBRARIES)]
+        subprocess.run([*words, "-ldl", "-lpthread", "-o", server.program], check=True)
+    searched = os.pathsep.join(f"{server.root}{folder}" for folder in SEARCHED.split(os.pathsep))
+    program = f"{server.root}{server.program}" if os.path.isabs(server.program) else server.program
+    found = shutil.which(program, path=searched)
+    return found and found.removeprefix(server.root)
+
+
+def has_jemalloc(server: TlsServer) -> bool:
+    """Return whether the program is linked to jemalloc, so that the census refuses it."""
+    program = find_program(server)
+    return program is not None and JEMALLOC_NAME in Path(f"{server.root}{program}").read_bytes()
 
 
 @contextmanager
@@ -149,7 +213,7 @@ def start(server: TlsServer, network: Network, preload: str = "", is_metered: bo
         variables = dict(os.environ)
         if is_metered or preload:
             variables["LD_PRELOAD"] = preload_value() if is_metered else preload
-        words = [*network.prefix, str(find_program(server)), *server.configure(folder)]
+        words = [*network.prefix, *server.prefix, str(find_program(server)), *server.configure(folder)]
         with open(folder / "log", "wb") as log:
             process = start_child(
                 words, signal.SIGTERM, env=variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log

@@ -3,16 +3,18 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from rich.console import Console
 
 from census_looks import Look, look_at_client, look_at_server
-from census_refusals import REFUSALS, Refusal
-from census_servers import PYTHON, SERVERS, find_program
+from census_refusals import REFUSALS, Refusal, refuse_server
+from census_servers import PYTHON, TlsServer, find_program, has_jemalloc, list_servers
 from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import UserError
 from tlsmem.config.choices import MARKDOWN
 from tlsmem.live.network import Network
+from tlsmem.stats.missing import Missing
 from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
@@ -20,10 +22,10 @@ CLIENT = "CPython, client"
 LIMIT_S = 900
 TITLE = "The census of running programs, beside what is true"
 CAPTION = (
-    "True: sessions by the client's count. Unexplained: the share of RssAnon that no part of the census explains. "
-    "Census: chunks of malloc that a session alone holds, with their headers. Heap meter: requested bytes that the "
-    "program frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of "
-    "the program, from before the census to after it."
+    "True: sessions by the client's count. Socket open: sessions whose socket the program has open. Unexplained: the "
+    "share of RssAnon that no part of the census explains. Census: chunks of malloc that a session alone holds, with "
+    "their headers. Heap meter: requested bytes that the program frees when a connection ends, those of its own "
+    "included, in another run. Changed: RSS and page tables of the program, from before the census to after it."
 )
 
 
@@ -53,6 +55,7 @@ COLUMNS = (
     Column("state", "state", left=True, value=lambda one: one.state),
     Column("true", "true", value=lambda one: one.true, form=integer_cell),
     Column("counted", "counted", value=lambda one: one.counted, form=integer_cell),
+    Column("with_socket", "socket open", value=lambda one: one.with_socket, form=integer_cell),
     Column("unexplained", "unexplained", value=lambda one: 1 - one.parts_bytes / one.anon_bytes, form=percent_cell),
     Column("tls_bytes", "census, B/session", value=tls_per_session, form=integer_cell),
     Column("metered", "heap meter, B/connection", value=lambda one: one.metered, form=rounded),
@@ -71,27 +74,38 @@ REFUSAL_COLUMNS = (
 )
 
 
-def list_programs(word: str) -> dict[str, Callable[[Network, int], list[Look]]]:
-    """Return what makes the looks of each program that is installed. Raises UserError for a word in no name."""
+def list_programs(
+    word: str, root: Path | None
+) -> tuple[dict[str, Callable[[Network, int], list[Look]]], list[Refusal]]:
+    """Return what makes the looks of each program that is installed, and the programs that the census refuses. Raises
+    UserError for a word in no name."""
     found: dict[str, Callable[[Network, int], list[Look]]] = {}
-    for server in SERVERS:
-        found[server.title] = lambda network, n, server=server: list(look_at_server(server, network, n))
+    servers = list_servers(root)
+    with_jemalloc = [one for one in servers if has_jemalloc(one)]
+    refusals = [one for one in [*REFUSALS, *map(refuse_server, with_jemalloc)] if word.lower() in one.program.lower()]
+    servers = [one for one in servers if one not in with_jemalloc]
+    for server in servers:
+        found[name_server(server)] = lambda network, n, server=server: list(look_at_server(server, network, n))
         if server is PYTHON:
             found[CLIENT] = lambda network, n: list(look_at_client(PYTHON, network, n, CLIENT))
-    refused = any(word.lower() in one.program.lower() for one in REFUSALS)
     chosen = {title: look for title, look in found.items() if word.lower() in title.lower()}
-    if not chosen and not refused:
+    if not chosen and not refusals:
         raise UserError(f"--program {word}: there are {'; '.join(found)}", 2)
-    missing = {server.title: server for server in SERVERS if not find_program(server)}
+    missing = {name_server(server): server for server in servers if not find_program(server)}
     for title in [title for title in chosen if title in missing]:
-        print(f"check-census: {title} is not installed: apt install {missing[title].package}", file=sys.stderr)
+        print(f"check-census: {title} is not there: {missing[title].advice}", file=sys.stderr)
         del chosen[title]
-    return chosen
+    return chosen, refusals
+
+
+def name_server(server: TlsServer) -> str:
+    return f"{server.title}, {server.stack}" if server.stack else server.title
 
 
 def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Print the tables or put them into the page; then a sentence, as an error, where something does not hold."""
-    chosen, looks = list_programs(given.program), list[Look]()
+    chosen, refusals = list_programs(given.program, given.root)
+    looks = list[Look]()
     failures = list[str]()
     with Network(LIMIT_S) as network, Console(stderr=True).status("") as status:
         for title, look in chosen.items():
@@ -101,18 +115,17 @@ def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
             except UserError as error:
                 failures.append(f"{title}: {error}")
         sentences = list[tuple[Refusal, str | None]]()
-        for one in REFUSALS:
-            if given.program.lower() in one.program.lower():
-                status.update(one.program)
-                try:
-                    sentences.append((one, one.say(network)))
-                except UserError as error:
-                    failures.append(f"{one.program}: {error}")
+        for one in refusals:
+            status.update(one.program)
+            try:
+                sentences.append((one, one.say(network)))
+            except UserError as error:
+                failures.append(f"{one.program}: {error}")
     table = Table("census", TITLE, CAPTION, COLUMNS)
     table.add_rows(looks)
-    refusals = Table("census-refusals", REFUSALS_TITLE, REFUSALS_CAPTION, REFUSAL_COLUMNS)
-    refusals.add_rows(sentences)
-    text = render.format_tables([one for one in (table, refusals) if one.rows], MARKDOWN)
+    refused = Table("census-refusals", REFUSALS_TITLE, REFUSALS_CAPTION, REFUSAL_COLUMNS)
+    refused.add_rows(sentences)
+    text = render.format_tables([one for one in (table, refused) if one.rows], MARKDOWN)
     if given.into:
         try:
             markdown_embedding.replace_block(given.into, given, parser, text)
@@ -132,6 +145,8 @@ def list_failures(looks: Iterable[Look]) -> Iterator[str]:
         where, unexplained = f"{look.program}, {look.state}", look.anon_bytes - look.parts_bytes
         if not look.is_counted:
             yield f"{where}: {look.counted:,} sessions counted, {look.true:,} are true"
+        if not isinstance(look.with_socket, Missing) and look.with_socket != look.counted:
+            yield f"{where}: of {look.counted:,} sessions {look.with_socket:,} have an open socket"
         # A look can only add pages; a collector that returns some is the program's own.
         if look.touched_bytes > 0:
             yield f"{where}: RSS and page tables grew by {look.touched_bytes:,} B"
