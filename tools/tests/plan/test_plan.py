@@ -30,6 +30,7 @@ from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, Ma
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import HaproxyConstants
 from tlsmem.plan.server_memory import measure_server
+from tlsmem.schema.records import RecordLine
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.session_cost import KIB, MIB
 from tlsmem.store import recordings
@@ -321,6 +322,19 @@ def test_the_answer_is_the_first_line_and_the_screen_has_80_columns(tmp_path, wo
     lines = [line for line in answer_lines.splitlines() if "tools/tls-memtest" not in line]  # a command stays whole
     assert max(map(len, lines)) <= 80
     assert [answer_lines, origin[origin.index("More:") :]] == snapshot
+
+
+def test_a_release_without_handshakes_names_the_nearest_with_them(tmp_path):
+    lacking, near, other = "openssl@3.5.7", "openssl@3.5.4", "openssl@4.0.3"
+    known, unknown = default_runs(), default_runs(handshakes=False)
+    of_releases = {STACK: unknown, lacking: unknown, near: known, other: known}
+    lines = [(one.model_dump_json(by_alias=True), to) for to, runs in of_releases.items() for one in runs]
+    where = recording(tmp_path, *(RecordLine.model_validate_json(line.replace(STACK, to)) for line, to in lines))
+    shown = {
+        one: plan("memory", "--connections", "1000", "--stack", one, where=where).stdout for one in (lacking, near)
+    }
+    assert f"\nRecorded with it: --stack {near}\n" in shown[lacking]
+    assert "Recorded with it" not in shown[near]
 
 
 def test_the_first_line_has_the_memory_of_active_and_of_idle_connections(tmp_path):

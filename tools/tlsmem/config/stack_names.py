@@ -40,15 +40,21 @@ def match_stack(name: str, there: Iterable[str]) -> str | None:
 
 
 def suggest_releases(name: str, there: Iterable[str]) -> str:
-    """Return "; did you mean ...?" with the stacks of the same library: of the same series, the nearest release first
-    or the one with a key pressed twice, the system's and the newest; "" where there are none."""
+    """Return "; did you mean ...?" with the nearest releases; "" where there are none."""
+    nearest = nearest_releases(name, there)
+    return ask(nearest) if nearest else ""
+
+
+def nearest_releases(name: str, there: Iterable[str]) -> list[str]:
+    """Return the other stacks of the same library: of the same series, the nearest release first or the one with a key
+    pressed twice, the system's and the newest."""
     releases = [one for one in there if library_with_variant(one) == library_with_variant(name) and version(one)]
     series = version(name).rpartition(".")[0]
     nearest = [one for one in releases if series and version(one).startswith(f"{series}.")]
     nearest.sort(key=lambda one: (not name.startswith(one), abs(last_number(one) - last_number(name))))
     nearest += [one for one in releases if version(one) == "system"]
     nearest += newest_releases(releases).values()
-    return ask(list(dict.fromkeys(nearest))) if nearest else ""
+    return [one for one in dict.fromkeys(nearest) if one != name]
 
 
 def last_number(stack: str) -> int:

@@ -33,6 +33,7 @@ class Case(NamedTuple):
     other_build: ConnectionModel | None = (
         None  # of the library, with its defaults; None: no such build, or not recorded
     )
+    release_with_handshake: str | None = None  # the nearest stack with H, where the model has none; None: no such stack
     measured: ServerMemory | None = None  # of the server of the plan; None: without a server, or not recorded
     handshake_excess: int | None = (
         None  # bytes of RSS that the server keeps for a concurrent handshake beyond the model; None: not known
@@ -218,9 +219,10 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
 
 def describe_missing(cases: Sequence[Case]) -> list[str]:
     """Return how what a plan lacks is recorded."""
-    models = [case.model for case in cases if case.model.handshake is None]
     return [
         f"What a handshake of {stack_title(one.stack)} adds: not recorded; "
         f"{describe_recording_of_handshakes(one.stack, one.configuration.full_variant(one.suite), one.allocator)}"
-        for one in models
+        + (f"\nRecorded with it: --stack {case.release_with_handshake}" if case.release_with_handshake else "")
+        for case in cases
+        if (one := case.model).handshake is None
     ]

@@ -9,6 +9,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.config.libraries import is_headline_build, libraries, library_key
 from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
+from tlsmem.config.stack_names import nearest_releases
 from tlsmem.plan import assumptions, capacity, find_model
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
@@ -101,9 +102,8 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
     )
     measured = measure_server(given.server) if given.server else None
     price = price_model(given, model)._replace(rest=idle.connection if idle else None)
-    return Case(
-        model, price, note, idle, active, find_other_build(given, model), measured, find_handshake_excess(given)
-    )
+    other, nearest = find_other_build(given, model), find_release_with_handshake(given, model)
+    return Case(model, price, note, idle, active, other, nearest, measured, find_handshake_excess(given))
 
 
 def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:
@@ -117,6 +117,20 @@ def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> Conne
     configuration = Configuration(phase=model.configuration.phase)
     wanted = ModelRequest(f"{build}@{version(model.stack)}", model.suite, model.allocator, model.role, configuration)
     return find_model.find_model(wanted, recordings.find_recordings(given.recording))
+
+
+def find_release_with_handshake(given: argparse.Namespace, model: ConnectionModel) -> str | None:
+    """Return the nearest release for which the same is recorded with H; None: there is none, or the model has H."""
+    if model.handshake is not None:
+        return None
+    among = recordings.find_recordings(given.recording)
+    there = dict.fromkeys(stack for path in among for stack in recordings.stacks(path))
+    for stack in nearest_releases(model.stack, there):
+        wanted = ModelRequest(stack, model.suite, model.allocator, model.role, model.configuration)
+        found = find_model.find_model(wanted, among, handshakes=True)
+        if found and found.handshake is not None:
+            return stack
+    return None
 
 
 def state_price(
