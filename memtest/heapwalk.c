@@ -1,5 +1,7 @@
 /* heapwalk [--chunks FILE] PID...: divides RssAnon of each process, an object of JSON a line. docs/reference/records.md
- * has the keys. FILE, an open file's number, gets the chunks in use of each process: where they are and how large. */
+ * has the keys. FILE, an open file's number, gets the chunks in use of each process: where they are and how large.
+ * heapwalk [--chunks FILE] --core CORE MAPPINGS LIBC PID does the same with a core: numbers of open files, of which
+ * LIBC may be -1, and the process that it is of. */
 #include "heapwalk.h"
 
 #include <inttypes.h>
@@ -10,6 +12,12 @@
 
 enum { TRIES = 10, TRIES_DIVIDED = 3, PAUSE_US = 2000, SIZES_SHOWN = 8 };
 #define CHANGED "its chunks led nowhere 10 times: they change while they are read, or its glibc is a changed one"
+#define BROKEN "its chunks lead nowhere: it was within malloc, its heap is damaged, or its glibc is a changed one"
+
+/* Open files of a core; -1 where a process is read that runs. */
+struct core {
+    int file, mappings, libc;
+};
 
 /* Divides what is resident; false where it could not be. */
 static bool divide(const struct process *process, struct glibc *glibc, struct heaps *heaps, struct parts *parts,
@@ -110,7 +118,7 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
     bool is_divided = !glibc->unknown && divide(process, glibc, heaps, parts, live);
     if (glibc->unknown)
         leave_undivided(process, parts);
-    if (!process_status(process))
+    if (!process->source->read_status(process))
         process->refusal = "it has ended";
     if (!is_divided && !glibc->unknown && !process->refusal)
         return false;
@@ -118,26 +126,30 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
 }
 
 /* Returns false where the chunks could not be written. */
-static bool report(pid_t pid, struct live *live, int chunks_file)
+static bool report(pid_t pid, const struct core *core, struct live *live, int chunks_file)
 {
     struct process process;
     struct glibc glibc;
     struct heaps heaps = {0};
     struct parts parts = {0};
     bool is_read = false;
+    const bool is_core = core->file >= 0;
+    const int tries_most = is_core ? 1 : TRIES;
     int tries = 0;
-    while (!is_read && tries < TRIES) {
+    while (!is_read && tries < tries_most) {
         if (tries++) {
             process_close(&process);
             usleep(PAUSE_US);
         }
         free(heaps.list);
         heaps = (struct heaps){0};
-        is_read = !process_open(&process, pid) || read_once(&process, &glibc, &heaps, &parts, live) ||
+        bool is_open =
+            is_core ? core_open(&process, pid, core->file, core->mappings, core->libc) : running_open(&process, pid);
+        is_read = !is_open || read_once(&process, &glibc, &heaps, &parts, live) ||
                   ((parts.is_complete || glibc.unknown) && tries == TRIES_DIVIDED);
     }
     if (!process.refusal && !glibc.unknown && !parts.is_complete) {
-        glibc.unknown = glibc.doubt ? glibc.doubt : CHANGED;
+        glibc.unknown = glibc.doubt ? glibc.doubt : is_core ? BROKEN : CHANGED;
         leave_undivided(&process, &parts);
     }
     if (process.refusal || glibc.unknown)
@@ -160,14 +172,19 @@ static bool report(pid_t pid, struct live *live, int chunks_file)
 int main(int argc, char **argv)
 {
     struct live live = {.is_wanted = argc > 2 && !strcmp(argv[1], "--chunks")};
+    struct core core = {-1, -1, -1};
     int first = live.is_wanted ? 3 : 1, chunks_file = live.is_wanted ? atoi(argv[2]) : -1;
     bool is_written = true;
+    if (argc == first + 5 && !strcmp(argv[first], "--core")) {
+        core = (struct core){atoi(argv[first + 1]), atoi(argv[first + 2]), atoi(argv[first + 3])};
+        first += 4;
+    }
     if (argc <= first) {
-        fputs("usage: heapwalk [--chunks FILE] PID...\n", stderr);
+        fputs("usage: heapwalk [--chunks FILE] PID... | [--chunks FILE] --core CORE MAPPINGS LIBC PID\n", stderr);
         return 2;
     }
     for (int i = first; i < argc; i++) {
-        is_written &= report(atoi(argv[i]), &live, chunks_file);
+        is_written &= report(atoi(argv[i]), &core, &live, chunks_file);
         fflush(stdout);
     }
     return ferror(stdout) || !is_written ? 1 : 0;

@@ -1,6 +1,7 @@
-/* heapwalk, a program that divides the anonymous memory of other processes: what glibc's malloc has in use, caches and
- * keeps, and what is not malloc's. It loads nothing into them and does not stop them. Of their memory it reads headers
- * of chunks, links of lists and malloc's own structures only. */
+/* heapwalk, a program that divides the anonymous memory of other processes, or of one whose core there is: what glibc's
+ * malloc has in use, caches and keeps, and what is not malloc's. It loads nothing into them and does not stop them. Of
+ * their memory it reads headers of chunks, links of lists and malloc's own structures only; of a core also which pages
+ * hold zeros alone. */
 #ifndef MEMTEST_HEAPWALK_H
 #define MEMTEST_HEAPWALK_H
 
@@ -21,29 +22,49 @@ struct range {
 
 enum mapping_kind { MAPPING_OTHER, MAPPING_FILE, MAPPING_STACK, MAPPING_HEAP, MAPPING_KINDS };
 
-/* One entry of /proc/PID/smaps. */
+/* One entry of /proc/PID/smaps, or one segment of a core. */
 struct mapping {
     struct range at;
     uint64_t anonymous_bytes; /* resident and private */
     enum mapping_kind kind;
     bool writable;
-    const char *name; /* a file, [heap], or empty */
-    uint64_t inode;
+    const char *name;              /* a file, [heap], or empty */
+    uint64_t inode;                /* of a core, 1 for all files */
+    uint64_t offset, dumped_bytes; /* in a core */
+    uint8_t *flags;                /* of the pages in a core; of others NULL */
 };
 
-/* heapwalk_process.c: a process from outside. */
 struct process {
+    const struct source *source;
     pid_t pid;
-    int pagemap, memory;
+    int pagemap, memory, libc;
+    bool owns_memory;
     struct mapping *mappings;
-    size_t count;
+    size_t count, room;
     uint64_t rss_anon_bytes, swap_bytes;
     bool is_32_bit, has_meter;
     const char *refusal; /* why it could not be read, or NULL */
 };
-bool process_open(struct process *, pid_t); /* false: `refusal` says why */
+
+/* Where a process is read: while it runs, or from its core. */
+struct source {
+    bool (*read_status)(struct process *); /* RssAnon and VmSwap again; false once it has ended */
+    bool (*read_flags)(const struct process *, struct range,
+                       uint8_t *flags);                         /* of each page; false once it has ended */
+    bool (*has_page)(const struct process *, uint64_t address); /* that was written */
+    bool (*copy)(const struct process *, uint64_t address, void *to, size_t size);
+    int (*open_file)(const struct process *, const struct mapping *); /* of the C library */
+    void (*mark_heap)(struct process *, uint64_t top);                /* which mappings are [heap], by its last chunk */
+};
+
+/* heapwalk_running.c: of a running process. heapwalk_core.c: of a core, with open files: the core, lines on its
+ * mappings, and the C library or -1. False: `refusal` says why. */
+bool running_open(struct process *, pid_t);
+bool core_open(struct process *, pid_t, int core, int mappings, int libc);
+
+/* heapwalk_process.c: what both have in common. */
+struct mapping *process_add(struct process *, struct mapping); /* its name is copied */
 void process_close(struct process *);
-bool process_status(struct process *); /* reads RssAnon and VmSwap again; false once it has ended */
 
 /* Of each page of a range. */
 struct pages {
@@ -83,7 +104,7 @@ struct glibc {
     uint64_t mmapped_chunks; /* as malloc counts them */
     uint32_t cache_count;    /* chunks that a bin of a thread's cache can hold */
 };
-void glibc_find(const struct process *, struct glibc *);
+void glibc_find(struct process *, struct glibc *);
 
 /* One heap: the main one, or one of the 64 MiB that a thread's arena has. */
 struct heap {

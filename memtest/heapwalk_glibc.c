@@ -4,13 +4,11 @@
 #define _GNU_SOURCE
 #include "heapwalk.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Tried on 2.31, 2.36, 2.41 and 2.43; those between have the same structures in their source. */
@@ -62,27 +60,11 @@ static const char *why_no_libc(const struct process *process)
     return has_loader ? "it has not loaded glibc's libc.so.6" : "it is statically linked";
 }
 
-/* The file that is mapped there, and not another one that has taken its place since. */
-static int libc_open(const struct process *process, const struct mapping *mapping)
-{
-    char path[4200];
-    struct stat status;
-    snprintf(path, sizeof path, "/proc/%d/root%s", process->pid, mapping->name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file >= 0 && !fstat(file, &status) && status.st_ino == mapping->inode)
-        return file;
-    if (file >= 0)
-        close(file);
-    snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", process->pid, (unsigned long)mapping->at.begin,
-             (unsigned long)mapping->at.end);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static bool version_read(const struct process *process, const struct mapping *mapping, struct glibc *glibc)
 {
     static const char banner[] = "GNU C Library (", word[] = " release version ";
     struct stat status;
-    int file = libc_open(process, mapping);
+    int file = process->source->open_file(process, mapping);
     if (file < 0 || fstat(file, &status)) {
         if (file >= 0)
             close(file);
@@ -160,18 +142,20 @@ static struct range heap_range(const struct process *process)
 }
 
 /* Finds both structures in one mapping of data: a library that is loaded into a namespace of its own has both, too. */
-static bool structures_find(const struct process *process, struct glibc *glibc, const struct mapping *data)
+static bool structures_find(struct process *process, struct glibc *glibc, struct range data)
 {
     const struct layout *layout = glibc->layout;
-    const struct range heap = heap_range(process);
-    size_t size = data->at.end - data->at.begin;
+    size_t size = data.end - data.begin;
     uint8_t *content = calloc(1, size); /* a page that is not there has no arena on it */
     uint64_t arena = 0, base = 0;
     for (size_t offset = 0; offset < size; offset += PAGE_BYTES)
-        process_read(process, data->at.begin + offset, content + offset, PAGE_BYTES);
+        process_read(process, data.begin + offset, content + offset, PAGE_BYTES);
     for (size_t at = 0; at + layout->arena_bytes <= size; at += 8)
-        if (is_arena(layout, content + at, data->at.begin + at))
-            arena = data->at.begin + at;
+        if (is_arena(layout, content + at, data.begin + at))
+            arena = data.begin + at;
+    if (arena)
+        process->source->mark_heap(process, word_at(content + arena - data.begin + bins_at(layout) - 16));
+    const struct range heap = heap_range(process);
     for (size_t at = PAR_BEFORE; at + PAR_AFTER <= size; at += 8) /* of places that look so, the lowest address is it */
         if (is_par(layout, content + at, heap) && (!base || word_at(content + at) < base)) {
             base = word_at(content + at);
@@ -200,7 +184,7 @@ static const char *why_unused(const struct process *process)
     return "it has not used glibc's malloc";
 }
 
-void glibc_find(const struct process *process, struct glibc *glibc)
+void glibc_find(struct process *process, struct glibc *glibc)
 {
     const struct mapping *libc = NULL;
     *glibc = (struct glibc){0};
@@ -225,7 +209,7 @@ void glibc_find(const struct process *process, struct glibc *glibc)
     bool is_used = false;
     for (size_t i = 0; i < process->count; i++)
         if (process->mappings[i].writable && is_libc(&process->mappings[i])) {
-            if (structures_find(process, glibc, &process->mappings[i]))
+            if (structures_find(process, glibc, process->mappings[i].at))
                 return;
             is_used |= glibc->main_arena != 0;
         }
