@@ -14,7 +14,7 @@ from tests.support import in_process
 from tlsmem.base.errors import Usage, UserError
 from tlsmem.census import census
 from tlsmem.census.census import find_libraries, take_census
-from tlsmem.census.target import MappedFile, Target, open_mapped, read_target
+from tlsmem.census.target import MappedFile, Running, open_mapped, read_target
 from tlsmem.cli.dispatch import run_words
 
 NO_PROCESS = 4_194_304  # above the largest number of a process
@@ -48,7 +48,7 @@ def test_a_program_without_tls_is_one_sentence(idle):
 
 def test_of_java_there_is_a_sentence():
     mapped = MappedFile("/usr/lib/jvm/lib/server/libjvm.so", 0, 0, ())
-    found = find_libraries(Target(1, "java", (mapped,)), {})
+    found = find_libraries(Running(1, "java", (mapped,)), {})
     assert not found.counted and found.remarks[0].startswith(
         "Java: not counted, as its sessions are in a heap of its own"
     )
@@ -75,8 +75,8 @@ def test_others_are_counted_where_one_process_cannot_be(holder, idle):
 
 
 def test_a_process_that_ends_while_it_is_read_is_said(holder, monkeypatch):
-    def read_and_end(pid):
-        heap = read_live_heap(pid)
+    def read_and_end(target):
+        heap = read_live_heap(target)
         holder.process.kill()
         holder.process.wait()
         return heap
@@ -129,6 +129,6 @@ def test_a_file_that_has_taken_the_place_of_a_library_is_not_read(replaced, monk
     monkeypatch.setattr(builtins, "open", refuse)
     target = read_target(replaced.pid)
     (mapped,) = (one for one in target.files if "libssl" in one.name)
-    assert open_mapped(target, mapped) is None
+    assert open_mapped(target.pid, mapped) is None
     with pytest.raises(UserError, match="its file was deleted, replaced"):
         take_census([replaced.pid])

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from tlsmem.census.target import PAGE, Memory, list_files
+from tlsmem.census.target import PAGE, ProcessMemory, list_files
 
 PAGES = 12
 
@@ -26,7 +26,7 @@ def test_pages_that_were_never_written_are_not_mapped_by_reading():
         for page in (2, 3, 9):
             ctypes.c_uint64.from_address(address + page * PAGE + 16).value = page
         starts = np.array([address + page * PAGE + 16 for page in range(PAGES)])
-        with Memory(os.getpid()) as memory:
+        with ProcessMemory(os.getpid()) as memory:
             words = memory.read_words(starts, np.full(PAGES, 2))
         present = count_present(address)
     assert present == 3
@@ -40,7 +40,7 @@ def test_words_of_places_near_and_far_come_in_order():
         words[:] = range(len(words))
         starts = np.array([0, 24, PAGE - 8, 11 * PAGE])
         counts = np.array([2, 1, 3, 1])
-        with Memory(os.getpid()) as memory:
+        with ProcessMemory(os.getpid()) as memory:
             found = memory.read_words(address + starts, counts).tolist()
     assert found == [0, 1, 3, 511, 512, 513, 11 * 512]
 

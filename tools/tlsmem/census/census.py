@@ -3,20 +3,23 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tlsmem.base.errors import UserError
+from tlsmem.census.core_file import read_core
 from tlsmem.census.library import BIO, CRYPTO, GNUTLS, OPENSSL, SESSION, Library, LibraryFile
 from tlsmem.census.library_file import identify
 from tlsmem.census.live_heap import read_live_heap
 from tlsmem.census.sessions import LibraryCensus, count_sessions
-from tlsmem.census.sockets import count_established, list_descriptors
-from tlsmem.census.target import MappedFile, Memory, Target, open_mapped, read_target
+from tlsmem.census.sockets import Descriptors, count_established, list_descriptors
+from tlsmem.census.target import MappedFile, Target, read_target
 from tlsmem.monitor.rss_parts import RssParts
 
 INSTRUCTIONS = "instructions of its file"
 RECORDED = "recordings of {}, as its file does not tell"
-UNREADABLE_FILE = "its file was deleted, replaced, or may not be read; root may read what is mapped"
 TLS_NAME = re.compile("ssl|tls|crypto")  # in the name of a file: what others have is not missed
+CHANGED = "it changed while it was read, so the figures are off by that much"
+CHANGED_CORE = "it was within malloc when the core was written, so the figures are off by that much"
 JAVA = "libjvm.so"
 JAVA_REMARK = (
     "Java: not counted, as its sessions are in a heap of its own; `jmap -histo PID` counts "
@@ -30,7 +33,7 @@ NOT_COUNTED = {
 }
 
 
-Known = dict[tuple[int, int], LibraryFile | None]  # what files have, by device and inode: workers share them
+Known = dict[object, LibraryFile | None]  # what files have, by what tells one from all others: workers share them
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,18 @@ class ProcessCensus:
         return sum(group.resident_bytes for one in self.libraries for group in one.groups)
 
 
-def take_census(pids: Sequence[int]) -> tuple[list[ProcessCensus], list[str]]:
-    """Return what is found in each process, and sentences on what is not there.
+def take_census(places: Sequence[int | Path], system: str = "") -> tuple[list[ProcessCensus], list[str]]:
+    """Return what is found in each process, by its number or its core, and sentences on what is not there.
 
-    Raises UserError where none can be counted."""
+    `system`: the directory below which the files are that a core had mapped. Raises UserError where none can be
+    counted."""
     found: list[ProcessCensus] = []
     remarks: list[str] = []
     failures: list[UserError] = []
     known: Known = {}
-    for pid in pids:
+    for place in places:
         try:
-            one = look_at(pid, known)
+            one = look_at(read_core(place, system) if isinstance(place, Path) else read_target(place), known)
         except UserError as error:
             failures.append(error)
         else:
@@ -83,31 +87,41 @@ def take_census(pids: Sequence[int]) -> tuple[list[ProcessCensus], list[str]]:
     return found, [*remarks, *map(str, failures)]
 
 
-def look_at(pid: int, known: Known) -> ProcessCensus:
+def look_at(target: Target, known: Known) -> ProcessCensus:
     """Return the census of one process. Raises UserError."""
-    target = read_target(pid)
     libraries = find_libraries(target, known)
     if not libraries.counted:
         why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
-        raise UserError(f"{pid} ({target.program}): {why}")
-    before = list_descriptors(pid)
+        raise UserError(f"{target.title}: {why}")
+    before = list_open(target)
     try:
-        heap = read_live_heap(pid)
+        heap = read_live_heap(target)
     except UserError as error:
         titles = " and ".join(library.title for library in libraries.counted)
-        raise UserError(f"{error}; it has {titles}{describe_connections(count_established(pid))}") from None
+        connections = describe_connections(count_connections(target))
+        raise UserError(f"{error}; it has {titles}{connections}", error.status) from None
     try:
-        with Memory(pid) as memory:
+        with target.open_memory() as memory:
             counts = tuple(
-                count_sessions(memory, heap, library, lambda: [before, list_descriptors(pid)])
+                count_sessions(memory, heap, library, lambda: [before, list_open(target)])
                 for library in libraries.counted
             )
     except OSError:
-        raise UserError(f"{pid} ({target.program}): it ended while it was read") from None
-    remarks = [f"{pid} ({target.program}): {remark}" for remark in libraries.remarks]
+        raise UserError(f"{target.title}: it ended while it was read") from None
+    remarks = [f"{target.title}: {remark}" for remark in libraries.remarks]
     if not heap.rss.is_exact:
-        remarks.append(f"{pid} ({target.program}): it changed while it was read, so the figures are off by that much")
-    return ProcessCensus(target, counts, heap.rss, count_established(pid), tuple(remarks))
+        remarks.append(f"{target.title}: {CHANGED_CORE if target.is_core else CHANGED}")
+    return ProcessCensus(target, counts, heap.rss, count_connections(target), tuple(remarks))
+
+
+def list_open(target: Target) -> Descriptors | None:
+    """Return the open descriptors of a process that runs; None where they are not told."""
+    return None if target.is_core else list_descriptors(target.pid)
+
+
+def count_connections(target: Target) -> int | None:
+    """Return the established TCP connections of a process that runs; None where they are not told."""
+    return None if target.is_core else count_established(target.pid)
 
 
 def describe_connections(count: int | None) -> str:
@@ -141,14 +155,14 @@ def identify_files(target: Target, known: Known) -> tuple[list[tuple[MappedFile,
     for mapped in target.files:
         if not mapped.has_code:
             continue
-        key = mapped.device, mapped.inode
-        opened = None if key in known else open_mapped(target, mapped)
+        key = target.key_of(mapped)
+        opened = None if key in known else target.open_file(mapped)
         if opened:
             with opened:
                 known[key] = identify(opened, mapped.name)
         elif key not in known:
             if mapped == target.files[0] or TLS_NAME.search(mapped.name):
-                remarks.append(f"{mapped.path}: not counted, as {UNREADABLE_FILE}")
+                remarks.append(f"{mapped.path}: not counted, as {target.describe_missing(mapped)}")
             continue
         if found := known[key]:
             files.append((mapped, found))

@@ -1,4 +1,4 @@
-"""The command `heap census`: a look at processes, its tables, and sentences on what was not counted."""
+"""The command `heap census`: a look at processes or cores, its tables, and sentences on what was not counted."""
 
 import os
 import sys
@@ -18,13 +18,17 @@ SERVICES = Path("/sys/fs/cgroup")
 PROCESSES = "cgroup.procs"
 
 
-def run(pids: Sequence[int], service: str | None, every_s: float | None, form: str | None) -> int:
-    """Print the census, every so many seconds where that is given. Returns the exit status: 1 where a process could not
-    be counted. Raises UserError."""
+def run(
+    places: Sequence[int | Path], service: str | None, every_s: float | None, form: str | None, system: str = ""
+) -> int:
+    """Print the census of processes, by number or core, every so many seconds where that is given. `system`: as
+    take_census() takes it.
+
+    Returns the exit status: 1 where a process could not be counted. Raises UserError."""
     if every_s:
-        return watch.follow(lambda: list_service(service) if service else pids, every_s, form == JSON)
-    asked = list_service(service) if service else list(dict.fromkeys(pids))
-    found, remarks = take_census(asked)
+        return watch.follow(lambda: list_service(service) if service else places, every_s, form == JSON)
+    asked = list_service(service) if service else list(dict.fromkeys(places))
+    found, remarks = take_census(asked, system)
     render.print_all(make_tables(found), form, summarise(found))
     for remark in remarks:
         print(f"memtest: {printable_text(remark)}", file=sys.stderr)

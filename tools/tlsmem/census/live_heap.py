@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.base.errors import UserError
-from tlsmem.census.target import Memory, Places, Words
-from tlsmem.monitor.rss_parts import RssParts, parse, walk_heaps
+from tlsmem.census.target import Memory, Places, Target, Words
+from tlsmem.monitor.rss_parts import RssParts, parse
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
@@ -47,20 +47,21 @@ def chunk_bytes(size: int) -> int:
     return max(32, (size + 8 + 15) & ~15)
 
 
-def read_live_heap(pid: int) -> LiveHeap:
+def read_live_heap(target: Target) -> LiveHeap:
     """Return the heap of a process. Raises UserError where it cannot be read or divided."""
     with tempfile.TemporaryFile() as file:
-        (line,) = walk_heaps([pid], file.fileno()) or [{"refused": "heapwalk ended early"}]
+        line = target.walk(file.fileno())
+        name = target.title if target.is_core else target.pid
         if "refused" in line:
-            raise UserError(f"{pid}: {line['refused']}")
+            raise UserError(f"{name}: {line['refused']}")
         file.seek(0)
         numbers = np.fromfile(file, np.int64)
     rss = parse(line)
     if rss.undivided:
-        raise UserError(f"{pid}: its heap cannot be counted: {rss.undivided}")
+        raise UserError(f"{name}: its heap cannot be counted: {rss.undivided}")
     chunks = numbers[1:].reshape(-1, NUMBERS)
     if not len(numbers) or len(chunks) != numbers[0]:
-        raise UserError(f"{pid}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
+        raise UserError(f"{name}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
     lead = METER_BYTES if rss.found_bytes is not None else 0
     return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, chunks[:, 1].copy(), chunks[:, 2].copy(), lead)
 

@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tlsmem.census.census import ProcessCensus
+from tlsmem.census.core_file import Core
 from tlsmem.census.library import BIO, TICKET, X509
 from tlsmem.census.sessions import LibraryCensus, Role, SessionGroup, State, add_up_sockets, describe_states
 from tlsmem.census.sockets import SocketState, tells_sockets
+from tlsmem.census.target import Target
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
 NO_FIELDS = "the file of the library has no names of functions, so the state of a session is not told"
 NO_STATE = "not told by GnuTLS's file"
 NO_ROLE = "not decided before a handshake begins"
 NOT_ALLOWED = "its open files may not be looked at"
+NOT_IN_CORE = "a core does not say which sockets were open"
 NO_NAMES = "the file of the library has no names of functions"
 OTHER_BIOS = "the sessions read through memory BIOs, or BIOs of the program's own"
 UNKNOWN_OBJECT = "its size is not told by the library's file"
@@ -25,6 +28,12 @@ CAPTION_MEMORY = (
     "Resident anonymous memory (RssAnon) by what it is, in bytes. TLS sessions: what they alone hold. Other live: all "
     "else that malloc has handed out. Connections: established TCP connections that the process has open."
 )
+CAPTION_CORE = (
+    "Anonymous memory in {} by what it is, in bytes. TLS sessions: what they alone hold. Other live: all else that "
+    "malloc had handed out. {}"
+)
+AS_RESIDENT = "The file is sparse: pages that were never written are not in it, and not counted."
+AS_DUMPED = "The file is not sparse: pages that were never written count too, so RssAnon was less."
 SESSION_COLUMNS = (
     Heading("program", "program", left=True),
     Heading("pid", "pid"),
@@ -53,6 +62,9 @@ MEMORY_COLUMNS = (
     Heading("files_bytes", "files"),
     Heading("other_bytes", "other mappings"),
 )
+CORE_COLUMNS = tuple(
+    Heading("dumped_bytes", "in the core", one.left) if one.key == "anon_bytes" else one for one in MEMORY_COLUMNS
+)
 BLANK = Cell("", None)
 ALL = "all"
 
@@ -69,7 +81,8 @@ def summarise(found: Sequence[ProcessCensus]) -> str:
     states = describe_states(groups)
     said = f"{' and '.join(programs)} ({which}) hold{'s' if len(programs) == 1 else ''} {sessions:,} TLS "
     said += f"session{'' if sessions == 1 else 's'} of {titles}{f' ({states})' if states else ''} in {tls:,} B, "
-    said += f"{100 * tls / max(anon, 1):.0f} % of {'its' if len(found) == 1 else 'their'} {anon:,} B of RssAnon"
+    said += f"{100 * tls / max(anon, 1):.0f} % of {'its' if len(found) == 1 else 'their'} {anon:,} B of "
+    said += "anonymous memory in the core" if found[0].target.is_core else "RssAnon"
     if None in counted:
         return f"{said}."
     connections = sum(filter(None, counted))
@@ -101,11 +114,21 @@ def make_tables(found: Sequence[ProcessCensus]) -> list[Table]:
     for process in found:
         for library in process.libraries:
             sessions.rows += session_rows(process, library)
-    memory = Table("memory", "Memory of the processes", CAPTION_MEMORY, MEMORY_COLUMNS)
+    memory = Table("memory", "Memory of the processes", *describe_memory([process.target for process in found]))
     memory.rows = [memory_row(process) for process in found]
     if len(found) > 1:
         memory.rows.append(row_of_sums(memory.rows))
     return [sessions, memory]
+
+
+def describe_memory(targets: Sequence[Target]) -> tuple[str, Sequence[Heading]]:
+    """Return caption and columns of the table of memory, of processes that run or of cores."""
+    cores = [target for target in targets if isinstance(target, Core)]
+    if not cores:
+        return CAPTION_MEMORY, MEMORY_COLUMNS
+    is_sparse = all(core.is_sparse for core in cores)
+    which = "the core" if len(cores) == 1 else "cores"
+    return CAPTION_CORE.format(which, AS_RESIDENT if is_sparse else AS_DUMPED), CORE_COLUMNS
 
 
 def session_rows(process: ProcessCensus, library: LibraryCensus) -> Iterator[list[Cell]]:
@@ -141,14 +164,18 @@ def socket_cells(process: ProcessCensus, library: LibraryCensus, group: SessionG
         return [integer_cell(0), integer_cell(0)]
     if group.sockets[SocketState.UNKNOWN] == group.count:
         why = OTHER_BIOS if tells_sockets(library.library) else NO_NAMES
-        return [missing_cell(NOT_ALLOWED if process.connections is None else why)] * 2
+        return [why_no_sockets(process) if process.connections is None else missing_cell(why)] * 2
     return [integer_cell(group.sockets[state]) for state in (SocketState.OPEN, SocketState.CLOSED)]
+
+
+def why_no_sockets(process: ProcessCensus) -> Cell:
+    return missing_cell(NOT_IN_CORE if process.target.is_core else NOT_ALLOWED)
 
 
 def memory_row(process: ProcessCensus) -> list[Cell]:
     parts = {name: size or 0 for name, size in process.rss.parts.items()}
     live = parts["live"] + parts["overhead"] - process.tls_bytes
-    connections = missing_cell(NOT_ALLOWED) if process.connections is None else integer_cell(process.connections)
+    connections = why_no_sockets(process) if process.connections is None else integer_cell(process.connections)
     sizes = [process.rss.anon_bytes, process.tls_bytes, live]
     sizes += [parts[name] for name in ("cached", "free", "mmapped", "stacks", "files", "other")]
     head = [text_cell(process.target.program), Cell(str(process.target.pid), process.target.pid)]

@@ -1,19 +1,22 @@
-"""A running process from outside: the files that are mapped into it, its memory, and its sockets.
+"""A process from outside: the files that are mapped into it, and its memory.
 
-All comes from /proc/PID. Nothing is loaded into the process, it is not stopped, and nothing of it is executed."""
+Of a running process all comes from /proc/PID: nothing is loaded into it, it is not stopped, and nothing of it is
+executed. A core, in core_file.py, gives the same."""
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tlsmem.base.errors import Usage
+from tlsmem.base.errors import Usage, UserError
+from tlsmem.monitor.rss_parts import walk_heaps
 
 PAGE = 4096
 WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)", re.ASCII)
@@ -58,15 +61,69 @@ class MappedFile:
 
 
 @dataclass(frozen=True)
-class Target:
-    """A process: `program` is its name as /proc/PID/comm has it."""
+class Target(ABC):
+    """A process, running or in a core: `program` is its name as /proc/PID/comm has it."""
 
     pid: int
     program: str
     files: tuple[MappedFile, ...]
 
+    is_core: ClassVar[bool] = False
 
-def read_target(pid: int) -> Target:
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """How sentences name it."""
+
+    @abstractmethod
+    def key_of(self, mapped: MappedFile) -> object:
+        """Return what tells the file from all others, of other processes too."""
+
+    @abstractmethod
+    def open_file(self, mapped: MappedFile) -> BinaryIO | None:
+        """Open the file that is mapped, and no other; None where it is gone, replaced or unreadable."""
+
+    @abstractmethod
+    def describe_missing(self, mapped: MappedFile) -> str:
+        """Return why a file could not be opened."""
+
+    @abstractmethod
+    def open_memory(self) -> "Memory":
+        """Return its memory. Raises OSError where it has ended."""
+
+    @abstractmethod
+    def walk(self, chunks_file: int) -> dict[str, Any]:
+        """Return what heapwalk says; the open file gets the chunks in use. Raises UserError."""
+
+
+@dataclass(frozen=True)
+class Running(Target):
+    """A process that runs."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.pid} ({self.program})"
+
+    def key_of(self, mapped: MappedFile) -> object:
+        return mapped.device, mapped.inode
+
+    def open_file(self, mapped: MappedFile) -> BinaryIO | None:
+        return open_mapped(self.pid, mapped)
+
+    def describe_missing(self, mapped: MappedFile) -> str:
+        return "its file was deleted, replaced, or may not be read; root may read what is mapped"
+
+    def open_memory(self) -> "Memory":
+        return ProcessMemory(self.pid)
+
+    def walk(self, chunks_file: int) -> dict[str, Any]:
+        lines = walk_heaps([self.pid], chunks_file)
+        if not lines:
+            raise UserError(f"{self.pid}: heapwalk ended early")
+        return lines[0]
+
+
+def read_target(pid: int) -> Running:
     """Return a process. Raises UserError where there is none, or it may not be read; the status is 2."""
     try:
         program = Path(f"/proc/{pid}/comm").read_text(errors="replace").rstrip("\n")
@@ -81,7 +138,7 @@ def read_target(pid: int) -> Target:
         raise Usage(f"{pid}: {error.strerror}") from None
     if not lines:
         raise Usage(f"{pid}: it has ended, or is a thread of the kernel: it has no memory of its own")
-    return Target(pid, program, tuple(list_files(lines)))
+    return Running(pid, program, tuple(list_files(lines)))
 
 
 def list_files(lines: Iterable[str]) -> Iterator[MappedFile]:
@@ -97,14 +154,14 @@ def list_files(lines: Iterable[str]) -> Iterator[MappedFile]:
         yield MappedFile(path, device, inode, tuple(parts))
 
 
-def open_mapped(target: Target, mapped: MappedFile) -> BinaryIO | None:
+def open_mapped(pid: int, mapped: MappedFile) -> BinaryIO | None:
     """Open a file that is mapped: what is mapped itself, which root may; else what has its path in the process's file
     system, if that is the same file. None where it is gone, replaced or unreadable."""
     first = mapped.ranges[0]
     with suppress(OSError):
-        return open(f"/proc/{target.pid}/map_files/{first.start:x}-{first.end:x}", "rb")
+        return open(f"/proc/{pid}/map_files/{first.start:x}-{first.end:x}", "rb")
     with suppress(OSError):
-        file = open(f"/proc/{target.pid}/root{mapped.path.removesuffix(GONE)}", "rb")  # noqa: SIM115 # the caller closes it
+        file = open(f"/proc/{pid}/root{mapped.path.removesuffix(GONE)}", "rb")  # noqa: SIM115 # the caller closes it
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) == (mapped.device, mapped.inode):
             return file
@@ -112,19 +169,22 @@ def open_mapped(target: Target, mapped: MappedFile) -> BinaryIO | None:
     return None
 
 
-class Memory:
-    """The memory of a process. Of its pages only those are read that are there: others would be mapped by that."""
-
-    def __init__(self, pid: int) -> None:
-        self.memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
-        self.pagemap = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY)
+class Memory(ABC):
+    """The memory of a process, read in words."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self.memory)
-        os.close(self.pagemap)
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close its files."""
+
+    @abstractmethod
+    def read_pages(self, begin: int, into: memoryview) -> None:
+        """Read those pages of a range that are there; leave zeros for the others."""
 
     def read_words(self, starts: Places, counts: Places) -> Words:
         """Return the words of 64 bits at these addresses, one place after the other; 0 where there is no page.
@@ -150,8 +210,20 @@ class Memory:
         found: Words = content.view(np.uint64)[index]
         return found
 
+
+class ProcessMemory(Memory):
+    """The memory of a running process. Of its pages only those are read that are there: others would be mapped by
+    that."""
+
+    def __init__(self, pid: int) -> None:
+        self.memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+        self.pagemap = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY)
+
+    def close(self) -> None:
+        os.close(self.memory)
+        os.close(self.pagemap)
+
     def read_pages(self, begin: int, into: memoryview) -> None:
-        """Read those pages of a range that are there."""
         count = len(into) // PAGE
         entries = np.frombuffer(os.pread(self.pagemap, 8 * count, 8 * (begin // PAGE)), np.uint64)
         is_there = np.zeros(count + 2, np.int8)

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import UserError
@@ -120,7 +121,7 @@ def has_grown(was: int, now: int) -> bool:
     return now - was >= max(LEAST_OBJECTS, GROWN_SHARE * abs(was))
 
 
-def follow(list_processes: Callable[[], Sequence[int]], every_s: float, is_json: bool) -> int:
+def follow(list_processes: Callable[[], Sequence[int | Path]], every_s: float, is_json: bool) -> int:
     """Look again and again, until the processes have ended or Ctrl-C; then say what has grown. Returns 0.
 
     Raises UserError where the first look finds nothing."""

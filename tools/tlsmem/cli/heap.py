@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlsmem.base import venv
@@ -81,7 +82,14 @@ def attach(given: argparse.Namespace, asked: CommandParser) -> int:
 
 def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
     if bool(given.pids) == bool(given.service):
-        asked.error("give either PIDs or --service NAME; pgrep NAME lists the processes of a program")
+        asked.error("give PIDs, core files, or --service NAME; pgrep NAME lists the processes of a program")
+    cores = [one for one in given.pids or () if isinstance(one, Path)]
+    if cores and len(cores) < len(given.pids):
+        asked.error("give either PIDs or core files: a core does not say what is resident")
+    if cores and given.every:
+        asked.error("a core does not change; leave --every out")
+    if given.sysroot and not cores:
+        asked.error("--sysroot also needs a core file")
     if given.every and given.output:
         asked.error("--every prints a line for each look; leave -o out")
     if given.every and given.format not in (None, choices.JSON):
@@ -91,7 +99,7 @@ def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
 def census(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.census import census_command
 
-    return census_command.run(given.pids or (), given.service, given.every, given.format)
+    return census_command.run(given.pids or (), given.service, given.every, given.format, str(given.sysroot or ""))
 
 
 def check_read(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -214,7 +222,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
     Command(
         "heap census",
         "count the TLS sessions of running processes, and the bytes that they hold",
-        each("pids", "service", "every", "output text", "json") | {"format": ON_TERMINAL},
+        each("pids", "service", "sysroot", "every", "output text", "json") | {"format": ON_TERMINAL},
         census,
         """\
 Count the TLS sessions of processes that run already, from outside: by library, role and state, with the bytes that
@@ -224,13 +232,16 @@ All comes from /proc/PID. Nothing is loaded into a process, it is not stopped, a
 of a library's structures come from the instructions of its file. Contents of memory are read to tell objects apart, and
 are never stored or printed. You need to be root or the user of the process. How to read it: docs/how-to/census.md
 
+A core file, of a crash or of `gcore PID`, gives the same counts; the program and its libraries must be there too.
+
 OpenSSL and GnuTLS are counted, in programs that use malloc of glibc.
 
 Exit status: 0 when all processes were counted; 1 when one has no TLS library that can be counted, or its heap cannot be
-divided; 2 when the command line is wrong or a process may not be read. A sentence on stderr says why.""",
+divided; 2 when the command line is wrong, or a process or a core cannot be read. A sentence on stderr says why.""",
         """\
   tools/tls-memtest heap census 1234 1235                two processes, a row each, and one for both
   tools/tls-memtest heap census --service haproxy        a systemd service, or all processes of this name
+  tools/tls-memtest heap census core.1234                a core file, of a crash or of gcore
   tools/tls-memtest heap census --every 60 1234          a line each minute; after Ctrl-C what grew
   tools/tls-memtest heap census --json 1234              the same figures, for programs""",
         check_census,

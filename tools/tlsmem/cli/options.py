@@ -131,7 +131,7 @@ SIZE = Parsed(amounts.parse_size, "a size: `16GiB`")
 BYTES = Parsed(amounts.parse_size_or_zero, "a size, or 0")
 COUNT = Parsed(amounts.parse_count, "a number: `100000`, `10M`")
 COUNT_OR_ZERO = Parsed(amounts.parse_count_or_zero, "a number, or 0")
-PIDS = Parsed(amounts.parse_pid, "the number of a process")
+PROCESS = Parsed(amounts.parse_process, "the number of a process, or a core file")
 POSITIVE = Parsed(amounts.parse_positive, "a whole number from 1 on")
 TIME = Parsed(amounts.parse_seconds, "a time: `200ms`, `10s`")
 DURATION = Parsed(amounts.parse_duration, "a time above 0: `10s`")
@@ -591,7 +591,13 @@ OPTIONS: dict[str, Option] = {
     "summary": Option("--summary", "append a summary in Markdown to this file too", PATH, "FILE"),
     # Heaps
     "pid": Option("pid", "a process that runs under the meter", WHOLE, "PID"),
-    "pids": Option("pids", "processes, of any program", PIDS, "PID", nargs="*"),
+    "pids": Option("pids", "processes, of any program, or core files of such", PROCESS, "PID|CORE", nargs="*"),
+    "sysroot": Option(
+        "--sysroot",
+        "with a core: the directory below which the program and its libraries are, as on the machine that it is of",
+        Directory(must_exist="the root of a system, such as one that debootstrap made"),
+        "DIR",
+    ),
     "every": Option(
         "--every",
         "look again so often, until Ctrl-C or the end of the processes: a line for each look, then what grew",

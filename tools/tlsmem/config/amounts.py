@@ -7,6 +7,7 @@ import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from pathlib import Path
 
 SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 SIZES |= {f"{sign}{end}": 2 ** (10 * place) for place, sign in enumerate("KMGT", 1) for end in ("iB", "i", "")}
@@ -137,6 +138,17 @@ def parse_pid(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,9}", text):
         raise ArgumentTypeError(f"{text!r} is not the number of a process; pgrep NAME lists those of a program")
     return int(text)
+
+
+def parse_process(text: str) -> int | Path:
+    """The number of a process, or the path of a core file."""
+    if text.isascii() and text.isdigit():
+        return parse_pid(text)
+    if not text.strip() or not Path(text).exists():
+        raise ArgumentTypeError(
+            f"{text!r} is not the number of a process and no core file; pgrep NAME lists the processes of a program"
+        )
+    return Path(text)
 
 
 def parse_interval(text: str) -> float:

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,17 +64,34 @@ def walk_heaps(pids: Iterable[int], chunks_file: int | None = None) -> list[dict
     processes = list(map(str, pids))
     if not processes:
         return []
+    lines = run_heapwalk(processes, chunks_file)
+    if not {line["pid"] for line in lines} <= set(map(int, processes)):
+        raise UserError(OUTDATED)
+    return lines
+
+
+def walk_core(files: tuple[int, int, int], pid: int, chunks_file: int) -> dict[str, Any]:
+    """Return what heapwalk says of a core. Numbers of open files: the core, lines on its mappings, its C library or -1;
+    `chunks_file` gets the chunks in use. Raises UserError as walk_heaps() does."""
+    lines = run_heapwalk(["--core", *map(str, files), str(pid)], chunks_file, [one for one in files if one >= 0])
+    if [line["pid"] for line in lines] != [pid]:
+        raise UserError(OUTDATED)
+    return lines[0]
+
+
+def run_heapwalk(words: list[str], chunks_file: int | None, files: Sequence[int] = ()) -> list[dict[str, Any]]:
+    """Return the objects that heapwalk prints. Raises UserError where it is not built, or prints none."""
     listing = [] if chunks_file is None else ["--chunks", str(chunks_file)]
-    files = [] if chunks_file is None else [chunks_file]
-    words = [str(ROOT / HEAP_WALK), *listing, *processes]
+    kept = [*files] if chunks_file is None else [chunks_file, *files]
+    command = [str(ROOT / HEAP_WALK), *listing, *words]
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, pass_fds=files)
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, pass_fds=kept)
     except FileNotFoundError:
         raise UserError(f"{HEAP_WALK} is not there: {FETCH_CORE}") from None
     try:
         lines: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))
-        is_outdated = not {line["pid"] for line in lines} <= set(map(int, processes))
-    except (ValueError, KeyError, TypeError):
+        is_outdated = any("pid" not in line for line in lines)
+    except (ValueError, TypeError):
         is_outdated = True
     if is_outdated:
         raise UserError(OUTDATED)
