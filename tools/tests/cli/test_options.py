@@ -19,6 +19,7 @@ from tlsmem.cli.registry import GROUPS, OLD_SCRIPTS, all_commands
 from tlsmem.config import choices
 from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema.harness_output import Cpu
+from tlsmem.slides import reconnect_storm
 
 COMMANDS = all_commands()
 TARGETS = [command for command in COMMANDS if command.target]
@@ -28,6 +29,16 @@ UNCHECKED = (Build, Directory)  # whose examples are of another machine
 
 def name_command(command: Command) -> str:
     return command.words.replace(" ", "-") or command.target
+
+
+def test_the_slide_of_a_storm_has_each_value_of_plan_storm():
+    """But for what is the slide's own, and what says where an answer goes."""
+    command = next(one for one in COMMANDS if one.words == "plan storm")
+    given = vars(command.parse(["--clients", str(reconnect_storm.CLIENTS)]))
+    own = {"stack", "suite", "recording", "mtls", "pq", "pq_cert", "ecdsa", "tls12"}
+    output = {"output", "into", "details", "table", "format"}
+    asked = {name: value for name, value in given.items() if name not in own | output}
+    assert asked == {name: value for name, value in reconnect_storm.STORM.items() if name not in own}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=name_command)

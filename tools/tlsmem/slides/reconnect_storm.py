@@ -24,7 +24,10 @@ from tlsmem.store import recordings
 
 CLIENTS, WITHIN_S = 100_000, 10
 STORM: dict[str, object] = {  # `plan storm --clients 100000`, with its defaults
-    **dict.fromkeys(("kernel_bytes", "record_bytes", "server", "cores", "handshake_rate", "limit", "timeout")),
+    **dict.fromkeys(
+        ("kernel_bytes", "record_bytes", "server", "cores", "handshake_rate", "limit", "timeout", "tickets")
+    ),
+    "low_memory": False,
     "clients": CLIENTS,
     "within": float(WITHIN_S),
     "arrivals": "uniform",
