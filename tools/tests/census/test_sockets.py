@@ -69,31 +69,26 @@ def test_the_type_of_a_bio_says_whether_it_has_a_descriptor(type_, is_own, kind)
 
 
 SOME = "4 of 34 sessions have an open socket; of 30 it is not told."
-LINKED = ["-Wl,--no-as-needed", "-lssl", "-lcrypto"]
-NUMBER = 0x12345678
-FIND_NUMBER = f"""
-#include <openssl/bio.h>
-#include <stdio.h>
-#include <string.h>
-int main(void)
-{{
-    BIO *bio = BIO_new_socket({NUMBER}, BIO_NOCLOSE);
-    for (int offset = 0, number; offset < 128; offset += 4)
-        if (memcpy(&number, (char *)bio + offset, 4), number == {NUMBER})
-            printf("{{\\"offset\\":%d}}\\n", offset);
-    fflush(stdout);
-    return getchar() == 0;
-}}
-"""
 
 
-def test_where_a_bio_has_its_number_is_read_from_instructions(tmp_path):
-    (tmp_path / "find.c").write_text(FIND_NUMBER)
-    holder = Holder([compile_c(tmp_path / "find.c", tmp_path / "find", *LINKED)])
-    offset = holder.read()["offset"]
-    (library,) = find_libraries(read_target(holder.pid), {}).counted
-    holder.close()
+@pytest.fixture(scope="module")
+def bios(tmp_path_factory):
+    program = tmp_path_factory.mktemp("bios") / "holds_bios"
+    with_bios = Holder([compile_c("holds_bios.c", program, "-lssl", "-lcrypto")])
+    yield with_bios.read()["offset"], with_bios.pid
+    with_bios.close()
+
+
+def test_where_a_bio_has_its_number_is_read_from_instructions(bios):
+    offset, pid = bios
+    (library,) = find_libraries(read_target(pid), {}).counted
     assert library.fields["bio_number"] == offset
+
+
+def test_sockets_are_found_behind_filters_and_in_copies_of_the_bio_of_a_socket(bios):
+    """Of BIOs of the program's own, and of memory BIOs, no socket is told to be closed."""
+    (process,), _ = take_census([bios[1]])
+    assert add_up_sockets(process.libraries[0].groups) == {OPEN: 3 + 2, UNKNOWN: 1 + 4 + 5}
 
 
 MEMORY_BIOS = """
