@@ -2,9 +2,11 @@
  *
  * census_server PORT CHAIN KEY: it makes a session as soon as a peer connects, completes handshakes as their bytes
  * arrive, reads, and frees a session when its peer closes. It ends by a signal. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -69,6 +71,7 @@ int main(int argc, char **argv)
         SSL_CTX_use_PrivateKey_file(context, argv[3], SSL_FILETYPE_PEM) != 1)
         fail("certificate or key");
     files[0] = (struct pollfd){.fd = listen_on(atoi(argv[1])), .events = POLLIN};
+    signal(SIGPIPE, SIG_IGN); /* a peer that has closed */
     while (poll(files, count, -1) >= 0) {
         for (int i = count - 1; i > 0; i--)
             if (files[i].revents && !read_all(sessions[i])) {

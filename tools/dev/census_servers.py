@@ -8,11 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import driver_warnings
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
+from tlsmem.config.definitions import stacks
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
 from tlsmem.live.servers import CERTS, HAPROXY_SERVER, NGINX_SERVER, SEARCHED, Ports, Setup
@@ -22,9 +25,8 @@ from tlsmem.monitor.tree import descendants
 PEER = Path(__file__).with_name("census_peer.py")
 SOURCE = Path(__file__).with_name("census_server.c")  # for builds of OpenSSL of the repository's own
 OWN_BUILDS = ("openssl@3.5.7", "openssl@3.6.3", "openssl@4.0.3")
-STACKS, OWN = ROOT / "build/stacks", ROOT / "build/census"
+OWN = ROOT / "build/census"
 JEMALLOC_NAME = b"libjemalloc.so"
-TREE_LIBRARIES = ("libssl.a", "libcrypto.a")
 # In a mount namespace of its own the root $0 has what the server needs of this system, under the same names.
 ENTER = """\
 for one in /dev /proc /tmp "$1"; do mkdir -p "$0$one" && mount --rbind "$one" "$0$one" || exit 1; done
@@ -184,17 +186,29 @@ class Running(NamedTuple):
 
 
 def find_program(server: TlsServer) -> str | None:
-    """Return the path of a server's program in its system; one of the check's own is compiled where its stack is
-    built."""
-    tree = STACKS / server.stack
-    if server.stack and all((tree / name).exists() for name in TREE_LIBRARIES):
-        OWN.mkdir(parents=True, exist_ok=True)
-        words = ["gcc", "-O2", str(SOURCE), f"-I{tree}/include", *(str(tree / name) for name in TREE_LIBRARIES)]
-        subprocess.run([*words, "-ldl", "-lpthread", "-o", server.program], check=True)
+    """Return the path of a server's program in its system."""
+    if server.stack:
+        return compile_server(server)
     searched = os.pathsep.join(f"{server.root}{folder}" for folder in SEARCHED.split(os.pathsep))
     program = f"{server.root}{server.program}" if os.path.isabs(server.program) else server.program
     found = shutil.which(program, path=searched)
     return found and found.removeprefix(server.root)
+
+
+@cache
+def compile_server(server: TlsServer) -> str | None:
+    """Return the path of the check's own server, linked to a build of OpenSSL; None where that is not built."""
+    stack = stacks()[server.stack]
+    flags = driver_warnings.headers(server.stack, stack, ROOT)
+    if flags is None:
+        return None
+    OWN.mkdir(parents=True, exist_ok=True)
+    libraries = [str(ROOT / "build/stacks" / server.stack / name) for name in stack.libraries]
+    words = ["gcc", "-O2", str(SOURCE), *flags, *libraries, *stack.link, "-o", server.program]
+    made = subprocess.run(words, capture_output=True, text=True)
+    if made.returncode:
+        raise UserError(f"{SOURCE.name} does not compile for {server.stack}: {made.stderr.strip()}")
+    return server.program
 
 
 def has_jemalloc(server: TlsServer) -> bool:
