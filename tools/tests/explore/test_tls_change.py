@@ -21,16 +21,18 @@ def test_the_first_line_says_by_how_much_and_how_much_of_that_is_tls():
     new = program((SESSION, 10500, 3), (CONTEXT, 1616, 1), (OWN, 1500, 1))
     assert described(old, new) == (
         "NEW holds 4,000 B (41.6 %) more than OLD at the peak: OLD 9,616 B, NEW 13,616 B. "
-        "TLS sessions hold 3,500 B more (87.5 % of the difference), all of TLS 3,500 B more (87.5 % of the "
-        "difference): OpenSSL (libssl.so.3)."
+        "Memory of TLS sessions: NEW holds 3,500 B more (87.5 % of the difference). "
+        "All memory of TLS: 3,500 B more (87.5 % of the difference): OpenSSL (libssl.so.3)."
     )
     assert described(new, old).startswith("NEW holds 4,000 B (29.4 %) less than OLD at the peak")
-    assert "TLS sessions hold 3,500 B less (87.5 % of the difference)" in described(new, old)
+    assert "Memory of TLS sessions: NEW holds 3,500 B less (87.5 % of the difference)" in described(new, old)
 
 
 def test_what_goes_the_other_way_has_no_share_and_no_tls_is_said():
     old, new = program((SESSION, 7000, 2), (OWN, 10, 1)), program((SESSION, 6000, 2), (OWN, 3010, 1))
-    assert "TLS sessions hold 1,000 B less, all of TLS 1,000 B less: OpenSSL" in described(old, new)
+    assert "Memory of TLS sessions: NEW holds 1,000 B less. All memory of TLS: 1,000 B less: OpenSSL" in described(
+        old, new
+    )
     assert described(old, old).startswith("NEW holds as much as OLD at the peak: OLD 7,010 B, NEW 7,010 B.")
     plain = program((OWN, 10, 1)), program((OWN, 30, 1))
     assert described(*plain).endswith("OLD 10 B, NEW 30 B. None of it is TLS.")
@@ -42,8 +44,8 @@ def test_of_sessions_the_figures_are_of_one():
     new = harness({BASE: {BUFFER: 120}, "established": {BUFFER: 380, OTHER: 80}})
     assert described(old, new) == (
         "NEW holds as much per client session, 30 B (30.0 %) more per server session once sessions are established. "
-        "TLS sessions hold as much per client session, 30 B more per server session. TLS memory that belongs to no "
-        "session: NEW holds 20 B more: OpenSSL 3.5.5."
+        "Memory of TLS sessions: NEW holds as much per client session, 30 B more per server session. "
+        "TLS memory that belongs to no session: NEW holds 20 B more: OpenSSL 3.5.5."
     )
 
 

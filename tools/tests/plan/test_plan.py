@@ -453,12 +453,12 @@ def haproxy_case(**fields) -> Case:
 
 def test_what_a_storm_takes_and_what_stays_is_a_sentence():
     assert memory_answer.describe_storms([storm_case(1.0)], 1_000) == [
-        "If all clients reconnect at once: 19.1 MiB, and it stays."
+        "If all clients reconnect at once: 19.1 MiB, and memory use stays that high."
     ]
     (partly,) = memory_answer.describe_storms([storm_case(0.5)], 1_000)
-    assert partly == "If all clients reconnect at once: 19.1 MiB, of which 14.3 MiB stays."
+    assert partly == "If all clients reconnect at once: 19.1 MiB, and memory use stays at 14.3 MiB."
     storm, excess = memory_answer.describe_storms([haproxy_case()], 1_000)
-    assert storm == "If all clients reconnect at once: 23.5 MiB, and it stays."
+    assert storm == "If all clients reconnect at once: 23.5 MiB, and memory use stays that high."
     assert excess.startswith(
         "A concurrent handshake includes 4,614 B that HAProxy itself keeps, measured on OpenSSL 3.0"
     )

@@ -27,7 +27,10 @@ STONES = "{:,} between fork and exec"
 ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"
 SEEN = "the largest sum read at one moment; programs are read every {seconds} s, so the true peak may be higher"
 CAPTION_RSS = "Resident anonymous memory (RssAnon) by what it is, in bytes."
-CAPTION_RSS_LIVE = " Live: requested, in the heap, and resident. Freed, but kept by malloc: {}."
+CAPTION_RSS_LIVE = (
+    " Live: the resident part of what the program has requested from malloc's heap. Freed memory that malloc keeps "
+    "(cached by malloc, plus free, but kept): {}."
+)
 PARTS = {
     "live": "live",
     "overhead": "headers, rounding",
@@ -181,7 +184,7 @@ def describe_rss(program: MeteredProgram) -> str:
         return ""
     kept = program.rss.kept_bytes
     said = f", RssAnon {describe_size(program.rss.anon_bytes)}"
-    return said if kept is None else f"{said}, freed, but kept by malloc: {describe_size(kept)}"
+    return said if kept is None else f"{said}, freed memory that malloc keeps {describe_size(kept)}"
 
 
 def rss_table(what: str, programs: Iterable[MeteredProgram]) -> Table | None:

@@ -88,7 +88,7 @@ def answer_haproxy(
 
 
 def haproxy_headline(case: Case, count: int, usual: int, size: int) -> str:
-    return f"{case.title}: set maxconn {count:,} in {format_size(size)} (HAProxy's own: {usual:,})"
+    return f"{case.title}: set maxconn {count:,} in {format_size(size)} (HAProxy's default: {usual:,})"
 
 
 def describe_maxconn(are_both: bool) -> str:

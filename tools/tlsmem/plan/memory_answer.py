@@ -156,8 +156,10 @@ def describe_storms(cases: Sequence[Case], connections: int) -> list[str]:
         kernel = sum(term.size for term in capacity.kernel_terms(case.active, connections))
         stays = kernel + capacity.after_handshakes(case.active, case.model, ALL_HANDSHAKING, connections)
         name = f"{case.title}: i" if len(cases) > 1 else "I"
-        rest = "and it stays" if format_size(stays) == format_size(most) else f"of which {format_size(stays)} stays"
-        lines.append(f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}, {rest}.")
+        after = "that high" if format_size(stays) == format_size(most) else f"at {format_size(stays)}"
+        lines.append(
+            f"{name}f all clients reconnect at once: {case.mark}{format_size(most)}, and memory use stays {after}."
+        )
         lines += describe_handshake_excess(case)
     return lines
 

@@ -104,7 +104,9 @@ def part_rows(diff: Diff, sites: Sequence[DiffRow], rows: int) -> Iterator[list[
     yield from (site_cells(diff, site) for site in (*grew[:rows], *shrank[:rows]))
     for others, words in ((grew[rows:], "other{} that grew"), (shrank[rows:], "other{} that shrank")):
         yield from sum_cells(diff, others, words)
-    yield from sum_cells(diff, [site for site in sites if not diff.figures(site).more], "site{} of the same bytes")
+    yield from sum_cells(
+        diff, [site for site in sites if not diff.figures(site).more], "site{} without a change in bytes"
+    )
 
 
 def site_cells(diff: Diff, site: DiffRow) -> list[Cell]:

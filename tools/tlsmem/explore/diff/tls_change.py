@@ -69,7 +69,7 @@ def describe_session_tls(diff: Diff, rows: list[ShareRow]) -> str:
             more = diff.figures(sum_rows(held)).more
             parts.append(f"{format_change(more, ' B')} per {role} session" if more else f"as much per {role} session")
     others = sum(more_bytes(one.row) for one in rows if one.share in TLS and one.row.part not in SESSIONS)
-    text = f"TLS sessions hold {', '.join(parts)}" if parts else "TLS sessions hold nothing"
+    text = f"Memory of TLS sessions: NEW holds {', '.join(parts)}" if parts else "TLS sessions hold nothing in either"
     also = (
         f". TLS memory that belongs to no session: NEW holds {format_change(Fraction(others), ' B')}" if others else ""
     )
@@ -84,7 +84,8 @@ def describe_process_tls(diff: Diff, rows: list[ShareRow], more: int) -> str:
     sessions = sum(more_bytes(one.row) for one in rows if one.share == TLS_SESSIONS)
     every = sum(map(more_bytes, of))
     return (
-        f"TLS sessions hold {describe_part(sessions, more)}, all of TLS {describe_part(every, more)}"
+        f"Memory of TLS sessions: NEW holds {describe_part(sessions, more)}. "
+        f"All memory of TLS: {describe_part(every, more)}"
         f"{describe_libraries(diff)}."
     )
 
