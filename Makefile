@@ -106,12 +106,12 @@ prove: names setup core built ## what the project claims of its own figures, rec
 
 STEPS := $(sort $(CHECKS) $(STACK_CHECKS))
 HEAVY := check-bare check-bisect check-census check-ci-page check-gate check-kills check-patches check-prometheus soak
-OTHERS := check-answers check-cluster check-notebook check-pages check-slow check-wheel docs figures snapshots wheel
+OTHERS := check-answers check-cluster check-notebook check-pages check-slow check-thorough check-wheel docs figures snapshots wheel
 check-bisect check-kills check-patches: purpose := compare
 check-bare check-ci-page: purpose := check-ci-page
 check-cluster check-gate soak: purpose := mem
 check-pages: purpose := check-pages
-check-slow: purpose := check
+check-slow check-thorough: purpose := check
 .PHONY: $(STEPS) $(HEAVY) $(OTHERS) packages
 packages:
 	@$(if $(purpose),tools/tls-memtest build --packages $(purpose))
@@ -129,6 +129,7 @@ check-pages: names packages setup setup-dev build/pages-venv/ready ## pages of h
 check-patches: ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour
 check-prometheus: ## a real Prometheus scrapes `heap run --listen` for a minute, and each panel of the dashboard has data: Debian's prometheus and nginx-light
 check-slow: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take three seconds and more each, which `make check` leaves out
+check-thorough: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take half a second of CPU time and more, which `make check` leaves out and CI runs: four minutes
 check-wheel: wheel ## the wheel in empty environments answers as the clone does, byte for byte: ten minutes
 docs: setup build/docs-venv/ready ## the documentation as a site with the report in it, in build/docs; a link that leads nowhere fails, and a name that the site changes
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
@@ -137,7 +138,7 @@ soak: ## 1,000 waves of sessions of the null stacks and of OpenSSL, which must l
 wheel: setup core ## wheels for x86-64 and arm64 that answer without a clone, from a summary of the recordings, in build/wheel: two minutes
 check-c check-harnesses: $(TESTS)
 check-wheel: build/tests/test_heapmeter
-check-c check-harnesses check-python check-slow: build/tests/faulty
+check-c check-harnesses check-python check-slow check-thorough: build/tests/faulty
 $(STEPS) $(HEAVY) $(OTHERS):
 	@$(PYTHON) tools/dev/checks.py $@ $(options)
 

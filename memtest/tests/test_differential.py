@@ -273,6 +273,7 @@ timed_words = one_of_each(
 )
 
 
+@pytest.mark.thorough
 @example([])
 @example(["memory"])
 @settings(derandomised, max_examples=100)
@@ -289,6 +290,7 @@ def test_each_value_alone_has_the_same_status_sentence_and_lines(key):
         check([scenario, *NONE, *LEAST_WORDS[scenario], f"{key}={value}"])
 
 
+@pytest.mark.thorough
 @settings(derandomised, max_examples=30)
 @given(st.integers(1, 45), memory_words)
 def test_a_memory_run_has_the_same_phases_and_holds_the_same_sessions(pairs, words):
@@ -301,12 +303,14 @@ def test_a_stalled_run_has_the_same_phases_and_holds_the_same_sessions(pairs, po
     assert_holds_the_same(["stall", f"sessions={2 * pairs}", f"point={point}", *NONE, *words])
 
 
+@pytest.mark.thorough
 @settings(derandomised, max_examples=20)
 @given(st.integers(4, 250), churn_words)
 def test_a_churned_run_has_the_same_waves_and_holds_the_same_sessions(pairs, words):
     assert_holds_the_same(["churn", f"sessions={2 * pairs}", "pattern=waves", "waves=1", *NONE, *words])
 
 
+@pytest.mark.thorough
 @settings(derandomised, max_examples=30)
 @given(st.integers(1, 45), context_words)
 def test_a_run_of_contexts_has_the_same_phases_and_holds_the_same_sessions(pairs, words):
@@ -338,6 +342,7 @@ def assert_go_holds_as_many(in_c: Outcome, in_go: Outcome) -> None:
         assert more <= held * GO_MOST_BYTES + freed * GO_FREED_BYTES + GO_ONCE_BYTES, phase
 
 
+@pytest.mark.thorough
 @settings(derandomised, max_examples=30)
 @given(st.sampled_from(["handshake", "throughput"]), st.integers(1, 12), st.integers(200, 1 << 21), timed_words)
 def test_a_timed_run_has_the_same_parts(scenario, rounds, size, words):
@@ -374,6 +379,7 @@ def test_two_languages_in_two_processes_do_what_two_in_c_do(stacks, pairs, words
         assert_alike(read_outcome(one), read_outcome(other))
 
 
+@pytest.mark.thorough
 @settings(derandomised, max_examples=20)
 @given(st.integers(4, 250), churn_words)
 def test_two_languages_in_two_processes_choose_the_same_sessions_that_end(pairs, words):

@@ -83,6 +83,7 @@ def test_rss_is_read_before_a_collection_and_after_it(null):
     assert 0.9 < given_back / (4000 * (BLOCKS + STACK_BYTES)) < 1.5  # pages that live blocks share stay
 
 
+@pytest.mark.thorough
 def test_left_alone_it_gives_nothing_back_before_it_is_trimmed(null, null_left_alone):
     forced, alone = (measured(harness, 4000, *NONE, "cpu=0") for harness in (null, null_left_alone))
     assert forced["closed"]["allocator"]["go"].keys() - alone["closed"]["allocator"]["go"].keys() == {

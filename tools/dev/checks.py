@@ -112,13 +112,23 @@ def check_go(_: Options) -> Commands:
 
 
 def check_python(options: Options) -> Commands:
-    yield f"{PYTEST} --snapshot-disable-unused -m 'not slow' --stacks={shlex.quote(','.join(tried_stacks(options)))}"
+    yield select_tests("not slow and not thorough", options)
+
+
+def check_thorough(options: Options) -> Commands:
+    yield f"{MEMTEST} build --campaign check"
+    yield select_tests("thorough and not slow", options)
+
+
+def select_tests(marks: str, options: Options) -> str:
+    stacks = shlex.quote(",".join(tried_stacks(options)))
+    return f"{PYTEST} --snapshot-disable-unused -m '{marks}' --stacks={stacks}"
 
 
 def check_harnesses(options: Options) -> Commands:
     """Yield a run of the tests that run harnesses: of the tools those that ask for one that is built."""
-    for command in check_python(options):
-        yield f"{command} memtest/tests $(grep -lrw --include='test_*.py' built_harness tools/tests)"
+    tests = "memtest/tests $(grep -lrw --include='test_*.py' built_harness tools/tests)"
+    yield f"{select_tests('not slow', options)} {tests}"
 
 
 def snapshots(_: Options) -> Commands:
@@ -239,6 +249,7 @@ STEPS = {
     "check-harnesses": Step("tests of harnesses", check_harnesses, is_alone=True),
     "check-smoke": Step("every stack in every suite, 2 sessions", check_smoke),
     "check-selfcheck": Step("the heap meter against heaptrack, massif and DHAT", check_selfcheck),
+    "check-thorough": Step("thorough Python tests", check_thorough),
     "check-slow": Step("slow Python tests", check_slow),
     "check-pages": Step("pages in a browser", check_pages),
     "check-cluster": Step("a campaign on a cluster", check_cluster),

@@ -74,6 +74,7 @@ def test_the_digest_of_code_does_not_cover_other_modules(package):
     assert digest_code(("base/*.py",)) == before
 
 
+@pytest.mark.thorough
 def test_every_import_of_the_package_is_found():
     """By Python's own parser: a name of `from A import B` is a module or something in one."""
     for module in PACKAGE.rglob("*.py"):

@@ -68,6 +68,7 @@ def find_unknown(text: str, exceptions: set[str], classes: set[str]) -> set[str]
     return (raised | conditional - values) - exceptions
 
 
+@pytest.mark.thorough
 def test_docstrings_name_exceptions_that_exist():
     exceptions, classes = find_classes()
     unknown = [(place, find_unknown(text, exceptions, classes)) for place, text in find_docstrings()]

@@ -101,6 +101,7 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.c
 VALUES = st.recursive(SCALARS, lambda some: st.lists(some) | st.dictionaries(st.text(), some), max_leaves=20)
 
 
+@pytest.mark.thorough
 @example(value="\udc80")  # no UTF-8
 @given(value=VALUES)
 def test_a_result_that_is_recalled_is_the_one_that_was_computed(tmp_path_factory, value):
@@ -118,6 +119,7 @@ def test_what_cannot_be_computed_is_not_kept(file):
     assert memo.pending == {}
 
 
+@pytest.mark.thorough
 @settings(max_examples=50)
 @given(seed=st.integers(0, 1 << 32), flips=st.integers(0, 200), lost=st.integers(0, 20_000))
 def test_results_are_right_after_bits_flipped_or_the_end_was_lost(written, tmp_path_factory, seed, flips, lost):

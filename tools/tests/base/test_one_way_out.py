@@ -27,6 +27,7 @@ def find_exits(source: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
+@pytest.mark.thorough
 def test_no_module_ends_the_process_by_itself():
     sources = {str(file.relative_to(PACKAGE)): file.read_text() for file in PACKAGE.rglob("*.py")}
     found = {name: sorted(set(exits)) for name, source in sources.items() if (exits := list(find_exits(source)))}

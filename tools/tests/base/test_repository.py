@@ -92,6 +92,7 @@ def test_outside_a_clone_no_recording_of_the_repository_takes_runs(project):
     assert checked(project, LOCAL).returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", [COMMITTED, NEW])
 def test_a_recording_of_the_repository_takes_runs_from_a_clean_tree_only(clone, place):
     assert checked(clone, place).returncode == 0
@@ -112,6 +113,7 @@ def test_a_recording_of_the_repository_takes_runs_by_name(clone):
     assert recorded(clone) == {COMMITTED}
 
 
+@pytest.mark.thorough
 def test_a_committed_recording_is_not_written_into_unless_it_is_named(clone):
     local = default_recording().relative_to(ROOT)
     (clone.root / local).mkdir(parents=True)

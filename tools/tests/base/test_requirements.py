@@ -37,6 +37,7 @@ def find_imports(files):
     return found - set(sys.stdlib_module_names) - OURS
 
 
+@pytest.mark.thorough
 def test_what_commands_import_is_among_their_packages():
     distributions = importlib.metadata.packages_distributions()
     needed = {distribution_name(distributions.get(module, [module])[0]) for module in find_imports(COMMANDS)}
@@ -89,6 +90,7 @@ limit = "1/s"
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "words", "status"),
     [

@@ -47,6 +47,7 @@ def test_a_file_needs_no_stdout(tmp_path):
     assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "f").read_text().count("\n") == 2
 
 
+@pytest.mark.thorough
 def test_a_recording_and_a_report():
     for command, words in {"show tables": [RECORDING, "--table", "peaks"], "heap attach": ["--once", "1"]}.items():
         done = closed(command, *words)

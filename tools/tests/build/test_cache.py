@@ -35,6 +35,7 @@ def test_a_second_clone_builds_nothing_twice(root, tmp_path, kept):  # noqa: F81
     assert not list(kept.rglob("partial-*"))
 
 
+@pytest.mark.thorough
 def test_other_flags_or_steps_are_another_entry(root, tmp_path, kept, monkeypatch):  # noqa: F811
     harness.build("tiny@1", tiny(root), root)
     assert harness.build("tiny@1", tiny(root, steps=[*tiny(root).steps, "true"]), clone(tmp_path / "b")) == "built"

@@ -66,6 +66,7 @@ def test_a_stack_of_another_version_is_not_built(clone, snapshot):
     assert without_pins(failed) == snapshot
 
 
+@pytest.mark.thorough
 @needs_go
 def test_two_clones_make_the_same_bytes_and_a_changed_source_others(clone, tmp_path):
     stack, made = stacks()["null@go"], []

@@ -101,6 +101,7 @@ def test_so_it_does_in_rust(root, tmp_path, monkeypatch):
     assert made[0] == made[1] and str(tmp_path).encode() not in made[0]
 
 
+@pytest.mark.thorough
 def test_other_flags_steps_or_driver_build_again(root, monkeypatch):
     harness.build("tiny@1", tiny(root), root)
     assert harness.build("tiny@1", tiny(root, link=["-lm"]), root) != "up to date"
@@ -123,6 +124,7 @@ def test_another_version_of_the_compiler_builds_again_and_the_manifest_says_whic
     assert "$ make" in (root / "build/logs/tiny@1.log").read_text()  # its library too
 
 
+@pytest.mark.thorough
 def test_what_changes_in_one_stack_leaves_the_others(root):
     for name in "tiny@1", "tiny@2":
         harness.build(name, tiny(root), root)
@@ -167,6 +169,7 @@ def test_a_step_that_is_no_program(root, snapshot):
     assert said.replace(os.strerror(errno.ENOENT), "WORDS OF THE SYSTEM") == snapshot
 
 
+@pytest.mark.thorough
 def test_after_a_failure_there_is_no_harness_and_the_next_build_starts_clean(root):
     harness.build("tiny@1", tiny(root), root)
     failure(root, tiny(root, libraries=["libtiny.a", "libnone.a"]))

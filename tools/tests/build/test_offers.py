@@ -182,6 +182,7 @@ def test_packages_with_an_openssl_inside_are_asked_for_where_one_is_a_stack(tmp_
         assert not list(kind(stacks_from(source), tmp_path, tmp_path / "log").list_offers())
 
 
+@pytest.mark.thorough
 def test_a_client_that_is_not_there_and_a_registry_that_does_not_answer_are_one_sentence(
     openssl, tmp_path, monkeypatch
 ):

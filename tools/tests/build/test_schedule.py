@@ -77,6 +77,7 @@ def test_a_stack_named_alone_has_all_cpus(root):  # noqa: F811
     assert f"jobs={shared_resources.count_cpus()}\n" in (root / "build/logs/a@1.log").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143)])
 def test_what_was_started_ends_with_the_build(tmp_path, number, status):
     """A build of two stacks whose steps would run for an hour."""

@@ -102,6 +102,7 @@ def test_cargo_is_asked_for_by_rust_and_by_crates_alone(tmp_path, monkeypatch, s
         system_packages.require_cargo_for(stacks.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("options", "asks"), [(["STACKS=openssl@system"], False), ([], True)])
 def test_a_system_without_cargo_measures_what_needs_none(tmp_path, options, asks):
     for program in (file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")):

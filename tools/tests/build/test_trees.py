@@ -233,6 +233,7 @@ def test_what_a_tree_calls_itself(first, files, release):
     assert trees.find_release(first, files.get) == release
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(
     st.dictionaries(st.from_regex(r"[a-c]{1,2}(/[a-c.]{1,3}x){0,2}", fullmatch=True), st.binary(max_size=9), min_size=1)

@@ -34,6 +34,7 @@ SENTENCE = (
 )
 
 
+@pytest.mark.thorough
 def test_the_first_line_says_how_many_and_how_much(holder, capsys):
     assert run_words(["heap", "census", str(holder.pid)]) == 0
     first, blank, _ = capsys.readouterr().out.split("\n", 2)

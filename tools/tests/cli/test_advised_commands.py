@@ -4,6 +4,8 @@ import ast
 import re
 from functools import cache
 
+import pytest
+
 from tests.support import commands
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import options as cli_options
@@ -34,6 +36,7 @@ def read_texts() -> dict[str, str]:
     return found
 
 
+@pytest.mark.thorough
 def test_every_advised_campaign_is_defined():
     named = {place: CAMPAIGN.findall(text) for place, text in read_texts().items()}
     assert sum(map(bool, named.values())) > 15

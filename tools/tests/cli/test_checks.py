@@ -70,11 +70,13 @@ def test_a_key_of_a_file_that_is_no_option_is_named_with_its_file(option, where)
 
 @pytest.mark.usefixtures("definitions_once")
 class TestAnyValue:
+    @pytest.mark.thorough
     @given(st.integers(min_value=1, max_value=5 * 10**8))
     def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(self, pairs):
         accept(N=str(2 * pairs))
         assert "even" in refusal(N=str(2 * pairs - 1))
 
+    @pytest.mark.thorough
     @settings(max_examples=200)
     @given(st.sampled_from(TARGETS["mem"].variables()), st.text())
     def test_no_text_makes_the_check_fail_in_another_way(self, option, text):

@@ -243,6 +243,7 @@ def test_two_scripts_stay_and_are_commands(run_alone, name, words):
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"usage: tls-memtest {words} ")
 
 
+@pytest.mark.thorough
 def test_the_picture_of_a_recording_is_drawn_by_the_script_of_that_name(tmp_path):
     recording = synthetic.write(tmp_path / "recording", synthetic.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"]))
     words = [sys.executable, TOOLS / "plot_mem.py", recording, "-o", tmp_path / "mem.png"]

@@ -207,6 +207,7 @@ def pager(folder: Path, text: str) -> str:
     return str(program)
 
 
+@pytest.mark.thorough
 def test_a_pager_has_the_text_of_the_terminal(recording, tmp_path):
     """With its colours, and as wide."""
     words = [*commands.command_line("show tables"), str(recording), "--table=heap"]
@@ -218,6 +219,7 @@ def test_a_pager_has_the_text_of_the_terminal(recording, tmp_path):
     assert 80 < max(len(CLEAR.sub("", line)) for line in plain[0].splitlines()) <= 100
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", ["false", "exit 1", "head -c 10 > /dev/null; kill $$", "", "\x7fELF"])
 def test_a_pager_that_fails_is_none(recording, tmp_path, program):
     words = [*commands.command_line("show tables"), str(recording), "--table=heap"]
@@ -229,11 +231,13 @@ def test_a_pager_that_fails_is_none(recording, tmp_path, program):
     assert on_terminal(words, PAGER="false" if program == "false" else broken) == on_terminal(words, PAGER="cat")
 
 
+@pytest.mark.thorough
 def test_what_went_wrong_is_said_below_a_pager_and_is_the_status(recording):
     said, status = on_terminal([*commands.command_line("show tables"), str(recording), "--suite=tls14"], PAGER="cat")
     assert status == 2 and "memtest: " in said and "Traceback" not in said
 
 
+@pytest.mark.thorough
 def test_who_leaves_a_pager_has_seen_enough(recording, tmp_path):
     words = [*commands.command_line("show tables"), str(recording)]
     said, _ = on_terminal(words, PAGER=pager(tmp_path, "head -n 1"))
@@ -246,6 +250,7 @@ def test_a_pager_that_cannot_be_read_is_a_sentence(recording):
     assert (said.strip(), status) == ("memtest: PAGER='less: No closing quotation; correct it, or unset it", 1)
 
 
+@pytest.mark.thorough
 def test_a_pager_keeps_the_terminal_after_an_interrupt(recording, tmp_path):
     """less goes on after Ctrl-C: the shell must not have the terminal before it is left."""
     words = [*commands.command_line("show tables"), str(recording), "--table=heap"]
@@ -254,6 +259,7 @@ def test_a_pager_keeps_the_terminal_after_an_interrupt(recording, tmp_path):
     assert (said.strip(), status) == ("left", 0)
 
 
+@pytest.mark.thorough
 def test_without_a_terminal_or_with_a_format_there_is_no_pager(recording, tmp_path):
     words = [*commands.command_line("show tables"), str(recording), "--table=heap"]
     program = pager(tmp_path, f"touch {tmp_path}/asked; cat")

@@ -52,6 +52,7 @@ def test_the_multiplier_is_a_positive_number_wherever_it_comes_from(monkeypatch,
     commands.parse_target("compare", A="null@c", B="null@c")  # a target that does not take it
 
 
+@pytest.mark.thorough
 def test_recordings_of_earlier_schemas_are_read():
     folders = filter(is_recording, (ROOT / "data").glob("20*"))  # not of real servers alone
     found = {run.schema_ for folder in folders for run in read_runs.load(folder)}

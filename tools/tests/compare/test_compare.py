@@ -49,6 +49,7 @@ def scripted(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_the_command_ends_with_3_where_something_changed(old, new):
     done = scripted(old, new)
     assert (done.returncode, done.stderr) == (3, "")
@@ -163,6 +164,7 @@ def test_counts_that_repeat_on_one_side_only_are_not_called_measured_once(snapsh
     assert sentences(found) == snapshot
 
 
+@pytest.mark.thorough
 def test_slower_is_said_in_words_and_by_an_interval(snapshot):
     of = [planted.STACK], [planted.SUITE]
     before, after = (

@@ -120,6 +120,7 @@ def test_a_tree_that_cannot_be_is_said_to_mem_too(name, snapshot):
     assert str(error.value) == snapshot
 
 
+@pytest.mark.thorough
 @needed
 def test_rss_is_measured_on_request(tmp_path):
     out = tmp_path / "out"
@@ -152,6 +153,7 @@ def test_trees_among_stacks_are_resolved_where_they_are_named(monkeypatch):
     assert (stop.value.status, str(stop.value)) == (2, "openssl@git:man: no commit man")
 
 
+@pytest.mark.thorough
 @needed
 def test_the_same_build_is_unchanged_and_is_not_measured_again(tmp_path, snapshot):
     first = sides("null@c", "null@c", f"--out={tmp_path}/out")
@@ -164,6 +166,7 @@ def test_the_same_build_is_unchanged_and_is_not_measured_again(tmp_path, snapsho
     assert len(lines) == 3 and not any('"meter":"rss"' in line for line in lines)
 
 
+@pytest.mark.thorough
 def test_a_library_that_does_not_build_is_named_with_its_log_and_skipped_by_bisect(project, tmp_path):
     shutil.copy(ROOT / "build/core/libmemtest.a", project.root / "build/core")
     broken = tmp_path / "broken"
@@ -210,6 +213,7 @@ def waits_for(lock, words):
     return said, rest
 
 
+@pytest.mark.thorough
 @needed
 def test_a_second_gate_waits_as_a_comparison_does(tmp_path, snapshot):
     out = tmp_path / "out"
@@ -226,6 +230,7 @@ def test_a_second_gate_waits_as_a_comparison_does(tmp_path, snapshot):
     assert len((out / "null@c.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.thorough
 @needed
 def test_a_second_comparison_waits_and_says_so_before_it_builds(tmp_path, snapshot):
     out = tmp_path / "out"

@@ -14,6 +14,7 @@ from tlsmem.stats.remainders import ALLOCATED_NOISE_BYTES, allocated_noise
 PAGES = {name: (ROOT / f"docs/how-to/{name}.md").read_text() for name in ("compare", "ci")}
 
 
+@pytest.mark.thorough
 def test_the_comparison_that_is_shown_is_that_of_the_recording(tmp_path):
     (command,) = re.findall(r"<!-- begin: (.*) -->", PAGES["compare"])
     page = tmp_path / "compare.md"

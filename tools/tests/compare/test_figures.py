@@ -132,6 +132,7 @@ def test_rss_differs_beyond_the_spread_of_repeats_and_measured_once_beyond_three
     assert compare_figures(measured(100), measured(103.1)).changed
 
 
+@pytest.mark.thorough
 def test_times_differ_where_the_interval_of_the_factor_has_no_one():
     old = rates(1000, 1002, 998, 1004, 996)
     faster = compare_figures(old, rates(*(1.05 * one for one in old.values)))

@@ -78,6 +78,7 @@ ROLE = st.fixed_dictionaries({}, optional=dict.fromkeys([*planted.NAMES, "new_on
 BOTH = st.fixed_dictionaries({"client": ROLE.filter(bool), "server": ROLE.filter(bool)})
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking would take minutes
 @given(BOTH, BOTH, BOTH, st.integers(0, 99))
 def test_rows_add_up_to_the_difference_of_the_slopes_whatever_the_call_stacks_say(old, new, known, rest):

@@ -87,6 +87,7 @@ def test_many_stacks_of_the_campaign_are_not_named():
     assert advice[several[0]].command == "tools/tls-memtest measure deployed-config"
 
 
+@pytest.mark.thorough
 def test_every_stack_can_be_recorded_as_servers_run_it_in_a_suite_or_says_why():
     for stack in definitions.stacks():
         for suite in definitions.suites():

@@ -69,6 +69,7 @@ def test_runs_of_a_recording_are_chosen_by_every_name():
         choose_values(["OpenSSL"], there, "the suite")
 
 
+@pytest.mark.thorough
 def test_a_command_says_once_which_stack_it_takes():
     done = subprocess.run([*command_line("stacks --stacks OpenSSL --format json")], capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr.count(f"memtest: OpenSSL: using {OPENSSL}\n") == 1
@@ -83,6 +84,7 @@ def test_a_release_that_is_not_recorded_has_the_nearest_of_its_series_first():
         choose_values(["opensl"], there, "the stack")
 
 
+@pytest.mark.thorough
 def test_the_table_of_advisories_leads_to_the_register():
     line = "show tables data/2026-11-26-amd-epyc-p355e-advisories --stack openssl@3.0.13 --table advisories"
     done = subprocess.run([*command_line(line)], capture_output=True, text=True, cwd=ROOT)
@@ -91,6 +93,7 @@ def test_the_table_of_advisories_leads_to_the_register():
     assert "docs/reference/advisories.md" in done.stderr and (ROOT / "docs/reference/advisories.md").is_file()
 
 
+@pytest.mark.thorough
 def test_a_recording_of_another_scenario_is_shown_by_every_name():
     line = "show tables data/2026-11-24-amd-epyc-p0457-churn --stack rustls --table churn --format json"
     done = subprocess.run([*command_line(line)], capture_output=True, text=True, cwd=ROOT)

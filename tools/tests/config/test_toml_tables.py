@@ -49,6 +49,7 @@ def test_buckets_likewise(written):
         definitions.check_definitions()
 
 
+@pytest.mark.thorough
 def test_no_command_ends_in_a_traceback(project):
     (project.root / "memtest/suites.toml").write_bytes(DEEP_LIST)
     for words in "build --check mem", "measure", "build":

@@ -149,6 +149,7 @@ def test_a_tree_has_one_name_at_every_commit_and_several_trees_have_their_own(ca
     }
 
 
+@pytest.mark.thorough
 def test_rss_that_was_measured_several_times_has_its_interval(capsys):
     """Of a recording of this repository, whose repeats vary."""
     recording = ROOT / "data/2026-11-22-amd-epyc"

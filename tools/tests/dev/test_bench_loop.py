@@ -32,6 +32,7 @@ def run(loop, *words):
     return subprocess.run([str(loop), *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words",
     [

@@ -34,6 +34,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.thorough
 @needs_go
 @pytest.mark.parametrize("command", FAULTS)
 def test_a_fault_fails_the_check_by_its_command(clone, checked, command):  # noqa: F811

@@ -25,7 +25,8 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
         ("check-smoke", [f"tls-memtest measure --verify --stacks='{THREE}'"]),
         ("check-smoke TRY=check-stacks", ["tls-memtest measure --verify --stacks='null@c", "rustls+ring@0.23.46"]),
         ("check-smoke STACKS=a PREFIX=/opt", ["measure --verify --stacks=a --prefix=/opt"]),
-        ("check-python", [f"-m 'not slow' --stacks={COMMAS}"]),
+        ("check-python", [f"-m 'not slow and not thorough' --stacks={COMMAS}"]),
+        ("check-thorough", [f"-m 'thorough and not slow' --stacks={COMMAS}"]),
         ("check-harnesses STACKS=a", ["-m 'not slow' --stacks=a memtest/tests $(grep "]),
         (
             "check-selfcheck STACKS=a PREFIX=/opt",

@@ -10,6 +10,7 @@ from tlsmem.profile.open_profile import open_profile
 SCALE = 1 / 3000
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
 def test_each_profiler_s_file_has_the_program_s_call_stacks(tmp_path):
     profiles = [*large_profiles.take_profiles(tmp_path, SCALE)]

@@ -21,12 +21,14 @@ def commands_of_help():
             yield from printed_commands.commands_of_line(f"{command.words} --help", line)
 
 
+@pytest.mark.thorough
 def test_commands_of_pages_run_as_printed():
     found = list(commands_of_pages())
     assert len({one.text for one in found}) > 350
     assert list(printed_commands.find_refusals(found)) == []
 
 
+@pytest.mark.thorough
 def test_commands_of_help_run_as_printed():
     found = list(commands_of_help())
     assert len({one.text for one in found}) > 120

@@ -158,6 +158,7 @@ def test_a_run_of_another_build_is_in_no_campaign():
     assert rows["runs of campaign law"] == "2 of 64"
 
 
+@pytest.mark.thorough
 def test_the_command_says_what_is_left_out(tmp_path):
     other = synthetic.record(STACK, SUITE, 100, binary_sha256="a" * 64, started_at="2026-01-30T12:00:00Z")
     synthetic.write(tmp_path / "recording", [other, *large_runs()])
@@ -166,6 +167,7 @@ def test_the_command_says_what_is_left_out(tmp_path):
     assert done.returncode == 1 and "RSS per session at large N" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_a_sentence(tmp_path):
     synthetic.write(tmp_path / "recording", large_runs())
     with open("/dev/full", "w") as full:

@@ -50,6 +50,7 @@ def test_a_meter_that_forgets_realloc_s_old_size_is_named(tmp_path):
     assert not re.search("memtest: (heaptrack|massif|DHAT)", done.stderr)
 
 
+@pytest.mark.thorough
 @needs_all
 def test_a_library_that_is_no_meter_is_a_sentence():
     done = check("--stacks=openssl@3.5.5", f"--meter={reference_profilers.MARKS}")
@@ -73,6 +74,7 @@ def test_what_the_loader_would_pass_over_is_refused_before_anything_is_run(tmp_p
     assert reference_profilers.unfit(Path(shutil.which("true"))) is None
 
 
+@pytest.mark.thorough
 @needs_all
 def test_a_meter_that_is_not_there_is_a_sentence():
     done = check("--stacks=openssl@3.5.5", "--meter=/no/such.so")
@@ -82,6 +84,7 @@ def test_a_meter_that_is_not_there_is_a_sentence():
     )
 
 
+@pytest.mark.thorough
 @needs_all
 def test_marks_that_are_not_made_are_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(profilers, "MARKS_LIBRARY", "build/core/libnone.so")  # which the loader passes over
@@ -92,12 +95,14 @@ def test_marks_that_are_not_made_are_a_sentence(tmp_path, monkeypatch):
         asyncio.run(reference_profilers.massif(subject, tmp_path))
 
 
+@pytest.mark.thorough
 def test_a_stack_with_an_allocator_of_its_own_is_refused():
     done = check("--stacks=rustls+aws-lc+jemalloc-rust@0.23.46")
     assert done.returncode == 1
     assert "brings its own allocator, jemalloc-rust, which neither meter nor profiler sees" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_profiler_that_is_missing_is_named_with_its_package(tmp_path):
     done = subprocess.run(COMMAND, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -105,6 +110,7 @@ def test_a_profiler_that_is_missing_is_named_with_its_package(tmp_path):
     assert done.stderr == wanted
 
 
+@pytest.mark.thorough
 def test_a_suite_that_does_not_repeat_to_the_byte_is_refused():
     done = check("--suites=tls13-ecdsa-aes256")
     assert done.returncode == 1

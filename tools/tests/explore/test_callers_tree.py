@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 import rich.console
 from hypothesis import given
 
@@ -58,6 +59,7 @@ def test_a_stack_that_ends_where_another_goes_on():
     assert drawn(root)[1:] == ["└── 100 B in 2, 100.0 % f (f.c:1)", "    └── 40 B in 1, 40.0 % g (g.c:2)"]
 
 
+@pytest.mark.thorough
 @given(profiles())
 def test_no_byte_is_lost(one):
     for name in one.moments:
@@ -68,6 +70,7 @@ def test_no_byte_is_lost(one):
         assert sum(shown) == root.bytes
 
 
+@pytest.mark.thorough
 def test_stacks_deeper_than_python_s_own():
     """Of a function that calls itself and allocates each time, so that no two callers are in a row."""
     stacks, live, stack = CallstackTree(), {}, 0

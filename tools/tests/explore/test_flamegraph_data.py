@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def read(profile: Profile, room: int = 10**6) -> dict:
     return json.loads(page_data.fit_tree_json(call_tree.tree_from_profile(profile, stacks), room))
 
 
+@pytest.mark.thorough
 @given(STACKS)
 def test_what_a_page_holds_adds_up_to_the_profile(stacks):
     profile = made(stacks)

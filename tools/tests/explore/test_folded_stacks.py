@@ -31,6 +31,7 @@ def test_stacks_begin_at_the_root():
         folded_stacks.folded(handmade.profile(), "peak", pattern="nosuch")
 
 
+@pytest.mark.thorough
 @given(profiles())
 def test_they_add_up_to_what_is_live(one):
     for name, moment in one.moments.items():

@@ -446,6 +446,7 @@ def test_two_profiles_are_compared(recording, tmp_path, snapshot):
         assert refusal == snapshot(name=words)
 
 
+@pytest.mark.thorough
 def test_on_a_terminal_nothing_is_wider_than_it(recording):
     read = f"{shlex.join(commands.command_line('heap read'))} {recording}"
     command = f"stty cols 100; {read}; {read} --callers"

@@ -64,6 +64,7 @@ def test_go_s_pprof_shows_the_bytes_of_a_moment_by_function(tmp_path):
     assert "SSL_new src/SSL_new.c:30" in lines and "server_session_new memtest/frames.c:9" in lines
 
 
+@pytest.mark.thorough
 @WITH_GO
 def test_go_s_pprof_tells_moments_and_roles_apart_by_their_labels(tmp_path):
     file = write(tmp_path, handmade.profile())
@@ -73,6 +74,7 @@ def test_go_s_pprof_tells_moments_and_roles_apart_by_their_labels(tmp_path):
     assert re.search(r"Total samples = 52\D", go(file, "-sample_index=alloc_objects"))
 
 
+@pytest.mark.thorough
 @given(profiles())
 def test_they_add_up_to_what_is_live_at_each_moment(one):
     message = read(pprof_file.pack(one))
@@ -163,6 +165,7 @@ def test_a_recording_names_its_stack_and_the_command_says_how_one_moment_is_show
     assert set(sums(read(one.read_bytes()), "inuse_space", "phase")) == {"established"}
 
 
+@pytest.mark.thorough
 @given(profiles())
 def test_it_is_read_back_with_its_moments_which_are_never_added_up(one):
     with tempfile.NamedTemporaryFile(suffix=".pb.gz") as file:

@@ -358,6 +358,7 @@ sizes = st.tuples(st.integers(0, 10**6), st.integers(0, 99))
 lives = st.dictionaries(st.one_of(stacks, st.just(())), sizes, max_size=12)
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(lives, lives, lives, lives, st.integers(1, 7))
 def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
@@ -383,6 +384,7 @@ def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
     assert render.format_tables(tables(diff, rows_shown), "json") and describe_diff(diff)
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(lives, lives)
 def test_a_diff_turned_round_is_the_same_with_another_sign(old_live, new_live):
@@ -393,6 +395,7 @@ def test_a_diff_turned_round_is_the_same_with_another_sign(old_live, new_live):
     assert sum(new for _, _, new in there.folded()) == sum(held.bytes for held in b.live(AT).values())
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(lives)
 def test_nothing_differs_from_itself(live):
@@ -406,6 +409,7 @@ def recorded(stack: str, suite: str) -> Profile:
     return sites_reader.profile_from_record(next(run for run in runs if (run.meter, run.suite) == ("sites", suite)))
 
 
+@pytest.mark.thorough
 def test_the_recorded_stacks_tell_the_heap_meters_figures(snapshot):
     one = recorded("openssl@3.5.5", "tls13-rsa-aes256")
     same = compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256"))

@@ -235,6 +235,7 @@ def profiles(draw):
     return Profile("heaptrack", "f", "c", stacks, moments, sessions_of_role=draw(st.sampled_from([None, 1, 3])))
 
 
+@pytest.mark.thorough
 @given(profiles(), st.sampled_from([None, *OWNERS]), st.sampled_from(LIVE), st.integers(1, 9), st.data())
 def test_rows_add_up_to_the_total_whatever_is_asked_for(one, owner, by, rows, data):
     name = data.draw(st.sampled_from([*one.moments]))

@@ -73,6 +73,7 @@ def shares(profile: Profile) -> dict[str, int]:
     return found
 
 
+@pytest.mark.thorough
 def test_hashes_are_no_tls(tmp_path):
     code = "import hashlib; kept = [hashlib.new('sha256', b'x') for _ in range(200)]"
     taken = profiled(tmp_path, PYTHON, "-c", code)
@@ -83,6 +84,7 @@ def test_hashes_are_no_tls(tmp_path):
     assert tls_table.describe_shares(taken, PEAK).startswith("TLS holds 0 B of ")
 
 
+@pytest.mark.thorough
 def test_a_client_in_python_has_contexts_and_its_library(tmp_path, port):
     code = f"""
 import socket, ssl
@@ -102,6 +104,7 @@ more = bytearray(4 << 20)
     assert "OpenSSL" in tls_table.describe_shares(taken, PEAK)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path(CURL).exists(), reason="needs curl")
 def test_curl_holds_tls_and_cryptography_alone(tmp_path, port):
     """On Debian 12: TLS 27.7 %, crypto only 19.5 %, library load 14.4 % (GnuTLS, which librtmp brings)."""
@@ -115,6 +118,7 @@ def test_curl_holds_tls_and_cryptography_alone(tmp_path, port):
     assert 0.1 < found[CRYPTO] / every < 0.3
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path(NGINX).exists(), reason="needs nginx")
 def test_nginx_holds_a_session_for_each_connection(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:

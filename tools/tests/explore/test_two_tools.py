@@ -67,6 +67,7 @@ def differing(diff: Diff) -> dict[str, int]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("options", "file"), [(MASSIF, "massif"), (DHAT, "dhat")])
 def test_valgrind_s_tools_hold_what_heaptrack_s_file_has_but_for_its_pool(program, heaptrack, options, file):
     diff = compare(heaptrack, take(program, "valgrind", "valgrind", file, *options), PEAK)
@@ -87,6 +88,7 @@ def temporary(profile: Profile) -> dict[str, tuple[int, int]]:
     return {row[-1].text.partition(" (")[0]: (row[0].value, row[2].value) for row in rows if row[2].value}
 
 
+@pytest.mark.thorough
 def test_blocks_that_are_freed_at_once_are_temporary(tmp_path):
     """Counted by hand. The two blocks of a pair are short-lived, but neither is freed before anything else happens."""
     program = allocating_programs.compile_program(tmp_path, TEMPORARY)

@@ -68,6 +68,7 @@ def test_a_diff_is_red_where_new_holds_more_and_blue_where_less(tmp_path):
     assert "red: NEW" in (tmp_path / "it.svg").read_text()
 
 
+@pytest.mark.thorough
 def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
     old, new = read_run("openssl@3.5.5", "tls12-rsa-aes256"), read_run("rustls+aws-lc@0.23.46")
     diff = profile_diff.compare(old, new, "established", force=True)

@@ -171,6 +171,7 @@ def inf(text: str) -> str:
     return text.replace("Infinity", "inf")
 
 
+@pytest.mark.thorough
 @given(some.lists(some.dictionaries(KEYS, VALUES, max_size=7), max_size=3), some.dictionaries(KEYS, VALUES, max_size=2))
 def test_any_tables_are_budgets_or_a_sentence(tmp_path_factory, entries, head):
     read_or_refused(tmp_path_factory, inf(text_of(*(ONE | one for one in entries), **head)).encode(errors="replace"))

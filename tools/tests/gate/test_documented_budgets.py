@@ -28,6 +28,7 @@ def write(folder: Path, stack: str, runs: list[RecordLine]) -> None:
     synthetic.write(folder, [one.model_copy(update={"stack": stack}) for one in runs])
 
 
+@pytest.mark.thorough
 def test_the_librarys_budgets_are_judged_against_the_tree_of_its_baseline(project, snapshot):
     library = project.root / "library"
     library.mkdir()
@@ -48,6 +49,7 @@ def test_the_librarys_budgets_are_judged_against_the_tree_of_its_baseline(projec
     assert re.findall(r"\d+(?= blocks)", exceeded) == ["150", "48", "102"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("more", "verdicts"), [(0, (3, 0)), (3_000, (2, 1))])
 def test_what_a_client_certificate_may_cost_is_judged(project, more, verdicts):
     """With 5,285 B an intermediate the limits are held; with 3,000 B more the chain of four exceeds its own."""
@@ -64,6 +66,7 @@ def test_what_a_client_certificate_may_cost_is_judged(project, more, verdicts):
     assert done.returncode == (3 if verdicts[1] else 0)
 
 
+@pytest.mark.thorough
 def test_the_verdict_that_is_shown_is_that_of_the_recording(tmp_path):
     (command,) = re.findall(r"<!-- begin: (.*) -->", PAGE)
     (tmp_path / "ci.md").write_text(re.sub(r"(?s)(<!-- begin: .*? -->\n).*(<!-- end -->)", r"\1\2", PAGE))

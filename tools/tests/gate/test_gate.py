@@ -436,6 +436,7 @@ def test_the_forms_of_a_table(judged, form, begins):
     assert judged(runs(), ONE, words=["--format", form])[1].startswith(begins)
 
 
+@pytest.mark.thorough
 def test_as_a_command_what_cannot_be_used_is_exit_2_without_a_traceback(tmp_path, snapshot):
     (tmp_path / "B.toml").write_text(text_of(ONE | {"meter": "heep"}))
     done = subprocess.run(

@@ -53,6 +53,7 @@ def install(project, stack: str, program: bytes) -> None:
     stacks.write_text(before + like)
 
 
+@pytest.mark.thorough
 def test_sixteen_bytes_more_of_a_client_session_are_found_and_named(project, gate, tmp_path, capsys, snapshot):
     install(project, "null@c", null(tmp_path))
     made = gate(text_of(BYTES, BLOCKS, baseline="base"), "--new-baseline", "base")

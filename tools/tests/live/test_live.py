@@ -52,6 +52,7 @@ def test_more_connections_than_open_files_names_the_largest_number_that_fits(tmp
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("nginx", path=SEARCHED), reason="nginx is not installed")
 def test_a_window_above_the_number_of_connections_is_all_of_them(tmp_path):
     listed = live("--server=nginx", "--n=10,1000", "--window=100,all", "--list", f"--out={tmp_path}")
@@ -68,6 +69,7 @@ SEALED = "data/2026-11-22-amd-epyc"
 RECORDED = "data/2026-11-24-amd-epyc-p0457-live"
 
 
+@pytest.mark.thorough
 def test_a_recording_is_printed_of_one_server_alone():
     every, one = live(RECORDED), live(RECORDED, "--server=go")
     assert one.returncode == 0, one.stderr
@@ -98,6 +100,7 @@ def test_what_selects_nothing_of_a_recording_is_refused(options, status, sentenc
     assert sentence in refused.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
@@ -113,10 +116,12 @@ def test_a_place_without_live_runs_has_a_way_out_that_works(place, sentence):
     assert re.sub("; data/ has .*", "", refused.stderr) == f"{sentence}\n"
 
 
+@pytest.mark.thorough
 def test_the_way_out_is_of_the_server_that_was_asked_for():
     assert live(SEALED, "--server", "haproxy").stderr.endswith("; `make live SERVER=haproxy` makes some\n")
 
 
+@pytest.mark.thorough
 def test_a_new_directory_without_live_runs_can_take_them(tmp_path):
     assert live(str(tmp_path)).stderr.endswith(
         f"no live runs here; `make live SERVER=nginx OUT={tmp_path}` makes some\n"

@@ -158,6 +158,7 @@ def scrape_until(url, connections):
     pytest.fail(f"never {connections} connections, or another sum than {live}: {found}")
 
 
+@pytest.mark.thorough
 def test_a_connection_costs_what_is_live_above_the_fewest_connections(tmp_path):
     """As the page has it. Not the 10 MiB from before, which two processes have and all together have once."""
     with metered(folder=tmp_path, program=SERVER) as (process, pid, port, _):
@@ -182,6 +183,7 @@ def test_a_connection_costs_what_is_live_above_the_fewest_connections(tmp_path):
     assert found["tls_heap_all_live_bytes", ""] < 14 << 20
 
 
+@pytest.mark.thorough
 def test_one_report_has_the_connections_too(tmp_path):
     with metered(folder=tmp_path) as (_, pid, port, _):
         words = ["--once", f"--connections=port:{port}"]
@@ -221,6 +223,7 @@ def test_a_worker_that_ends_is_a_line_and_leaves_no_page(tmp_path):
     assert f"heapmeter.{pid}" in pages and not {f"heapmeter.{worker}" for worker in workers} & pages
 
 
+@pytest.mark.thorough
 def test_growth_stands_below_the_table_at_the_end(tmp_path):
     """Of a process that runs on: tls-memtest heap is told to end."""
     with metered(folder=tmp_path) as (_, pid, port, _):

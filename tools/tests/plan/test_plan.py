@@ -512,6 +512,7 @@ def test_fit_is_what_memory_says(tmp_path):
     assert row["connections"] == (2**30 - FIXED) * 10 // (10 * IN_USE + H)
 
 
+@pytest.mark.thorough
 def test_a_storm_of_all_at_once_is_known_and_drawn(tmp_path):
     """100 clients, one core, ten handshakes a second, no way: all in the handshake after 9.9 s."""
     where = recording(tmp_path, *default_runs())
@@ -594,6 +595,7 @@ def test_a_maxconn_beyond_what_was_measured_is_marked(tmp_path):
     assert small.returncode == 0 and "extrapolated" not in small.stdout
 
 
+@pytest.mark.thorough
 def test_the_law_is_near_what_was_measured_of_other_runs():
     """The committed recordings: at windows between, at 100,000 sessions, and in another recording."""
     rows = told(plan("check", "--format", "json"))["check"]

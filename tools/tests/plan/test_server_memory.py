@@ -101,6 +101,7 @@ def said(*words: str) -> str:
     return " ".join(done.stdout.split())
 
 
+@pytest.mark.thorough
 def test_another_allocator_leaves_a_servers_own_memory_as_measured_and_the_answer_says_so():
     sentence = "They are as measured with glibc malloc, not with jemalloc."
     assert sentence in said("--stack=openssl@3.5.5", "--as=nginx", "--allocator=jemalloc")

@@ -69,6 +69,7 @@ def test_clients_that_never_get_in_are_lost():
     assert course.sessions(NOW([100.0])).tolist() == [0]
 
 
+@pytest.mark.thorough
 def test_the_queue_waits_as_long_as_pollaczek_and_khinchine_say():
     """M/D/1 at a load of 0.8: the mean wait is load x service / (2 (1 - load)) = 2 services."""
     times = arrivals(100_000, 125_000.0, "poisson", seed=7)
@@ -77,6 +78,7 @@ def test_the_queue_waits_as_long_as_pollaczek_and_khinchine_say():
     assert waits.mean() == pytest.approx(2.0, rel=0.05)
 
 
+@pytest.mark.thorough
 def test_two_cores_at_the_same_load_let_wait_half_as_long_or_less():
     """M/D/2 at a load of 0.8: 0.90 services by Cosmetatos' approximation, which is within 2 % of the exact."""
     times = arrivals(100_000, 62_500.0, "poisson", seed=7)

@@ -123,6 +123,7 @@ def panels_of(made: Figure) -> list[tuple[str, str]]:
     return [(axes.get_title(loc="left"), axes.get_xlabel()) for axes in made.axes if axes.get_title(loc="left")]
 
 
+@pytest.mark.thorough
 def test_clients_and_servers_of_split_runs_have_a_panel_each():
     made = drawn(KINDS["split"]())
     assert panels_of(made) == [
@@ -142,6 +143,7 @@ def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
     pyplot.close(made)
 
 
+@pytest.mark.thorough
 def test_a_process_has_the_colour_of_its_stack_whichever_end_it_is():
     made = drawn(KINDS["mixed"]())
     colours = [axes.lines[0].get_color() for axes in made.axes if axes.get_title(loc="left")]
@@ -264,6 +266,7 @@ def test_an_error_is_one_sentence(recording, arguments, status, named, snapshot)
     assert (result.returncode, sorted(os.listdir(recording.parent))) == (status, ["failures", "recording"])
 
 
+@pytest.mark.thorough
 def test_a_picture_for_a_directory_that_is_not_there_names_it(recording):
     """No snapshot: the reason is in the system's words."""
     result = plot("recording", "-o", "no/m.png", cwd=recording.parent)
@@ -283,6 +286,7 @@ def small(tmp_path) -> Path:
 LIMIT_BYTES = 64 << 10  # of a file: room for what is read, and not for a picture
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["memory.png", "memory.svg"])
 def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
     (small.parent / name).write_text("the one before")

@@ -97,6 +97,7 @@ def test_the_same_records_give_the_same_files(tmp_path, runs):
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("more", "option"),
     [
@@ -112,6 +113,7 @@ def test_several_settings_are_refused_with_a_way_out(tmp_path, runs, more, optio
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_a_campaign_of_many_stacks_has_a_picture_for_each_suite(tmp_path, runs):
     other = [run.model_copy(update={"suite": OTHER}) for run in runs if run.stack in (OPENSSL, "mbedtls@3.5.1")]
     lost = synthetic.failed(OPENSSL, f"{SUITE}-pq", 100, "no such group").model_copy(update={"roles": "split"})

@@ -33,6 +33,7 @@ def taken(tmp_path_factory):
     return dhat_reader.read_profile(folder / "dhat")
 
 
+@pytest.mark.thorough
 def test_what_is_live_is_what_the_heap_meter_says(taken):
     """glibc frees nothing of its own before."""
     metered = asyncio.run(

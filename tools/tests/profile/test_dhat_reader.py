@@ -162,6 +162,7 @@ def test_what_is_too_large_is_a_sentence(tmp_path, monkeypatch, snapshot):
 WHOLE = {"json": json.dumps(DHAT).encode(), "zip": zipped(**{"server 1.json": DHAT, "contexts.json": DHAT})}
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(st.sampled_from(sorted(WHOLE)), st.integers(0, 2000), st.binary(max_size=4), st.booleans())
 def test_no_damage_is_worse_than_a_sentence(tmp_path, form, at, damage, cut):

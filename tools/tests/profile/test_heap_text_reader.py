@@ -67,6 +67,7 @@ def live(tmp_path_factory):
     return programs.compile_program(tmp_path_factory.mktemp("live"), programs.LIVE)
 
 
+@pytest.mark.thorough
 def test_gperftools_totals_are_google_pprof_s_and_its_sites_have_names(live):
     file = programs.take_gperftools(live)
     found = open_profile(file)
@@ -78,6 +79,7 @@ def test_gperftools_totals_are_google_pprof_s_and_its_sites_have_names(live):
     assert printers.perl_total(tool, "--show_bytes", "--alloc_space", live, file) == f"{allocated} B"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sample", [0, 12])
 def test_jemalloc_totals_are_jeprof_s_and_no_name_is_the_nearest_one(live, tmp_path, sample):
     tool = programs.require_tool("jeprof", "libjemalloc-dev")
@@ -94,6 +96,7 @@ def test_jemalloc_totals_are_jeprof_s_and_no_name_is_the_nearest_one(live, tmp_p
     assert sample or all(sites[name].blocks == blocks for name, blocks in exact.items())
 
 
+@pytest.mark.thorough
 def test_samples_of_tcmalloc_are_scaled_as_google_pprof_and_go_scale_them(tmp_path):
     file = programs.take_tcmalloc(tmp_path)
     found = open_profile(file)
@@ -105,6 +108,7 @@ def test_samples_of_tcmalloc_are_scaled_as_google_pprof_and_go_scale_them(tmp_pa
         assert printers.go_total(file, "space") == found.moments[DUMP].bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rate", "period"), [("exact", None), ("sampled", 524_288)])
 def test_go_s_text_has_names_and_the_totals_of_go_tool_pprof(tmp_path, rate, period):
     file = programs.take_go(programs.build_go(tmp_path), tmp_path / "heap", rate, text=True)

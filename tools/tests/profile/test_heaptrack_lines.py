@@ -117,6 +117,7 @@ def test_a_whole_file_is_read_as_blocks(tmp_path, monkeypatch):
     assert taken == TABLES.encode().splitlines()[:3]
 
 
+@pytest.mark.thorough
 @SMALL
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=60), st.integers(1, 99))
 def test_the_first_block_that_is_freed_too_often_is_named(tmp_path, monkeypatch, wanted, chunk):

@@ -68,6 +68,7 @@ def ours(profile: Profile, costs: dict[int, int]) -> Counter[str]:
     return +found
 
 
+@pytest.mark.thorough
 def test_every_stack_has_what_heaptrack_says(recorded):
     profile = heaptrack_reader.read_profile(recorded)
     assert not [warning for warning in profile.warnings if "no names" not in warning and "before main" not in warning]
@@ -99,6 +100,7 @@ def older(content: bytes) -> bytes:
     return re.sub(rb"(?m)^s [0-9a-f]+ ", b"s ", content.replace(b" 3\n", b" 2\n", 1))
 
 
+@pytest.mark.thorough
 def test_format_2_has_what_heaptrack_says(recorded, tmp_path):
     file = tmp_path / "recorded.zst"
     file.write_bytes(zstd.compress(older(zstd.decompress(recorded.read_bytes()))))

@@ -121,6 +121,7 @@ def test_packed_files_are_known_by_their_content(tmp_path, pack):
 SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
+@pytest.mark.thorough
 @SMALL
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=60), st.integers(1, 60))
 def test_all_is_that_of_a_plain_model(tmp_path, monkeypatch, wanted, chunk):

@@ -36,6 +36,7 @@ def counted(argv: list[str], variables: dict[str, str] | None = None) -> Instruc
     return asyncio.run(count_instructions(argv, variables or {}, 300))
 
 
+@pytest.mark.thorough
 @valgrind
 def test_a_handshake_of_null_is_the_same_every_time_and_each_role_has_its_own():
     one, two = counted(HANDSHAKE), counted(HANDSHAKE)
@@ -46,6 +47,7 @@ def test_a_handshake_of_null_is_the_same_every_time_and_each_role_has_its_own():
     assert re.fullmatch(r"valgrind 3\.\d+\.\d+, callgrind", one.tool)
 
 
+@pytest.mark.thorough
 @valgrind
 def test_it_is_what_callgrind_counts_by_itself_inside_of_the_function(tmp_path):
     """The annotation's sums of calls against a collection that the function switches on and off."""
@@ -60,6 +62,7 @@ def test_it_is_what_callgrind_counts_by_itself_inside_of_the_function(tmp_path):
     assert 0 <= more <= 4  # of each call one instruction is outside of the switch
 
 
+@pytest.mark.thorough
 @valgrind
 def test_a_transfer_moves_every_byte_and_null_does_hardly_more():
     found = counted(THROUGHPUT)
@@ -82,6 +85,7 @@ def test_without_valgrind_it_is_said_how_to_install_it(monkeypatch, tmp_path, sn
     assert said == snapshot
 
 
+@pytest.mark.thorough
 @valgrind
 def test_a_harness_without_names_is_a_sentence(tmp_path):
     if not shutil.which("strip"):

@@ -49,6 +49,7 @@ def taken(tmp_path_factory):
     return take
 
 
+@pytest.mark.thorough
 @needs_memray
 @pytest.mark.parametrize("options", [(), ("--no-compress",), ("--aggregate",), ("--native",)], ids="".join)
 def test_totals_are_memray_s(taken, options):
@@ -74,6 +75,7 @@ def test_a_packed_file_is_a_sentence(taken, tmp_path):
         open_profile(tmp_path / "file.gz")
 
 
+@pytest.mark.thorough
 @needs_memray
 @pytest.mark.parametrize("count", [FEW, pytest.param(COUNT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("options", [(), ("--no-compress",), ("--aggregate",)], ids="".join)

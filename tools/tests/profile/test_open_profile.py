@@ -330,6 +330,7 @@ class Drawn:
         return next(self.values)
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=400)
 @example("heaptrack", bytes, Drawn(62, 4, False))
 @example("heaptrack", bytes, Drawn(62, 0, False))

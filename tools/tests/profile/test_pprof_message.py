@@ -149,6 +149,7 @@ def test_a_number_that_has_no_64_bits_is_not_written():
         encode(Message(period=1 << 64))
 
 
+@pytest.mark.thorough
 @settings(max_examples=1000)
 @given(st.data())
 def test_no_damage_is_worse_than_a_clause(data):

@@ -32,6 +32,7 @@ def own_totals(profile) -> list[int]:
     return [held.bytes, held.blocks, sum(one.bytes for one in allocated), sum(one.blocks for one in allocated)]
 
 
+@pytest.mark.thorough
 @needs_go
 @pytest.mark.parametrize(("rate", "period"), [("exact", None), ("sampled", 524_288)])
 def test_totals_of_a_go_heap_are_those_of_go_tool_pprof(go_program, tmp_path, rate, period):
@@ -128,6 +129,7 @@ def test_no_mutation_is_worse_than_a_sentence(tmp_path):
     assert check_mutations(tmp_path, encode(MESSAGE)) > COUNT / 2
 
 
+@pytest.mark.thorough
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
     file = tmp_path / "bomb"
     file.write_bytes(

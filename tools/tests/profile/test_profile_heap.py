@@ -239,6 +239,7 @@ def test_where_nothing_can_be_kept_nothing_is_run(project, tmp_path):
     assert done.stderr.startswith("memtest: --out=/proc/none: ") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_nothing(project, tmp_path):
     project.install("obey")
     interpreted(tmp_path)
@@ -278,6 +279,7 @@ def test_a_profile_lies_beside_its_record_and_is_whole(taken, tool):
     assert tool == "sites" or (profile_metadata.load_record_beside(file) == record and "marks=1" in record.run.argv)
 
 
+@pytest.mark.thorough
 @needs_all
 @pytest.mark.parametrize("tool", NAMES)
 def test_what_a_session_holds_is_told_to_the_byte(taken, tool):
@@ -346,6 +348,7 @@ def test_massif_s_file_is_legal_and_its_trees_are_one_for_each_phase(taken, tmp_
         assert runs.namelist() == [f"{phase}.json" for phase in PHASES]
 
 
+@pytest.mark.thorough
 @needs_all
 def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken, tmp_path):
     folder = tmp_path / "profiles"

@@ -36,6 +36,7 @@ WAYS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 @pytest.mark.parametrize("tool", WAYS)
 def test_stacks_that_were_ended_are_told_with_the_option(tmp_path, program, tool):

@@ -2,6 +2,8 @@
 
 import shlex
 
+import pytest
+
 from tests.support import synthetic, synthetic_timed
 from tests.support.live import live_record
 from tests.tables.test_accounts import heap_runs, rss_runs
@@ -56,6 +58,7 @@ def test_no_section_is_made_after_the_last_that_is_needed(tmp_path):
     assert [table.name for table in files.tables(sections(), ["waterfall"])] == ["waterfall"]
 
 
+@pytest.mark.thorough
 def test_pictures_of_scripts_are_files_under_their_sections_names(tmp_path):
     """Of each recording its own."""
     books = read(tmp_path / "books", *[[*rss_runs(), *heap_runs()]] * 2)
@@ -70,6 +73,7 @@ def test_pictures_of_scripts_are_files_under_their_sections_names(tmp_path):
     assert all((tmp_path / "out" / name).stat().st_size > 5_000 for name in written)
 
 
+@pytest.mark.thorough
 def test_commands_name_a_recording_with_a_blank_in_its_name(tmp_path):
     """Of every table and picture; a shell takes it as one word."""
     stacks, suites = ["openssl@3.5.5", "rustls+aws-lc@0.23.46"], ["tls13-rsa-aes256"]

@@ -177,6 +177,7 @@ def test_where_all_is_declared_alike_there_is_no_mark(two):
     assert "otherwise" not in rows(tables(two)["cost-heap"])[0]
 
 
+@pytest.mark.thorough
 def test_rows_of_timed_runs_are_marked_too(tmp_path):
     runs = synthetic_timed.campaign([OPENSSL, "boringssl@5.4.0", RUSTLS], [SUITE])
     runs = [one.model_copy(update={"compiler": "clang 1"}) if one.stack == RUSTLS else one for one in runs]
@@ -377,6 +378,7 @@ def test_the_most_frequent_is_usual_and_the_first_of_equals():
     )
 
 
+@pytest.mark.thorough
 def test_newest_recordings_are_read_until_all_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(recordings, "NEEDED", ("mem", "handshake"))
     for name in ("2026-01-01-cpu", "2026-01-02-cpu", "2026-01-02-cpu-2", "2026-01-02-cpu-10", "published"):
@@ -506,6 +508,7 @@ def test_one_picture_is_written_alone(tmp_path):
     assert sorted((tmp_path / "out").iterdir()) == written
 
 
+@pytest.mark.thorough
 def test_a_directory_is_the_page_and_its_data_alone(tmp_path):
     made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
     result = run(made, "--format", "directory", "-o", tmp_path / "out")

@@ -103,6 +103,7 @@ def test_the_page_answers_what_plan_answers_over_a_grid_of_inputs_of_committed_r
     assert compare(rows, among) > 6_000
 
 
+@pytest.mark.thorough
 @needs_node
 def test_handshakes_of_an_older_recording_count_once_there_are_some(tmp_path):
     newer = synthetic.write(tmp_path / "newer", default_runs(handshakes=False))

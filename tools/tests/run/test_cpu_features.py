@@ -65,6 +65,7 @@ def test_a_campaign_multiplies_by_them_and_says_so():
     assert str(run("a@1")) == "a@1 tls13-rsa-aes256 2 sessions rss CPU no-aes"
 
 
+@pytest.mark.thorough
 def test_a_run_without_a_mask_is_recorded_as_unsupported_and_one_with_it_is_another_run(project):
     stacks = project.install("obey", "obey2")
     text = (project.root / "memtest/stacks.toml").read_text()

@@ -42,6 +42,7 @@ def test_what_a_measured_run_says_on_stderr_is_a_note_and_a_warning(project):
     assert done.stderr.count("rss: stderr: Invalid conf pair: 0 (kept in the record's notes)") == 1
 
 
+@pytest.mark.thorough
 def test_a_second_campaign_on_a_recording_is_refused(project, snapshot):
     stacks = project.install("obey")
     (project.root / "out").mkdir()
@@ -55,6 +56,7 @@ def test_a_second_campaign_on_a_recording_is_refused(project, snapshot):
     assert project.measure("--heap=0", stacks=stacks, n=2).returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_torn_last_line_is_told_once_and_its_run_made_again(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=4)
@@ -75,6 +77,7 @@ def test_a_stack_that_can_do_nothing_is_a_sentence(project, snapshot):
     assert done.stderr.splitlines()[-1] == snapshot
 
 
+@pytest.mark.thorough
 def test_a_mixed_pair_is_one_record_of_the_server_with_its_client_as_peer(project):
     server, client = project.install("obey", "obey2")
     done = project.measure("--heap=0", f"--client={client}", f"--server={server}", stacks=(), n=2)
@@ -88,6 +91,7 @@ def test_a_mixed_pair_is_one_record_of_the_server_with_its_client_as_peer(projec
     assert "1 to go" in project.measure("--heap=0", f"--client={server}", f"--server={client}", stacks=(), n=2).stderr
 
 
+@pytest.mark.thorough
 def test_a_peer_of_another_build_is_another_run(project):
     server, client = project.install("obey", "obey2")
     words = ["--heap=0", f"--client={client}", f"--server={server}"]
@@ -115,6 +119,7 @@ def test_as_deployed_is_five_repeats_that_are_not_pinned(project):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not (ROOT / "build/core/libheapmeter.so").exists(), reason="the core is not built")
 def test_a_sites_run_is_recorded_with_its_stacks(project):
     done = project.measure(stacks=project.install("obey"), n=20)
@@ -124,6 +129,7 @@ def test_a_sites_run_is_recorded_with_its_stacks(project):
     assert run.meter_sha256 and all(phase.sites for phase in run.phases)
 
 
+@pytest.mark.thorough
 def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
     stacks = project.install("obey", "fail")
     project.measure("--heap=0", stacks=stacks)
@@ -140,6 +146,7 @@ def test_the_key_can_be_made_again_from_the_record(project):
     assert len({run.key for run in runs}) == 2
 
 
+@pytest.mark.thorough
 def test_fresh_measures_again_and_repeats_are_runs_of_their_own(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
@@ -149,6 +156,7 @@ def test_fresh_measures_again_and_repeats_are_runs_of_their_own(project):
     assert [run.repeat for run in project.recorded()] == [1, 2, 1]
 
 
+@pytest.mark.thorough
 def test_another_binary_is_another_run(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
@@ -168,6 +176,7 @@ def rewrite_machine(file, **changes):
     file.write_bytes(b"".join(records.RecordLine.model_validate_json(json.dumps(one)).to_json_line() for one in found))
 
 
+@pytest.mark.thorough
 def test_runs_of_another_path_are_made_again_and_those_under_another_kernel_are_not(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
@@ -262,6 +271,7 @@ def test_a_foreign_recording_stops_before_anything_is_run(project, snapshot):
     assert foreign.read_text() == json.dumps({"schema": 5}) + "\n"
 
 
+@pytest.mark.thorough
 def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project, snapshot):
     project.install("obey")
     table = '[{}]\nscenario = "memory"\nstacks = ["obey@1", "openssl@1.1.1w"]\nsuites = ["tls13-rsa-aes256"]\n'
@@ -288,6 +298,7 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
     assert measure("some").stderr == snapshot(name="nothing built")
 
 
+@pytest.mark.thorough
 def test_stacks_whose_suites_do_not_overlap_are_holes_in_tables_and_pictures(project):
     stacks = project.install("obey", "obey2")
     defined = (project.root / "memtest/stacks.toml").read_text()

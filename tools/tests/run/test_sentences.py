@@ -26,6 +26,7 @@ def test_the_window_of_kept_sessions_is_told_where_it_was_not_given(project, wor
     assert done.stderr == (snapshot if told else "")
 
 
+@pytest.mark.thorough
 def test_the_last_lines_are_the_answer_and_where_pictures_and_call_stacks_are(project, snapshot):
     done = project.measure("--keep=server", stacks=project.install("obey"), n=20)
     last = done.stdout.splitlines()[-5:]

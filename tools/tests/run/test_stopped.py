@@ -21,6 +21,7 @@ def until(condition, what: str) -> None:
     pytest.fail(f"waited in vain for {what}")
 
 
+@pytest.mark.thorough
 def test_a_runner_killed_half_way_loses_no_finished_run_and_goes_on(project):
     stacks = project.install("slow")
     words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--heap=0", "--repeats=3", "--n=20", "--out=out"]
@@ -39,6 +40,7 @@ def test_a_runner_killed_half_way_loses_no_finished_run_and_goes_on(project):
     assert len({run.key for run in project.recorded()}) == len(project.recorded()) == 9
 
 
+@pytest.mark.thorough
 def test_harnesses_die_with_a_runner_that_is_killed(project):
     stacks = project.install("hang")
     words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=20", "--out=out"]
@@ -54,6 +56,7 @@ def test_harnesses_die_with_a_runner_that_is_killed(project):
             os.kill(process, signal.SIGKILL)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, status, snapshot):
     stacks = project.install("hang")
@@ -71,6 +74,7 @@ def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, sta
     assert project.processes() == []
 
 
+@pytest.mark.thorough
 def test_a_full_disk_stops_the_campaign_with_a_sentence(project, small_disk):
     stacks = project.install("obey")
     done = project.measure("--heap=0", "--repeats=20", f"--out={small_disk}", stacks=stacks, n=2)

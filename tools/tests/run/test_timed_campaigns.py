@@ -92,6 +92,7 @@ def test_threads_are_few_and_up_to_the_cpus(monkeypatch, cpus, counts):
     assert timed_matrix.thread_counts(definitions.campaigns()["threads-handshake"]) == counts
 
 
+@pytest.mark.thorough
 def test_a_campaign_is_recorded_whole_and_not_made_again(project):
     stacks = project.install("obey", "obey2")
     done = timed(project, "threads-handshake", *HANDSHAKE, "--threads=3", stacks=stacks)
@@ -112,6 +113,7 @@ def test_a_campaign_is_recorded_whole_and_not_made_again(project):
     assert "8 runs, 8 already recorded" in again.stderr
 
 
+@pytest.mark.thorough
 def test_what_is_not_whole_or_not_what_was_asked_for_failed(project):
     stacks = project.install("short", "fewer", "miss", "weak", "refuse", "lazy", "early")
     done = timed(project, "threads-handshake", "--suites=tls13-rsa-aes256-id", "--repeats=1", stacks=stacks)

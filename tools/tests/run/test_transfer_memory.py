@@ -33,6 +33,7 @@ def test_handshakes_need_none(monkeypatch):
     preflight.check_memory(asked("handshake", threads=[256]))
 
 
+@pytest.mark.thorough
 def test_a_campaign_that_does_not_fit_is_not_begun(project):
     words = ["--out=out", "--sizes=16 1073741824", "--threads=256"]
     command = project.command(f"--stacks={project.install('obey')[0]}", *words, campaign="throughput")

@@ -68,6 +68,7 @@ def test_a_sealed_file_is_found_by_its_plain_name_too(recording):
     assert read_records.load(recording / "null@c.jsonl") == read_records.load(recording / "null@c.jsonl.zst") == runs
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(order=st.permutations(range(len(RUNS))), kept=st.integers(1, len(RUNS)))
 def test_what_is_sealed_reads_as_what_was_plain(tmp_path_factory, order, kept):
@@ -78,6 +79,7 @@ def test_what_is_sealed_reads_as_what_was_plain(tmp_path_factory, order, kept):
     assert seal_recording.seal(place)[place].records == kept  # again: nothing changes
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None)
 @given(place=st.integers(0), bit=st.integers(0, 7))
 def test_a_flipped_bit_in_a_sealed_file_is_found(tmp_path_factory, place, bit):
@@ -178,6 +180,7 @@ def test_verify_says_one_sentence_a_failure(recording, name, snapshot):
     assert list(seal_recording.verify(recording)) == snapshot
 
 
+@pytest.mark.thorough
 def test_the_commands_seal_and_verify(recording):
     assert command("verify", recording).returncode == 0
     sealed = command("seal", recording)
@@ -252,6 +255,7 @@ def test_a_recording_that_grows_is_not_sealed(recording):
     assert names(recording) == PLAIN
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("recording", sorted(file.name for file in (ROOT / "data").glob("20*")))
 def test_every_committed_recording_is_whole(recording):
     """Once for its bytes and the code that checks them: that takes a quarter of a minute for all."""

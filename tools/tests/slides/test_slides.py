@@ -93,6 +93,7 @@ def test_a_directory_of_recordings_is_read_from_the_newest_on(tmp_path):
     assert find_recordings(tmp_path / "2026-01-31-cpu") == [tmp_path / "2026-01-31-cpu"]
 
 
+@pytest.mark.thorough
 def test_a_directory_without_recordings_is_one_sentence(tmp_path):
     done = subprocess.run(
         [sys.executable, *COMMAND, tmp_path, "-o", tmp_path / "slides"], capture_output=True, text=True, check=False

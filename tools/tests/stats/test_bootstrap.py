@@ -27,6 +27,7 @@ def test_one_n_has_no_interval():
     assert slope_interval({100: [1000.0, 1001.0]}) is None
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(st.dictionaries(st.integers(1, 10**5).map(lambda pairs: 2 * pairs), VARYING, min_size=2, max_size=4))
 def test_an_interval_lies_within_the_steepest_and_the_flattest_line(points):

@@ -148,6 +148,7 @@ def test_what_may_differ_between_runs_of_one_line(what):
     assert kept(runs) == [(100, "b"), (1000, "b")] and select(runs).left_out == ()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("command", "more"), [("show tables", []), ("show mem", ["-o", "picture.svg"])])
 def test_the_tools_say_so_on_stderr(tmp_path, command, more):
     synthetic.write(tmp_path / "recording", rebuilt())

@@ -117,6 +117,7 @@ def test_rows_are_csv(ask):
     assert row[:3] == ["heap", "20", "[1, 2]"] and json.loads(row[3])["name"] == "system" and row[4] == ""
 
 
+@pytest.mark.thorough
 def test_rows_are_json_in_the_form_of_other_answers(ask):
     [table] = json.loads(ask(QUERY, "--format", "json").stdout)["tables"]
     [row] = table["rows"]
@@ -130,6 +131,7 @@ def test_two_columns_of_one_name_are_no_json(ask):
     assert refused.returncode == 2 and "two columns are named a" in refused.stderr
 
 
+@pytest.mark.thorough
 def test_text_of_a_library_moves_no_cursor(ask):
     for form in ("csv", "json", "markdown", "table"):
         assert "\x1b" not in ask("select chr(27) || '[31m' as text", "--format", form).stdout

@@ -147,6 +147,7 @@ def ran_text(whole: str, folder: Path) -> str:
     return (folder / "fresh.md").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [
@@ -173,6 +174,7 @@ def test_a_page_that_is_not_there_is_one_sentence(tmp_path):
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_an_interrupt_ends_a_query_without_a_traceback_and_changes_nothing(tmp_path):
     """While it runs: the query before it has left a file."""
     page, mark = tmp_path / "page.md", tmp_path / "begun.csv"

@@ -97,6 +97,7 @@ def test_every_field_is_the_lines(file):
     assert len(entries()) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("recorded", OF_EVERY_KIND, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_every_field_of_what_is_recorded_is_the_lines(recorded):
     assert compare(recorded) == []
@@ -300,6 +301,7 @@ def read_in_process(folder: Path, file: Path, answers) -> None:
     answers.put(digests(file))
 
 
+@pytest.mark.thorough
 def test_two_readers_at_once_agree(file):
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
@@ -361,6 +363,7 @@ def test_an_entry_that_another_process_finishes_meanwhile_is_left_to_it(file, mo
     assert (derive.FOLDER / "other").is_dir() and digests(file) == kept
 
 
+@pytest.mark.thorough
 def test_the_fault_of_the_first_bad_file_is_told_from_many(tmp_path, file, monkeypatch):
     monkeypatch.setattr(read_runs, "MUCH_BYTES", 0)
     content = file.read_bytes()

@@ -184,6 +184,7 @@ def test_without_duckdb_one_sentence_says_how_to_install_it(recording, monkeypat
         tlsmem.read(recording)
 
 
+@pytest.mark.thorough
 def test_a_script_without_a_main_guard_reads_recordings_by_several_processes(recording, tmp_path):
     script = tmp_path / "notebook.py"
     script.write_text(f"""import sys
@@ -203,6 +204,7 @@ print(tlsmem.read({str(recording)!r}).phases.limit(1).columns[:2])
     assert done.stdout == "False False\n[(4,)] [(6,)]\n['run', 'position']\n"
 
 
+@pytest.mark.thorough
 def test_a_package_that_was_copied_to_install_it_reads_recordings(recording, tmp_path):
     """There is no clone around it: what is derived goes to the user's cache directory."""
     site = tmp_path / "lib/python3/site-packages"

@@ -289,6 +289,7 @@ def test_the_script_says_it_in_markdown(snapshot):
 HEAPTRACK = "tls13-rsa-aes256.1000.heaptrack"
 
 
+@pytest.mark.thorough
 def test_profiles_are_explained_as_recordings_are(tmp_path):
     files = [str(RECORDING / f"profiles/{one}.{HEAPTRACK}.zst") for one in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")]
     said = explain(*files)

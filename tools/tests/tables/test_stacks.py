@@ -61,6 +61,7 @@ def test_order_is_by_suite_and_role():
     ]
 
 
+@pytest.mark.thorough
 @given(some.lists(some.integers(1, 10**5), min_size=3, max_size=3), some.randoms())
 def test_any_order_of_records_gives_the_same_rows(extra: list[int], shuffled: random.Random):
     """`extra` bytes are in the larger heap run of each stack: costs are no whole numbers then."""

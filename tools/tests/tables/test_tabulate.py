@@ -279,6 +279,7 @@ def test_what_was_not_recorded_is_one_sentence(recording, arguments, snapshot):
     assert (len(result.stderr.splitlines()), result.stdout, result.returncode) == (1, "", status)
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_a_sentence_and_a_reader_that_has_seen_enough_nothing(recording):
     said = subprocess.PIPE
     with open("/dev/full", "w") as full:

@@ -72,6 +72,7 @@ def test_a_server_that_keeps_the_clients_own_certificate_alone_pays_all_for_it()
     assert (half.bytes, half.kept) == (cost.bytes / 2, certificates.BOTH)
 
 
+@pytest.mark.thorough
 def test_the_kinds_of_a_certificate_add_up_to_it(costs):
     divided = [one for one in costs.values() if not isinstance(one.kinds, Missing)]
     assert len(divided) == 9
@@ -167,6 +168,7 @@ def test_without_certificates_there_is_no_picture():
         picture.figure([])
 
 
+@pytest.mark.thorough
 def test_openssls_own_memory_hooks_count_the_same_by_kind():
     """A program without the heap meter parses and verifies the chain 1,000 times, and then names and keys alone."""
     told = subprocess.check_output(["openssl", "version"], text=True)
@@ -188,6 +190,7 @@ def test_bytes_that_no_rule_takes_are_other(costs, monkeypatch):
     assert {kind for kind, _ in found} == {OTHER}
 
 
+@pytest.mark.thorough
 def test_the_table_has_a_row_a_place_and_stack_and_is_made_when_asked_for(contents):
     (table,) = contents.tables(["certificates"], None)
     assert [(row[0].text, row[1].text) for row in table.rows][:2] == [(CLIENT_CHAIN, RUSTLS), (CLIENT_CHAIN, MBEDTLS)]

@@ -16,6 +16,7 @@ def c1m(*options: str) -> subprocess.CompletedProcess[str]:
     return forked_command.run(words, env=os.environ | {"COLUMNS": "200"})
 
 
+@pytest.mark.thorough
 def test_sessions_of_the_null_stack_are_as_predicted_and_made_once(tmp_path):
     """Its sessions take 4 KiB each, whatever their number; the second call finds all of them recorded."""
     words = ("--stack=null@c", "--window=10", "--n=3000", f"--out={tmp_path}")
@@ -34,6 +35,7 @@ def test_sessions_of_the_null_stack_are_as_predicted_and_made_once(tmp_path):
     assert second.stdout == first.stdout
 
 
+@pytest.mark.thorough
 def test_fresh_makes_the_largest_run_again_too(tmp_path):
     """What the recording has of that is no reason to leave it out, once the two small runs are made again."""
     words = ("--stack=null@c", "--window=10", "--n=3000", f"--out={tmp_path}")
@@ -52,6 +54,7 @@ def test_memory_that_is_left_to_others_limits_the_number(tmp_path):
     assert len((tmp_path / "null@c.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.thorough
 def test_options_of_the_library_are_runs_of_their_own(tmp_path):
     """A suite with options is another suite: what was recorded without them is not taken for it."""
     words = ("--stack=openssl@3.5.5", "--window=2", "--n=60", f"--out={tmp_path}")

@@ -372,6 +372,7 @@ def test_a_release_that_a_suite_has_not_is_a_row_that_says_so(made):
     assert overlaps(made) == [] and smallest_text(made) >= LEGIBLE
 
 
+@pytest.mark.thorough
 def test_the_same_records_give_the_same_picture(tmp_path):
     files, recording = [], of_recorded(tmp_path, "rustls+ring@0.22.0", "rustls+ring@0.23.46")
     for name in ("one", "two"):

@@ -220,6 +220,7 @@ def test_a_wrong_name_is_one_sentence(tmp_path, arguments, snapshot):
     assert done.stderr == snapshot
 
 
+@pytest.mark.thorough
 def test_runs_of_memory_alone_are_no_timed_runs(tmp_path, snapshot):
     recording = synthetic.write(tmp_path / "recording", synthetic.campaign([OPENSSL], [SUITE]))
     done = plot_alone(recording, "--out", tmp_path / "pictures")
