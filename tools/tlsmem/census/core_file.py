@@ -161,7 +161,7 @@ class Core(Target):
             yield f"{place} {name.translate({10: '?'})}\n"
 
     def find_kernel_mappings(self) -> Iterator[int]:
-        """Yield where mappings begin that the kernel makes in each process: its code, and the data before that."""
+        """Yield the start of each mapping that the kernel makes in a process: its code, and the data before that."""
         end = self.notes.auxiliary.get(AT_SYSINFO_EHDR)
         for one in reversed(self.segments):
             if one.start == end or (one.end == end and not one.is_writable):
