@@ -8,10 +8,10 @@ import pytest
 
 from tests.census.conftest import Holder, compile_c
 from tlsmem.census.census import take_census
+from tlsmem.census.growth import add_up, find_growth
 from tlsmem.census.report import summarise
 from tlsmem.census.sessions import add_up_sockets
 from tlsmem.census.sockets import SocketState
-from tlsmem.census.watch import add_up, find_growth
 
 STAY, LEAKED, SILENT = 20, 100, 150  # connections; the first as in leaks_objects.c
 VERDICTS = {

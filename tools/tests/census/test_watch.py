@@ -1,10 +1,14 @@
 """What is said to grow, of looks that are made up and of programs that leak."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from tlsmem.census.watch import Look, describe, find_growth
+from tlsmem.census import watch
+from tlsmem.census.growth import Look, describe, find_growth
+from tlsmem.cli import dispatch
+from tlsmem.cli.dispatch import run_words
 
 MIB = 1 << 20
 FIRST = Look(
@@ -105,3 +109,14 @@ def test_a_look_is_a_line():
         "census: 0.0 s  100 sessions (90 established, 10 half-open), 110 connections, 100 BIO, 90 SSL_SESSION, 5 X509, "
         "TLS 2.0 MiB, other live 5.0 MiB, free, but kept 3.0 MiB, RssAnon 20.0 MiB"
     )
+
+
+@pytest.mark.parametrize(("words", "is_paged"), [(["--every", "1"], False), ([], True)])
+def test_looks_are_printed_past_the_pager(words, is_paged, monkeypatch):
+    """A pager would show them when the last one is there."""
+    paged = []
+    monkeypatch.setattr(dispatch, "page_on_terminal", lambda: nullcontext(paged.append(True)))
+    monkeypatch.setattr(watch, "follow", lambda *_: 0)
+    monkeypatch.setattr("tlsmem.census.census_command.run", lambda *_: 0)
+    run_words(["heap", "census", "1", *words])
+    assert bool(paged) == is_paged

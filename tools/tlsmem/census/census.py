@@ -64,6 +64,13 @@ class ProcessCensus:
         """Resident bytes that sessions alone hold."""
         return sum(group.resident_bytes for one in self.libraries for group in one.groups)
 
+    @property
+    def resident_parts(self) -> dict[str, int]:
+        """Resident bytes by what they are."""
+        parts = {name: size or 0 for name, size in self.rss.parts.items() if name != "heap"}
+        live = parts.pop("live") + parts.pop("overhead")
+        return {"tls": self.tls_bytes, "other_live": live - self.tls_bytes} | parts
+
 
 def take_census(places: Sequence[int | Path], system: str = "") -> tuple[list[ProcessCensus], list[str]]:
     """Return what is found in each process, by its number or its core, and sentences on what is not there.

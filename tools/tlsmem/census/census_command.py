@@ -11,28 +11,28 @@ from tlsmem.base.printable import printable_text
 from tlsmem.census import watch
 from tlsmem.census.census import take_census
 from tlsmem.census.report import make_tables, summarise
-from tlsmem.config.choices import JSON
 from tlsmem.tables import render
 
 SERVICES = Path("/sys/fs/cgroup")
 PROCESSES = "cgroup.procs"
 
 
-def run(
-    places: Sequence[int | Path], service: str | None, every_s: float | None, form: str | None, system: str = ""
-) -> int:
-    """Print the census of processes, by number or core, every so many seconds where that is given. `system`: as
-    take_census() takes it.
+def run(places: Sequence[int | Path], service: str | None, form: str | None, system: str = "") -> int:
+    """Print the census of processes, by number or core, once. `system`: as take_census() takes it.
 
     Returns the exit status: 1 where a process could not be counted. Raises UserError."""
-    if every_s:
-        return watch.follow(lambda: list_service(service) if service else places, every_s, form == JSON)
     asked = list_service(service) if service else list(dict.fromkeys(places))
     found, remarks = take_census(asked, system)
     render.print_all(make_tables(found), form, summarise(found))
     for remark in remarks:
         print(f"memtest: {printable_text(remark)}", file=sys.stderr)
     return 1 if len(found) < len(asked) else 0
+
+
+def follow(places: Sequence[int | Path], service: str | None, options: watch.WatchOptions) -> int:
+    """Look at processes again and again. Returns 0. Raises UserError."""
+    once = list(dict.fromkeys(places))
+    return watch.follow(lambda: list_service(service) if service else once, options)
 
 
 def list_service(name: str) -> list[int]:

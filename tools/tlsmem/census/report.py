@@ -173,11 +173,10 @@ def why_no_sockets(process: ProcessCensus) -> Cell:
 
 
 def memory_row(process: ProcessCensus) -> list[Cell]:
-    parts = {name: size or 0 for name, size in process.rss.parts.items()}
-    live = parts["live"] + parts["overhead"] - process.tls_bytes
+    parts = process.resident_parts
     connections = why_no_sockets(process) if process.connections is None else integer_cell(process.connections)
-    sizes = [process.rss.anon_bytes, process.tls_bytes, live]
-    sizes += [parts[name] for name in ("cached", "free", "mmapped", "stacks", "files", "other")]
+    names = ("tls", "other_live", "cached", "free", "mmapped", "stacks", "files", "other")
+    sizes = [process.rss.anon_bytes, *(parts[name] for name in names)]
     head = [text_cell(process.target.program), Cell(str(process.target.pid), process.target.pid)]
     return [*head, integer_cell(process.sessions), connections, *map(integer_cell, sizes)]
 

@@ -130,15 +130,26 @@ def read_target(pid: int) -> Running:
         lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
         with open(f"/proc/{pid}/mem", "rb"):
             pass
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError) as error:
+        if isinstance(error, PermissionError) or is_hidden(pid):
+            raise Usage(f"{pid}: only its user and root may read its memory; run this command as root") from None
         raise Usage(f"{pid}: there is no such process; pgrep NAME lists those of a program") from None
-    except PermissionError:
-        raise Usage(f"{pid}: only its user and root may read its memory; run this command as root") from None
     except OSError as error:
         raise Usage(f"{pid}: {error.strerror}") from None
     if not lines:
         raise Usage(f"{pid}: it has ended, or is a thread of the kernel: it has no memory of its own")
     return Running(pid, program, tuple(list_files(lines)))
+
+
+def is_hidden(pid: int) -> bool:
+    """Return whether there is a process that /proc does not show, as where it is mounted with hidepid."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        pass
+    return False
 
 
 def list_files(lines: Iterable[str]) -> Iterator[MappedFile]:

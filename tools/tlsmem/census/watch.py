@@ -1,149 +1,115 @@
-"""Looks at processes again and again: a line for each, and what grows in words."""
+"""Looks at processes again and again: a line for each, metrics for Prometheus, a picture, and at the end what grew."""
 
 import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tlsmem.base import stdout
-from tlsmem.base.errors import UserError
+from tlsmem.base.errors import Usage, UserError
 from tlsmem.census.census import ProcessCensus, take_census
-from tlsmem.census.library import BIO, TICKET, X509
-from tlsmem.census.sockets import SocketState
-from tlsmem.monitor.rss_parts import describe_size
+from tlsmem.census.growth import Look, add_up, describe, find_growth
+from tlsmem.census.metrics import Looks, render_census
+from tlsmem.monitor.endpoint import Endpoint
 
-LEAST_OBJECTS = 10  # by which a kind must have grown since the first look
-LEAST_BYTES = 1 << 20
-GROWN_SHARE = 0.02  # the same of what it was
-PARTS = {"other_live": "other live memory", "free": "memory that malloc keeps free", "mmapped": "mmapped chunks"}
-KINDS = {
-    TICKET: "a cache of sessions that has no limit, or tickets that are never freed",
-    X509: "certificates that are never freed",
-    BIO: "BIOs that are never freed, or memory BIOs of the application",
-}
+REDRAW_S = 60  # a picture of a run that is killed is not older
+
+Draw = Callable[[Sequence[Look], Sequence[str]], object]  # looks, and the programs that were looked at
 
 
 @dataclass(frozen=True)
-class Look:
-    """All processes together. Parts in resident bytes; `connections` None where they may not be looked at; `sockets`:
-    how many sessions have what of a socket, by the names of SocketState."""
+class WatchOptions:
+    """How often is looked, and where what is seen goes besides stdout.
 
-    seconds: float
-    processes: int
-    sessions: int
-    states: dict[str, int]
-    connections: int | None
-    objects: dict[str, int]
-    anon_bytes: int
-    tls_bytes: int
-    parts: dict[str, int] = field(default_factory=dict)
-    sockets: dict[str, int] = field(default_factory=dict)
+    `waits`: processes that have ended may come again, as those of a service do."""
+
+    every_s: float
+    is_json: bool = False
+    endpoint: Endpoint | None = None
+    draw: Draw | None = None
+    waits: bool = False
 
 
-def add_up(seconds: float, found: Sequence[ProcessCensus]) -> Look:
-    """Return the sums of all processes."""
-    states, objects, parts, sockets = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for process in found:
-        for library in process.libraries:
-            objects.update(library.objects)
-            for group in library.groups:
-                states[group.state] += group.count
-                sockets.update(group.sockets)
-        parts.update({name: size or 0 for name, size in process.rss.parts.items()})
-    tls = sum(process.tls_bytes for process in found)
-    parts["other_live"] = parts.pop("live", 0) + parts.pop("overhead", 0) - tls
-    connections = [process.connections for process in found]
-    counted = None if None in connections else sum(filter(None, connections))
-    sessions, anon = sum(states.values()), sum(process.rss.anon_bytes for process in found)
-    return Look(
-        seconds=round(seconds, 3),
-        processes=len(found),
-        sessions=sessions,
-        states=dict(states),
-        connections=counted,
-        objects=dict(objects),
-        anon_bytes=anon,
-        tls_bytes=tls,
-        parts=dict(parts),
-        sockets=dict(sockets),
-    )
+@dataclass
+class Watch:
+    """What was seen so far."""
+
+    list_processes: Callable[[], Sequence[int | Path]]
+    options: WatchOptions
+    began: float = field(default_factory=time.monotonic)
+    looks: list[Look] = field(default_factory=list)
+    programs: list[str] = field(default_factory=list)
+    failed: int = 0
+    metrics: str = ""
+    drawn: float = field(default_factory=time.monotonic)
+
+    def run(self) -> None:
+        """Look again and again, until the processes have ended. Raises UserError where the first look finds nothing."""
+        if self.options.endpoint:
+            self.options.endpoint.start(lambda: self.metrics)
+        is_open = False
+        while True:
+            now = time.monotonic()
+            if not self.look(now):
+                break
+            if self.options.endpoint and not is_open:
+                print(f"memtest: metrics are at {self.options.endpoint.url}", file=sys.stderr, flush=True)
+                is_open = True
+            if self.options.draw and now - self.drawn >= REDRAW_S:
+                self.drawn = now
+                self.draw()
+            time.sleep(max(0.0, now + self.options.every_s - time.monotonic()))
+
+    def look(self, now: float) -> bool:
+        """Look once; return whether to go on."""
+        found: list[ProcessCensus] = []
+        try:
+            found, _ = take_census(self.list_processes())
+        except Usage:  # no such process any more
+            if not self.looks:
+                raise
+            if not self.options.waits:
+                return False
+        except UserError as error:
+            if not self.looks:
+                raise
+            self.failed += 1
+            print(f"memtest: {error}", file=sys.stderr, flush=True)
+        if found:
+            self.looks.append(add_up(now - self.began, found))
+            self.programs = [*dict.fromkeys([*self.programs, *(one.target.program for one in found)])]
+            self.report(self.looks[-1])
+        looks = Looks(len(self.looks), self.failed, time.monotonic() - now, time.time())
+        self.metrics = render_census(found, self.programs, looks)
+        return True
+
+    def report(self, look: Look) -> None:
+        with stdout.raise_write_errors():
+            print(json.dumps(asdict(look)) if self.options.is_json else describe(look), flush=True)
+
+    def draw(self) -> None:
+        if self.options.draw and self.looks:
+            self.options.draw(self.looks, self.programs)
+
+    def conclude(self) -> None:
+        """Draw the picture, and say what has grown since the first look."""
+        if not self.looks:
+            return
+        self.draw()
+        grown = list(find_growth(self.looks[0], self.looks[-1]))
+        for sentence in grown or ["nothing has grown that is not explained by connections"]:
+            print(f"census: {sentence}", file=sys.stderr)
 
 
-def describe(look: Look) -> str:
-    """Return a line for people."""
-    states = ", ".join(f"{count:,} {state}" for state, count in sorted(look.states.items()))
-    said = [f"{look.sessions:,} sessions ({states})" if states else "0 sessions"]
-    closed = look.sockets.get(SocketState.CLOSED, 0)
-    said += [f"{closed:,} of them with a closed socket"] if closed else []
-    said += [] if look.connections is None else [f"{look.connections:,} connections"]
-    said += [f"{count:,} {name}" for name, count in sorted(look.objects.items())]
-    sizes = {"TLS": look.tls_bytes, "other live": look.parts["other_live"], "free, but kept": look.parts["free"]}
-    said += [f"{name} {describe_size(size)}" for name, size in sizes.items()]
-    return f"census: {look.seconds:.1f} s  {', '.join(said)}, RssAnon {describe_size(look.anon_bytes)}"
-
-
-def find_growth(first: Look, last: Look) -> Iterator[str]:
-    """Yield a sentence for each kind of object and of memory that has grown since the first look, and what may be why.
-
-    Sessions that come and go with connections are no growth; those whose socket is closed are."""
-    yield from find_leaked_sessions(first, last)
-    for name, why in KINDS.items():
-        # Each session has some of its own: only what there is besides counts.
-        was, now = (one.objects.get(name, 0) for one in (first, last))
-        added = now - was - max(0, last.sessions - first.sessions) * (2 if name == BIO else 1)
-        if added >= LEAST_OBJECTS and has_grown(was, was + added):
-            yield f"{now:,} {name}, {was:,} at first, for {last.sessions:,} sessions: {why}"
-    for part, title in PARTS.items():
-        was, now = (one.parts.get(part, 0) for one in (first, last))
-        if now - was >= LEAST_BYTES and has_grown(was, now):
-            yield f"{title} has grown from {describe_size(was)} to {describe_size(now)}"
-
-
-def find_leaked_sessions(first: Look, last: Look) -> Iterator[str]:
-    """Yield a sentence where sessions outlive their connection: by their sockets. Where those are not told, sessions
-    that are more than connections are a sign; connections without a session can hide it."""
-    was, now = (one.sockets.get(SocketState.CLOSED, 0) for one in (first, last))
-    if has_grown(was, now):
-        yield f"{now:,} sessions have a closed socket, {was:,} at first: they are not freed with their connection"
-    if last.sockets.get(SocketState.UNKNOWN) and last.connections is not None and first.connections is not None:
-        was, now = (one.sessions - (one.connections or 0) for one in (first, last))
-        if now >= LEAST_OBJECTS and has_grown(was, now):
-            yield (
-                f"there are {now:,} sessions more than connections, {max(was, 0):,} at first: "
-                "sessions whose connection has ended are not freed"
-            )
-
-
-def has_grown(was: int, now: int) -> bool:
-    return now - was >= max(LEAST_OBJECTS, GROWN_SHARE * abs(was))
-
-
-def follow(list_processes: Callable[[], Sequence[int | Path]], every_s: float, is_json: bool) -> int:
+def follow(list_processes: Callable[[], Sequence[int | Path]], options: WatchOptions) -> int:
     """Look again and again, until the processes have ended or Ctrl-C; then say what has grown. Returns 0.
 
-    Raises UserError where the first look finds nothing."""
-    start, first, last = time.monotonic(), None, None
-    try:
-        while True:
-            began = time.monotonic()
-            try:
-                found, _ = take_census(list_processes())
-            except UserError:
-                if first is None:
-                    raise
-                break
-            last = add_up(began - start, found)
-            first = first or last
-            with stdout.raise_write_errors():
-                print(json.dumps(asdict(last)) if is_json else describe(last), flush=True)
-            time.sleep(max(0.0, began + every_s - time.monotonic()))
-    except KeyboardInterrupt:
-        pass
-    if first and last:
-        grown = list(find_growth(first, last)) or ["nothing has grown that is not explained by connections"]
-        for sentence in grown:
-            print(f"census: {sentence}", file=sys.stderr)
+    Raises UserError where the first look finds nothing, or the picture cannot be written."""
+    watch = Watch(list_processes, options)
+    with suppress(KeyboardInterrupt):
+        watch.run()
+    watch.conclude()
     return 0

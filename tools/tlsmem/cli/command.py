@@ -111,6 +111,7 @@ class Command:
     target: str = ""  # of make, which passes its options on
     campaigns: tuple[str, ...] = ()  # of memtest/campaigns.toml, that it measures
     splits_command: bool = False  # what stands after -- is a command of the user's own, in given.command
+    streams: str = ""  # the option with which it prints as it goes on, and so past the pager
     around: Callable[[Callable[[], int | None], Sequence[str]], int | None] | None = None  # runs it
 
     @property

@@ -52,6 +52,7 @@ def answer(command: Command, given: argparse.Namespace, parser: CommandParser) -
     check_page(getattr(given, "into", None))
     file = text_file(given, command.draws) if hasattr(given, "output") and command.is_answer else None
     is_short = not command.is_answer or given.format or getattr(given, "into", None)
+    is_short = is_short or bool(command.streams and getattr(given, command.streams))
     with write_to_file(file) if file else contextlib.nullcontext() if is_short else page_on_terminal():
         return command.run(given, parser)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ from tlsmem.base.repository import require_clone
 from tlsmem.cli import checks
 from tlsmem.cli.command import CORE, TREES, Command, CommandParser, each
 from tlsmem.cli.options import Words
+from tlsmem.cli.output import PICTURES
 from tlsmem.cli.show import INTO, ON_TERMINAL
 from tlsmem.config import choices
 from tlsmem.config.choices import OF_ONE_PROFILE, OF_RUN, PROFILE_FILES, VIEWS, flamegraph_suffix
 
 if TYPE_CHECKING:
+    from tlsmem.census.watch import WatchOptions
     from tlsmem.monitor.watch import ReportOptions
 
 NAMED = ("phase", "filter", "suite", "stack", "into", *PROFILE_FILES)
@@ -28,6 +31,7 @@ WATCH = each("growth", "connections counted", "once", "ndjson") | {
     "host": None,
 }
 INTERVAL_S = 1.0
+CENSUS_S = 10.0  # between two looks, with --listen or a picture
 STATUS = """\
 Signals are passed on to the command, and the exit status is the command's (128 + the signal's number if a signal
 ended it). The command runs to its end even if nobody reads the reports. If the command exits with 0 but a part of it
@@ -86,20 +90,53 @@ def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
     cores = [one for one in given.pids or () if isinstance(one, Path)]
     if cores and len(cores) < len(given.pids):
         asked.error("give either PIDs or core files: a core does not say what is resident")
-    if cores and given.every:
-        asked.error("a core does not change; leave --every out")
     if given.sysroot and not cores:
         asked.error("--sysroot also needs a core file")
-    if given.every and given.output:
-        asked.error("--every prints a line for each look; leave -o out")
-    if given.every and given.format not in (None, choices.JSON):
+    if given.host and not given.listen:
+        asked.error("--host also needs --listen")
+    is_picture = bool(given.output and given.output.suffix in PICTURES)
+    if given.every is None and (given.listen or is_picture):
+        given.every = CENSUS_S
+    if not given.every:
+        return
+    if cores:
+        asked.error("a core does not change; leave --every, --listen and pictures out")
+    if given.output and not is_picture:
+        asked.error("--every prints a line for each look; leave -o out, or give a picture: -o FILE.png")
+    if given.format not in (None, choices.JSON):
         asked.error(f"--every prints lines, or with --json an object for each look; leave --format {given.format} out")
 
 
 def census(given: argparse.Namespace, asked: CommandParser) -> int:
     from tlsmem.census import census_command
 
-    return census_command.run(given.pids or (), given.service, given.every, given.format, str(given.sysroot or ""))
+    places = given.pids or ()
+    if not given.every:
+        return census_command.run(places, given.service, given.format, str(given.sysroot or ""))
+    return census_command.follow(places, given.service, watch_options(given))
+
+
+def watch_options(given: argparse.Namespace) -> "WatchOptions":
+    """Return how the census is taken again and again. Raises UserError where the port is taken."""
+    from tlsmem.census.watch import WatchOptions
+    from tlsmem.monitor.endpoint import Endpoint
+
+    draw = None
+    if given.output:
+        venv.activate()  # matplotlib is none of the packages of the core
+        from tlsmem.plots import census_over_time  # slow to import, and so before the first look
+
+        draw = partial(census_over_time.save_picture, output=given.output)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a scraper that goes away ends nothing
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: the picture is drawn, and what grew is said
+        signal.signal(ending, signal.default_int_handler)
+    return WatchOptions(
+        every_s=given.every,
+        is_json=given.format == choices.JSON,
+        endpoint=Endpoint(given.listen, given.host or ()) if given.listen else None,
+        draw=draw,
+        waits=bool(given.service),
+    )
 
 
 def check_read(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -222,7 +259,10 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
     Command(
         "heap census",
         "count the TLS sessions of running processes, and the bytes that they hold",
-        each("pids", "service", "sysroot", "every", "output text", "json") | {"format": ON_TERMINAL},
+        each("pids", "service", "sysroot")
+        | {"every": Words("once; with --listen or a picture 10"), "listen": Words("off"), "host": None}
+        | each("output picture", "json")
+        | {"format": ON_TERMINAL},
         census,
         """\
 Count the TLS sessions of processes that run already, from outside: by library, role and state, with the bytes that
@@ -243,9 +283,12 @@ divided; 2 when the command line is wrong, or a process or a core cannot be read
   tools/tls-memtest heap census --service haproxy        a systemd service, or all processes of this name
   tools/tls-memtest heap census core.1234                a core file, of a crash or of gcore
   tools/tls-memtest heap census --every 60 1234          a line each minute; after Ctrl-C what grew
+  tools/tls-memtest heap census --every 10 -o census.png 1234        also a picture over time
+  tools/tls-memtest heap census --service nginx --listen 127.0.0.1:9464      metrics for Prometheus
   tools/tls-memtest heap census --json 1234              the same figures, for programs""",
         check_census,
         CORE,
+        streams="every",
     ),
     Command(
         "heap read",

@@ -610,7 +610,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "listen": Option(
         "--listen",
-        "serve what is live to Prometheus at http://127.0.0.1:PORT/metrics, on this machine alone; port 0: a free one",
+        "serve the figures to Prometheus at http://127.0.0.1:PORT/metrics, on this machine alone; port 0: a free one",
         Parsed(amounts.parse_loopback, "`127.0.0.1:PORT` or `[::1]:PORT`"),
         "127.0.0.1:PORT",
     ),

@@ -1,4 +1,5 @@
-"""The endpoint of tls-memtest heap for Prometheus, and what it serves: figures of the meter and of /proc."""
+"""The endpoint of tls-memtest heap for Prometheus, and what it serves of a metered program: figures of the meter and of
+/proc."""
 
 import re
 import sys
@@ -37,7 +38,7 @@ METRICS = {  # name: what it is; a name that ends in _total is a counter
     "tls_heap_processes": "Processes of a program that run under the meter",
     "tls_heap_ended_total": "Processes of a program that have ended",
 }
-Sample = tuple[dict[str, str], int]  # labels, value
+Sample = tuple[dict[str, str], float]  # labels, value
 
 
 def host_name(header: str) -> str | None:
@@ -137,7 +138,7 @@ def render_metrics(programs: list[MeteredProgram], connections: dict[int, int], 
     for name, state in (("tls_heap_processes", RUNNING), ("tls_heap_ended_total", ENDED)):
         processes = Counter(program.page.program for program in programs if program.state == state)
         samples[name] = [({"program": title}, processes[title]) for title in titles]
-    return "".join(render_metric(name, values) for name, values in samples.items() if values)
+    return "".join(render_metric(name, METRICS[name], values) for name, values in samples.items() if values)
 
 
 def add_rss(samples: dict[str, list[Sample]], named: dict[str, str], rss: RssParts) -> None:
@@ -155,10 +156,10 @@ def labels(program: MeteredProgram) -> dict[str, str]:
     return {"program": program.page.program, "pid": str(program.page.pid)}
 
 
-def render_metric(name: str, samples: Iterable[Sample]) -> str:
-    """Return one metric in the text format 0.0.4 of Prometheus."""
+def render_metric(name: str, what: str, samples: Iterable[Sample]) -> str:
+    """Return one metric in the text format 0.0.4 of Prometheus; a name that ends in _total is a counter."""
     kind = "counter" if name.endswith("_total") else "gauge"
-    lines = [f"# HELP {name} {METRICS[name]}", f"# TYPE {name} {kind}"]
+    lines = [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]
     for named, value in samples:
         inner = ",".join(f'{key}="{escape(text)}"' for key, text in named.items())
         lines.append(f"{name}{{{inner}}} {value}" if named else f"{name} {value}")
