@@ -10,7 +10,16 @@ from tests.census.conftest import Holder, compile_c
 from tlsmem.census.census import find_libraries, take_census
 from tlsmem.census.report import summarise
 from tlsmem.census.sessions import add_up_sockets
-from tlsmem.census.sockets import Endpoints, Kind, SocketState, list_descriptors, name_kind, pair
+from tlsmem.census.sockets import (
+    Endpoints,
+    Kind,
+    SocketState,
+    compute_checksums,
+    confirm_closed,
+    list_descriptors,
+    name_kind,
+    pair,
+)
 from tlsmem.census.target import read_target
 
 OPEN, CLOSED, NOT_SET, UNKNOWN = SocketState.OPEN, SocketState.CLOSED, SocketState.NOT_SET, SocketState.UNKNOWN
@@ -117,3 +126,57 @@ def test_descriptors_of_a_process_that_has_ended_are_none():
     process = subprocess.Popen(["true"])
     process.wait()
     assert list_descriptors(process.pid) is None
+
+
+class Heap:
+    """Stands for a heap of which only the addresses and sizes of chunks are known."""
+
+    lead_bytes = 0
+
+    def __init__(self, addresses):
+        self.addresses, self.sizes = np.array(addresses), np.full(len(addresses), 64)
+
+    def find(self, pointers):
+        found = np.searchsorted(self.addresses, pointers.astype(np.int64))
+        return np.where(np.isin(pointers.astype(np.int64), self.addresses), found, -1)
+
+
+class Contents:
+    """Stands for a memory: each chunk is of one number, which `numbers` has by its address."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def read_words(self, starts, counts):
+        return np.repeat(np.array([self.numbers[start] for start in starts.tolist()], np.uint64), counts)
+
+
+@pytest.mark.parametrize(
+    ("later", "changed", "expected"),
+    [
+        ([0, 64, 128], [], [OPEN, CLOSED, CLOSED]),
+        ([0, 128], [], [OPEN, OPEN, CLOSED]),  # it was freed
+        ([0, 64, 128], [128], [OPEN, CLOSED, OPEN]),  # another has its place
+        ([0], [], [OPEN, OPEN, OPEN]),
+    ],
+)
+def test_a_session_is_closed_if_it_is_still_there_unchanged(later, changed, expected):
+    memory = Contents({0: 5, 64: 6, 128: 7})
+
+    def walk_again():
+        memory.numbers |= dict.fromkeys(changed, 9)
+        return Heap(later)
+
+    states = [OPEN, CLOSED, CLOSED]
+    assert confirm_closed(memory, Heap([0, 64, 128]), np.arange(3), states, walk_again) == expected
+
+
+def test_checksums_tell_apart_what_is_the_same_in_another_order():
+    words = np.array([1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 1], np.uint64)
+
+    class Words:
+        def read_words(self, starts, counts):
+            return words
+
+    first, second = compute_checksums(Words(), Heap([0, 64]), np.arange(2)).tolist()
+    assert first != second

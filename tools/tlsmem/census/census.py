@@ -110,7 +110,9 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
     try:
         with target.open_memory() as memory:
             counts = tuple(
-                count_sessions(memory, heap, library, lambda: [before, list_open(target)])
+                count_sessions(
+                    memory, heap, library, lambda: [before, list_open(target)], lambda: read_live_heap(target)
+                )
                 for library in libraries.counted
             )
     except OSError:

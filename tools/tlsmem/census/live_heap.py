@@ -1,6 +1,7 @@
 """The chunks in use of a process's heap, as build/core/heapwalk lists them, and where its memory is by kind."""
 
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from tlsmem.monitor.rss_parts import RssParts, parse
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
 NUMBERS = 3  # of each chunk
+BATCH_BYTES = 64 << 20  # read at once
 
 
 @dataclass(frozen=True)
@@ -73,3 +75,10 @@ def read_fields(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> 
     places, which = np.unique(heap.addresses[chunks] + offset // 8 * 8, return_inverse=True)
     words = memory.read_words(places, np.ones(len(places), np.int64))[which.ravel()]
     return words >> np.uint64(32) if offset % 8 else words
+
+
+def split_batches(chunks: Places, sizes: Places) -> Iterable[Places]:
+    """Return the chunks in the order of their addresses, so many at a time as are read at once; none at all, once."""
+    ordered = np.sort(chunks)
+    parts = np.cumsum(sizes[ordered]) // BATCH_BYTES
+    return np.split(ordered, np.flatnonzero(np.diff(parts)) + 1)

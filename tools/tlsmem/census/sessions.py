@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
-from tlsmem.census.live_heap import LiveHeap, read_fields
-from tlsmem.census.sockets import Descriptors, SocketState, pair, read_endpoints
+from tlsmem.census.live_heap import LiveHeap, read_fields, split_batches
+from tlsmem.census.sockets import Descriptors, SocketState, confirm_closed, pair, read_endpoints
 from tlsmem.census.target import Memory, Places, Words
 
 METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
-BATCH_BYTES = 64 << 20  # read at once
 LOW = np.uint64(0xFFFFFFFF)
 NO_OWNER, SHARED = -1, 1 << 40
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
@@ -79,15 +78,21 @@ class LibraryCensus:
 
 
 def count_sessions(
-    memory: Memory, heap: LiveHeap, library: Library, list_open: Callable[[], Sequence[Descriptors | None]]
+    memory: Memory,
+    heap: LiveHeap,
+    library: Library,
+    list_open: Callable[[], Sequence[Descriptors | None]],
+    walk_again: Callable[[], LiveHeap],
 ) -> LibraryCensus:
     """Return the sessions of a library; `list_open` gives what descriptors the process has open, once the sessions are
-    read. Raises OSError when the process ends meanwhile."""
+    read; `walk_again` its heap at a later time. Raises OSError when the process ends meanwhile."""
     roots = find_sessions(memory, heap, library)
     owners = find_owners(memory, heap, library, roots)
     kinds = read_states(memory, heap, library, roots)
     endpoints = read_endpoints(memory, heap, library, roots)
     sockets = pair(endpoints, list_open())
+    if SocketState.CLOSED in sockets:
+        sockets = confirm_closed(memory, heap, roots, sockets, walk_again)
     is_owned = (owners >= 0) & (owners != SHARED)
     bytes_by_root = np.bincount(owners[is_owned], heap.sizes[is_owned], len(roots)).astype(np.int64)
     resident_by_root = np.bincount(owners[is_owned], heap.resident[is_owned], len(roots)).astype(np.int64)
@@ -215,13 +220,6 @@ def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -
     found = np.unique(targets)
     owners[found] = np.where(least[found] == most[found], least[found], SHARED)
     return found
-
-
-def split_batches(chunks: Places, sizes: Places) -> Iterable[Places]:
-    """Return the chunks in the order of their addresses, so many at a time as are read at once; none at all, once."""
-    ordered = np.sort(chunks)
-    parts = np.cumsum(sizes[ordered]) // BATCH_BYTES
-    return np.split(ordered, np.flatnonzero(np.diff(parts)) + 1)
 
 
 def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> tuple[Places, Places, Places]:

@@ -2,7 +2,7 @@
 of a file descriptor. A session whose descriptor is closed belongs to no connection any more."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, GNUTLS, Library
-from tlsmem.census.live_heap import LiveHeap, read_fields
+from tlsmem.census.live_heap import LiveHeap, read_fields, split_batches
 from tlsmem.census.target import Memory, Places, Words
 
 ESTABLISHED = "01"
@@ -106,6 +106,41 @@ def pair(endpoints: Endpoints, looks: Sequence[Descriptors | None]) -> list[Sock
         else:
             states.append(SocketState.CLOSED)
     return states
+
+
+def confirm_closed(
+    memory: Memory,
+    heap: LiveHeap,
+    roots: Places,
+    states: Sequence[SocketState],
+    walk_again: Callable[[], LiveHeap],
+) -> list[SocketState]:
+    """Return the states with CLOSED only for sessions that are still there, unchanged, when the heap is walked through
+    again. Those of connections that came and went while it was read are gone by then, or another has their place."""
+    candidates = np.flatnonzero(np.array(states) == SocketState.CLOSED)
+    addresses = heap.addresses[roots[candidates]]
+    before = compute_checksums(memory, heap, roots[candidates])
+    later = walk_again()
+    chunks = later.find(addresses.astype(np.uint64))
+    is_there = chunks >= 0
+    is_same = np.zeros(len(candidates), bool)
+    is_same[is_there] = compute_checksums(memory, later, chunks[is_there]) == before[is_there]
+    found = list(states)
+    for number in candidates[~is_same].tolist():
+        found[number] = SocketState.OPEN
+    return found
+
+
+def compute_checksums(memory: Memory, heap: LiveHeap, chunks: Places) -> Words:
+    """Return a number for the content of each chunk, from which nothing of that can be told; chunks are in order."""
+    found = [np.zeros(0, np.uint64)]
+    for batch in split_batches(chunks, heap.sizes):
+        counts = (heap.sizes[batch] - 8 - heap.lead_bytes) // 8
+        words = memory.read_words(heap.addresses[batch], counts)
+        starts = np.cumsum(counts) - counts
+        odd = 2 * (np.arange(len(words)) - np.repeat(starts, counts)).astype(np.uint64) + np.uint64(1)
+        found.append(np.add.reduceat(words * odd, starts) if len(batch) else np.zeros(0, np.uint64))
+    return np.concatenate(found)
 
 
 def tells_sockets(library: Library) -> bool:
