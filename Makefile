@@ -119,7 +119,7 @@ $(HEAVY): names packages setup core
 check-answers: names setup ## cost, plan and a report answer for every stack and suite with figures of that suite, and each command of the report runs: three minutes
 check-bare: ## make check in a bare Debian 12 that has only what the README asks for, as root: fifteen minutes
 check-bisect: ## git bisect, by diff builds, finds 16 bytes planted in 1 of 32 commits of OpenSSL: ten minutes
-check-census: ## heap census counts what real servers hold in each state, and leaves them as they are: eight programs, as root: three minutes
+check-census: ## heap census counts what real servers hold in each state, and leaves them as they are, as root: three minutes, with all programs seven
 check-ci-page: ## the steps of docs/how-to/ci.md in a bare Debian 12, as root: ten minutes
 check-cluster: names packages setup setup-dev core build/cluster-venv/ready ## a campaign on two workers of a Dask cluster, one of which is killed three times: a minute
 check-gate: ## budgets let through what has not changed, 50 times of 50: half an hour

@@ -25,7 +25,7 @@ from tlsmem.monitor.tree import descendants
 PEER = Path(__file__).with_name("census_peer.py")
 SOURCE = Path(__file__).with_name("census_server.c")  # for builds of OpenSSL of the repository's own
 OWN_BUILDS = ("openssl@3.5.7", "openssl@3.6.3", "openssl@4.0.3")
-OWN = ROOT / "build/census"
+OWN, SYSTEM = ROOT / "build/census", ROOT / "build/debian-13"
 JEMALLOC_NAME = b"libjemalloc.so"
 # In a mount namespace of its own the root $0 has what the server needs of this system, under the same names.
 ENTER = """\
@@ -157,7 +157,9 @@ SERVERS = (
 
 
 def list_servers(root: Path | None) -> list[TlsServer]:
-    """Return the servers of this system, and those of the system in a directory."""
+    """Return the servers of this system, and those of the system in a directory; that is SYSTEM, if it is there and no
+    other is named."""
+    root = root or (SYSTEM if SYSTEM.is_dir() else None)
     if not root:
         return list(SERVERS)
     system = read_system(root)
