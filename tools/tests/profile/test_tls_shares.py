@@ -133,6 +133,29 @@ def test_code_of_the_program_is_of_the_only_library_in_the_profile():
         assert (library and library.key) == expected
 
 
+@pytest.mark.parametrize(
+    ("stack", "expected"),
+    [
+        ("ssl_handshake_init mbedtls_ssl_setup main", (SESSIONS, "mbedtls")),
+        ("mbedtls_md_setup ssl_tls13_write_server_finished mbedtls_ssl_handshake main", (SESSIONS, "mbedtls")),
+        ("rsa_alloc_wrap mbedtls_pk_setup x509_crt_parse_der_core mbedtls_x509_crt_parse main", (CRYPTO, "mbedtls")),
+        ("mbedtls_x509_get_name x509_crt_parse_der_core ssl_tls13_parse_certificate main", (EITHER, "mbedtls")),
+    ],
+)
+def test_functions_without_a_prefix_are_of_the_only_library_in_the_program(stack, expected):
+    """Mbed TLS's static functions have names that OpenSSL could have; with both in one program nothing tells."""
+    mbedtls = ("mbedtls_calloc mbedtls_ssl_setup main", ONE_BLOCK)
+    openssl = ("CRYPTO_zalloc SSL_new main", ONE_BLOCK)
+    of_a_library = ("CRYPTO_zalloc@libcrypto.so.3 SSL_new@libssl.so.3 main", ONE_BLOCK)
+    for others in ((mbedtls,), (mbedtls, of_a_library)):
+        made, (number, *_) = profile((stack, ONE_BLOCK), *others)
+        found = TlsShares(made).share(number, ONE_BLOCK)
+        assert (found.share, found.library and found.library.key) == expected
+    made, (number, *_) = profile((stack.split(" ")[0] + " main", ONE_BLOCK), mbedtls, openssl)
+    key = TlsShares(made).share(number, ONE_BLOCK).library
+    assert key is None or key.key == ("mbedtls" if stack.startswith("mbedtls") else "openssl_family")
+
+
 WORDS = st.sampled_from(
     [
         *("?@libssl.so.3", "SSL_new@libssl.so.3", "SSL_CTX_new@libssl.so.3", "?@libcrypto.so.3", "?@libgnutls.so.30"),

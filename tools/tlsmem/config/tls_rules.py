@@ -13,7 +13,10 @@ from tlsmem.schema.harness_output import describe_error
 
 SHARES, SIZES = "tls_shares", "tls_sizes"  # the files
 LOADER = "loader"  # the table of the dynamic loader's functions
-PATTERNS = ("modules", "crypto_modules", "functions", "crypto_functions", "files", "sessions", "contexts", "process")
+PATTERNS = (
+    *("modules", "crypto_modules", "functions", "crypto_functions", "files", "sessions", "contexts", "process"),
+    *("shared_names", "evidence"),
+)
 
 
 Patterns = Annotated[list[Pattern], Field(default=[])]
@@ -33,6 +36,7 @@ class TlsLibrary(Definition):
     sessions: Patterns
     contexts: Patterns
     process: Patterns
+    shared_names: Patterns
     evidence: Patterns
     version: Pattern | None = None
 

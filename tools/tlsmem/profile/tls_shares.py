@@ -79,6 +79,7 @@ class Label(NamedTuple):
     level: Level | None
     key: str | None  # of the library
     share: Share | None  # a session's, a context's, the process's
+    is_shared_name: bool  # other libraries have functions of this name
 
 
 class Context(NamedTuple):
@@ -100,8 +101,7 @@ class Rules:
     def __init__(self, libraries: Mapping[str, TlsLibrary]) -> None:
         self.libraries = libraries
         self.patterns = {
-            key: {name: compiled(getattr(one, name)) for name in (*tls_rules.PATTERNS, "evidence")}
-            for key, one in libraries.items()
+            key: {name: compiled(getattr(one, name)) for name in tls_rules.PATTERNS} for key, one in libraries.items()
         }
 
     def matches(self, key: str, name: str, text: str | None) -> bool:
@@ -111,7 +111,8 @@ class Rules:
     @lru_cache(1 << 16)  # noqa: B019  # there is one set of rules in a process
     def label(self, function: str | None, module: str | None, file: str | None) -> Label:
         """Return what a frame says; `module` is the name of the file, without its directory."""
-        return Label(*self.level(function, module, file), self.share(function))
+        level, key = self.level(function, module, file)
+        return Label(level, key, self.share(function), key is not None and self.matches(key, "shared_names", function))
 
     def level(self, function: str | None, module: str | None, file: str | None) -> tuple[Level | None, str | None]:
         if self.matches(LOADER, "functions", function):
@@ -167,6 +168,7 @@ class TlsShares:
         self.run_library = library_of_run(profile)
         self.has_owners = profile.run is None or self.run_library is not None  # not in a harness without TLS
         self.forks = find_forks(profile.stacks, self.rules)
+        self.owners_of_shared_names = find_owners_of_shared_names(profile.stacks, self.rules)
         self.speakers = self.find_speakers()
         self.telling = self.find_telling_places()
         self.versions: dict[Library, str | None] = {}
@@ -210,14 +212,15 @@ class TlsShares:
     def extend(self, found: Context, frame: Frame, stack: int) -> Context:
         """Return what is known with one more frame, which the others called."""
         module = posixpath.basename(frame.module) if frame.module else None
-        level, key, share = self.label(frame)
-        if share:
-            found = found._replace(share=share)
-        if level is None or (key is None and level != "load"):
+        label = self.label(frame)
+        level = label.level
+        if label.share:
+            found = found._replace(share=label.share)
+        if level is None or (label.key is None and level != "load"):
             return found
         if level == "load":
             return found._replace(loading=True, loaded=None)
-        library = self.library(key or "", module)
+        library = self.library(label, module)
         if found.loading and library:
             found = found._replace(loaded=library)
         if level == "crypto":
@@ -230,17 +233,20 @@ class TlsShares:
         found = set()
         for number, place in enumerate(self.profile.stacks.places):
             labels = [self.label(frame) for frame in place]
-            if any(level or share for level, _, share in labels):
+            if any(label.level or label.share for label in labels):
                 found.add(number)
         return found
 
     def label(self, frame: Frame) -> Label:
         return self.rules.label(frame.function, posixpath.basename(frame.module) if frame.module else None, frame.file)
 
-    def library(self, key: str, module: str | None) -> Library | None:
-        """Return the library of a table's key in a module; None where the table is of code that calls one."""
+    def library(self, label: Label, module: str | None) -> Library | None:
+        """Return the library of a frame in a module; None where the table is of code that calls one."""
+        key = label.key or ""
         if self.rules.libraries[key].wraps:
             return None
+        if label.is_shared_name:
+            key = self.owners_of_shared_names.get(module, key)
         key = self.forks.get((key, module), key)
         return self.run_library if self.run_library and self.run_library.key == key else Library(key, module)
 
@@ -248,9 +254,9 @@ class TlsShares:
         """Return the libraries that speak TLS in the profile, by key; without those that several files have."""
         found: dict[str, set[Library]] = defaultdict(set)
         for frame in (frame for place in self.profile.stacks.places for frame in place):
-            level, key, _ = self.label(frame)
+            label = self.label(frame)
             module = posixpath.basename(frame.module) if frame.module else None
-            if level == "tls" and (library := self.library(key or "", module)):
+            if label.level == "tls" and (library := self.library(label, module)):
                 found[library.key].add(library)
         return {key: libraries.pop() for key, libraries in found.items() if len(libraries) == 1}
 
@@ -361,6 +367,19 @@ def find_forks(stacks: CallstackTree, rules: Rules) -> dict[tuple[str, str | Non
             if one.family and any(rules.matches(key, "evidence", name) for name in names):
                 found.setdefault((one.family, module), key)
     return found
+
+
+def find_owners_of_shared_names(stacks: CallstackTree, rules: Rules) -> dict[str | None, str]:
+    """Return the key of the library whose functions with shared names a module has: of the modules in which all other
+    names are of one library. Mbed TLS in a program has `ssl_tls13_parse_certificate` and `rsa_alloc_wrap` too, as
+    OpenSSL could."""
+    found: dict[str | None, set[str]] = defaultdict(set)
+    for frame in (frame for place in stacks.places for frame in place):
+        module = posixpath.basename(frame.module) if frame.module else None
+        label = rules.label(frame.function, module, frame.file)
+        if label.key and not label.is_shared_name and not rules.libraries[label.key].wraps:
+            found[module].add(label.key)
+    return {module: keys.pop() for module, keys in found.items() if len(keys) == 1}
 
 
 def library_of_run(profile: Profile) -> Library | None:
