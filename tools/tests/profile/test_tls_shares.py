@@ -216,6 +216,10 @@ def test_our_own_profiles_are_tls_by_their_frames_alone():
         ({"x": {"name": "X", "modules": ["a"], "family": "y"}}, "[x]: family: no table y"),
         ({"x": {"name": "X", "modules": ["a"], "evidence": ["b"]}}, "[x]: "),
         ({"x": {"name": "X", "module": ["a"]}}, "[x]: module: "),
+        (
+            {"x": {"name": "X", "modules": ["a"], "sizes": [{"bytes": 0, "of": "sessions", "by": ["f"]}]}},
+            "[x]: sizes.0",
+        ),
     ],
 )
 def test_what_the_table_may_not_say_is_a_sentence(tables, where):

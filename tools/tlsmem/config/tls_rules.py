@@ -15,11 +15,19 @@ SHARES, SIZES = "tls_shares", "tls_sizes"  # the files
 LOADER = "loader"  # the table of the dynamic loader's functions
 PATTERNS = (
     *("modules", "crypto_modules", "functions", "crypto_functions", "files", "sessions", "contexts", "process"),
-    *("shared_names", "evidence"),
+    *("shared_names", "session_calls", "evidence"),
 )
 
 
 Patterns = Annotated[list[Pattern], Field(default=[])]
+
+
+class BlockSize(Definition):
+    """What is known about blocks of one size: whose they are, and who allocates them."""
+
+    bytes: PositiveInt
+    of: Literal["sessions", "contexts", "either"]
+    by: list[str] = Field(min_length=1)  # functions, each with its buckets
 
 
 class TlsLibrary(Definition):
@@ -37,7 +45,9 @@ class TlsLibrary(Definition):
     contexts: Patterns
     process: Patterns
     shared_names: Patterns
+    session_calls: Patterns
     evidence: Patterns
+    sizes: Annotated[list[BlockSize], Field(default=[])]
     version: Pattern | None = None
 
     @model_validator(mode="after")
@@ -49,14 +59,6 @@ class TlsLibrary(Definition):
         if self.version and re.compile(self.version).groups != 1:
             raise ValueError("version must have one group in brackets: the number")
         return self
-
-
-class BlockSize(Definition):
-    """What recordings say about blocks of one size: whose they are, and who allocates them."""
-
-    bytes: PositiveInt
-    of: Literal["sessions", "contexts", "either"]
-    by: list[str] = Field(min_length=1)  # functions, each with its buckets
 
 
 BLOCK_SIZES = TypeAdapter(list[BlockSize])

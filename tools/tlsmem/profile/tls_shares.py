@@ -89,6 +89,7 @@ class Context(NamedTuple):
     crypto: bool = False
     loading: bool = False
     share: Share | None = None
+    called: Share | None = None  # what the library's calls of other files tell, where no name of its own does
     library: Library | None = None  # the innermost that speaks TLS
     crypto_library: Library | None = None
     loaded: Library | None = None  # what is loaded
@@ -224,7 +225,10 @@ class TlsShares:
         if found.loading and library:
             found = found._replace(loaded=library)
         if level == "crypto":
-            return found._replace(crypto=True, crypto_library=library)
+            called = found.called
+            if found.library and self.rules.matches(found.library.key, "session_calls", frame.function):
+                called = SESSIONS
+            return found._replace(crypto=True, crypto_library=library, called=called)
         entry = found.entry if found.tls and found.library == library else stack
         return found._replace(tls=True, library=library or found.library, entry=entry)
 
@@ -278,24 +282,27 @@ class TlsShares:
         says which it is, else of all its releases. Nothing where the blocks of a call stack are not of one size."""
         if library is None or not held.blocks or held.bytes % held.blocks:
             return {}
-        name = self.rules.libraries[library.key].name
-        version = self.version(library)
+        table = self.rules.libraries[library.key]
+        size, name, version = held.bytes // held.blocks, table.name, self.version(library)
+        of_all_releases = [(name, one) for one in table.sizes if one.bytes == size]
         series = f"{name} {'.'.join(version.split('.')[:2])}" if version else f"{name} "
-        size = held.bytes // held.blocks
         fitting = {one: sizes for one, sizes in read_sizes().items() if one == series or one.startswith(f"{name} ")}
         fitting = {series: fitting[series]} if series in fitting else {} if version else fitting
-        return {one: sizes[size] for one, sizes in fitting.items() if size in sizes}
+        return dict(of_all_releases) | {one: sizes[size] for one, sizes in fitting.items() if size in sizes}
 
     def find_shares_of_entries(self) -> dict[int, Share]:
-        """Return whose the blocks are that a call into a TLS library allocated, where the sizes of some tell, all say
-        the same, and no name does: a function that makes a session's read buffer works for a session."""
+        """Return whose the blocks are that a call into a TLS library allocated, where the sizes of some tell, or what
+        the library called for them, all say the same, and no name does: a function that makes a session's read buffer
+        works for a session."""
         found: dict[int, set[Share]] = defaultdict(set)
         if not self.telling:
             return {}
         for moment in self.profile.moments.values():
             for stack, held in moment.live.items():
                 context = self.context(stack)
-                share = self.share_by_size(context.library, held) if context.tls and not context.share else None
+                if not context.tls or context.share:
+                    continue
+                share = context.called or self.share_by_size(context.library, held)
                 if share:
                     found[context.entry].add(share)
         return {entry: shares.pop() for entry, shares in found.items() if len(shares) == 1}
