@@ -69,6 +69,15 @@ def read_output(command: Sequence[str], where: Path | None = None, more: Mapping
     return done.stdout.strip()
 
 
+def read_both_outputs(command: Sequence[str]) -> str:
+    """Return all that a short command prints, whatever its exit status. Raises BuildFailed when it is missing."""
+    try:
+        done = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except OSError as error:
+        raise BuildFailed(f"{command[0]} cannot be run: {error.strerror}") from None
+    return done.stdout
+
+
 def run(
     command: Sequence[str],
     log: Path,
