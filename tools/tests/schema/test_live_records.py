@@ -12,7 +12,7 @@ from tests.support.live import live_record
 from tlsmem.base.errors import UserError
 from tlsmem.schema import seal_recording
 from tlsmem.schema.checksum import add_checksum, remove_checksum
-from tlsmem.schema.live_records import Samples, append_live, load_live
+from tlsmem.schema.live_records import Samples, append_live, live_key, load_live
 from tlsmem.schema.manifest import BadRecording
 
 
@@ -42,8 +42,8 @@ def without_checksum(file):
     [
         (lambda line: line.replace(b'"rss_bytes":6000000', b'"rss_bytes":6000001'), "its checksum does not match"),
         (remove_checksum, "it does not end in its checksum"),
-        (lambda line: add_checksum(remove_checksum(line).replace(b'"schema":3', b'"schema":2')), "has no checksum"),
-        (lambda line: line.replace(b'"schema":3', b'"schema":2'), "its checksum does not match"),
+        (lambda line: add_checksum(remove_checksum(line).replace(b'"schema":4', b'"schema":2')), "has no checksum"),
+        (lambda line: line.replace(b'"schema":4', b'"schema":2'), "its checksum does not match"),
     ],
 )
 def test_an_edited_line_is_found_before_the_recording_is_sealed(tmp_path, change, sentence):
@@ -72,6 +72,22 @@ def test_a_line_that_was_cut_off_is_skipped_and_the_next_run_is_kept(tmp_path, c
     assert load_live(tmp_path) == [live_record(1000)] and "line 2 was cut off" in capsys.readouterr().err
     append_live(tmp_path, live_record(3000))
     assert load_live(tmp_path) == [live_record(1000), live_record(3000)]
+
+
+def test_a_server_on_another_library_has_other_runs_and_one_that_is_packaged_the_key_that_it_had():
+    packaged, built = live_record(1000), live_record(1000, stack="awslc@5.12.0")
+    assert packaged.key != built.key
+    before = packaged.model_dump(by_alias=True)
+    del before["stack"], before["ktls"]
+    assert live_key(before) == packaged.key
+
+
+def test_lines_of_the_schema_before_stacks_are_read(tmp_path):
+    run = live_record(1000).model_copy(update={"schema_": 3})
+    append_live(tmp_path, run)
+    file = tmp_path / "live/nginx.jsonl"
+    file.write_bytes(add_checksum(without_checksum(file).replace(b',"stack":null', b"")) + b"\n")
+    assert load_live(tmp_path) == [run] and list(seal_recording.verify(tmp_path)) == []
 
 
 def test_runs_of_other_conditions_have_other_keys():

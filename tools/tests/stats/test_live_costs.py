@@ -29,6 +29,16 @@ def test_one_byte_more_at_one_number_is_not_constant():
     assert not is_constant(list(series(*runs).increments("established", live_costs.live_bytes).values()))
 
 
+def test_runs_of_one_server_on_two_libraries_are_two_series():
+    runs = [live_record(count, stack=stack) for count in COUNTS for stack in (None, "awslc@5.12.0", "openssl@3.5.5")]
+    found = group_live(runs)
+    assert [(one.server, one.stack, len(one.runs)) for one in found] == [
+        ("nginx", None, 3),
+        ("nginx", "awslc@5.12.0", 3),
+        ("nginx", "openssl@3.5.5", 3),
+    ]
+
+
 def test_rss_and_the_kernel_are_slopes_and_page_tables_are_counted_once():
     found = series(*map(live_record, COUNTS))
     assert found.line("established", live_costs.rss_bytes).slope == pytest.approx(live.RSS + live.PAGE_TABLE)

@@ -18,6 +18,7 @@ def live_record(
     status: str = "measured",
     heap_each: int = HEAP,
     malloc: bool = False,
+    stack: str | None = None,
 ) -> LiveRecord:
     """Every connection of `established` costs the same; when all are closed the live heap is as before, RSS stays."""
 
@@ -58,6 +59,7 @@ def live_record(
         "program_sha256": "0" * 64,
         "configuration_sha256": f"{connections:064x}",
         "tls_library": "OpenSSL 3.0.19 27 Jan 2026",
+        "stack": stack,
         "transport": transport,
         "meter": meter,
         "meter_sha256": "1" * 64 if meter == "heap" else None,

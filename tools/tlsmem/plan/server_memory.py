@@ -72,7 +72,9 @@ def measure_server(name: str) -> ServerMemory | None:
         return None
     file = locate(ROOT / server.live.recording / FOLDER / f"{name}{PLAIN}")
     runs = group_live(load_live_file(file)) if file.exists() else []
-    found = [one for one in runs if one.transport == "tls" and not one.hollow and one.window == WINDOW]
+    found = [
+        one for one in runs if one.transport == "tls" and not one.hollow and one.window == WINDOW and not one.stack
+    ]
     if not found or len({run.connections for run in found[0].measured("rss")}) < 2:
         raise ValueError(
             f"memtest/servers.toml: [{name}]: live: {server.live.recording} has no runs of RSS over TLS with {WINDOW} "
@@ -143,7 +145,7 @@ def find_live_runs(name: str) -> list[tuple[Path, LiveRecord]]:
         for file in [locate(path / FOLDER / f"{name}{PLAIN}")]
         if file.exists()
         for one in group_live(load_live_file(file))
-        if one.transport == "tls" and not one.hollow
+        if one.transport == "tls" and not one.hollow and not one.stack
         for run in one.measured("rss")
     ]
 

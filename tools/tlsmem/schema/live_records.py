@@ -21,7 +21,7 @@ from tlsmem.schema.recording_files import PLAIN, RESTORE, list_files, read_lines
 from tlsmem.schema.run_origins import Machine, Sha256
 
 FOLDER = "live"
-SCHEMA = 3
+SCHEMA = 4
 CHECKSUMS_SINCE = 3  # the schema from which on a line ends in its checksum
 LiveMeter = Literal["rss", "heap"]
 Transport = Literal["plain", "tls"]
@@ -84,13 +84,14 @@ class Samples(Model):
 class LiveRecord(Model):
     """One run of one server: so many connections, at most `window` of them in the handshake at a time."""
 
-    schema_: Literal[1, 2, 3] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     server: str
     reported: str  # the server's own version
     program_sha256: Sha256
     configuration_sha256: Sha256
-    tls_library: str | None  # that the server's process has loaded, in its own words
+    tls_library: str | None  # that the server's process has loaded, or was built on, in its own words
+    stack: str | None = None  # whose library it was built on, from source; since schema 4. None: as it is packaged
     transport: Transport
     meter: LiveMeter
     meter_sha256: Sha256 | None
@@ -139,12 +140,13 @@ KEY_FIELDS = (
     "hollow",
     "cgroup_version",
 )
+LATER_KEY_FIELDS = ("ktls", "stack")
 
 
 def live_key(fields: dict[str, Any]) -> str:
     """Return what identifies a run: the first 16 digits of a SHA-256 of what is declared before it."""
     declared = {name: fields[name] for name in KEY_FIELDS} | {"cpus": fields["machine"]["cpus"]}
-    declared |= {"ktls": True} if fields.get("ktls") else {}
+    declared |= {name: fields[name] for name in LATER_KEY_FIELDS if fields.get(name)}  # old runs keep their keys
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -52,9 +52,10 @@ def client_kernel_bytes(phase: LivePhase) -> int:
 @dataclass(frozen=True)
 class LiveSeries:
     """Runs that differ in their number of connections and meter alone. `window` is None where all handshakes of a run
-    were concurrent."""
+    were concurrent. `stack`: whose library the server was built on; None where it ran as it is packaged."""
 
     server: str
+    stack: str | None
     transport: Transport
     window: int | None
     hollow: bool
@@ -144,12 +145,15 @@ def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
     """Return the series of live runs, the newest run of each kind, plain before TLS and narrow windows first."""
     in_order = sorted(records, key=lambda one: (one.status == "measured", one.started_at))  # measured before failed
     newest = {one.key: one for one in in_order}
-    found: dict[tuple[str, Transport, int | None, bool], list[LiveRecord]] = {}
+    found: dict[tuple[str, str | None, Transport, int | None, bool], list[LiveRecord]] = {}
     for one in newest.values():
         window = None if one.window == one.connections else one.window
-        found.setdefault((one.server, one.transport, window, one.hollow), []).append(one)
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "tls", item[0][2] or 10**9, item[0][3]))
-    return [LiveSeries(*key, tuple(runs)) for key, runs in ordered]
+        found.setdefault((one.server, one.stack, one.transport, window, one.hollow), []).append(one)
+    series = [LiveSeries(*key, tuple(runs)) for key, runs in found.items()]
+    return sorted(
+        series,
+        key=lambda one: (one.server, one.stack or "", one.transport == "tls", one.window or 10**9, one.hollow),
+    )
 
 
 def is_constant(quotients: Sequence[Fraction]) -> bool:
