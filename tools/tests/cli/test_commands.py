@@ -208,7 +208,7 @@ def test_an_option_of_another_command_names_its_owner(words, said):
         (["diff", "builds", "A=null@c"], "B is missing: the new build, in the same form as A; for instance B=openssl@"),
         (["build", "--check", "compare", "A=null@c"], "B is missing: the new build, in the same form as A; for "),
         (["build", "--check", "compare-versions"], "LIB is missing: "),
-        (["build", "--check", "live"], "SERVER is missing: the server to measure; for instance SERVER=nginx; or "),
+        (["build", "--check", "live"], "SERVER is missing: the servers to measure; for instance SERVER=nginx; or "),
     ],
 )
 def test_what_is_wrong_is_named_as_it_was_typed_with_the_way_out(words, said):

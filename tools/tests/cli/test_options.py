@@ -13,7 +13,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.build import system_packages
 from tlsmem.cli import help
 from tlsmem.cli.command import IN_WORDS, Command
-from tlsmem.cli.kinds import Build, Directory, Flag, Kind, Library, Names, Number, Numbers, Parsed, ServerName
+from tlsmem.cli.kinds import Build, Directory, Flag, Kind, Library, Names, Number, Numbers, Parsed, ServerNames
 from tlsmem.cli.options import OPTIONS, REQUIRED, Words, default_text
 from tlsmem.cli.registry import GROUPS, OLD_SCRIPTS, all_commands
 from tlsmem.config import choices
@@ -81,7 +81,7 @@ def test_the_example_of_an_option_of_make_holds(key):
 @pytest.mark.parametrize("command", TARGETS, ids=name_command)
 def test_an_option_of_make_says_what_it_is_where_it_is_not_given(command):
     silent = [key for key, default in command.takes.items() if key in EXAMPLES and default is None]
-    assert [key for key in silent if not isinstance(OPTIONS[key].kind, Flag | ServerName)] == []
+    assert [key for key in silent if not isinstance(OPTIONS[key].kind, Flag | ServerNames)] == []
 
 
 def test_meanings_are_one_line_each_without_an_end():

@@ -34,6 +34,11 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
         (["--server=nginx", "--n=1000,ten"], "--n=ten is not a whole number"),
         (["--server=nginx", "--window=most"], "--window=most is not a whole number"),
         (["--server=nginx", "--waves=-1", "--list"], "--waves: '-1' is not an amount"),
+        (["--server=haproxy", "--stack=libressl@3.1.0"], "HAProxy cannot be built on libressl@3.1.0: LibreSSL 3.1.0, "),
+        (["--server=nginx", "--stack=openssl@4.0.3"], "nginx cannot be built on openssl@4.0.3: OpenSSL 4.0 made ASN1"),
+        (["--server=nginx,haproxy", "--stack=openssl@3.5.5,gnutls@3.8.9"], "nginx is not built on gnutls@3.8.9; it"),
+        (["--server=go", "--stack=openssl@3.5.5"], "go has a library of its own, and is not built on openssl@3.5.5"),
+        (["--server=nginx", "--stack=openssl@9"], "--stack: memtest/stacks.toml has no stack openssl@9; did you mean "),
         (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),
     ],
 )
@@ -86,11 +91,11 @@ def test_a_recording_is_printed_of_one_server_alone():
             1,
             f"memtest: {RECORDED} has no live runs of --server=openssl-s_server; it has: ",
         ),
-        (["--n=100"], 2, "measure live: --n is of new runs, and RECORDING prints what is recorded; --server selects "),
+        (["--n=100"], 2, "measure live: --n is of new runs, and RECORDING prints what is recorded; --server "),
         (
             ["--list"],
             2,
-            "measure live: --list is of new runs, and RECORDING prints what is recorded; --server selects from it",
+            "measure live: --list is of new runs, and RECORDING prints what is recorded; --server and --stack select",
         ),
     ],
 )

@@ -31,7 +31,7 @@ PURPOSES = {
     "profile": BUILD_PACKAGES,  # and the tool's
     "live-nginx": [*LIVE_PACKAGES, "nginx-light"],
     "live-haproxy": [*LIVE_PACKAGES, "haproxy"],
-    **dict.fromkeys(("live-go", "live-rustls", "live-openssl-s_server", "live-path"), LIVE_PACKAGES),
+    **dict.fromkeys(("live-go", "live-rustls", "live-openssl-s_server", "live-path", "live-source"), LIVE_PACKAGES),
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 OF_STACKS = ("mem", "timed", "profile")  # purposes that build the stacks that are named

@@ -11,6 +11,7 @@ from tlsmem.cli import checks
 from tlsmem.cli.command import CORE, NONE, TREES, Command, CommandParser, each
 from tlsmem.cli.options import Words
 from tlsmem.config import toml_tables
+from tlsmem.config.choices import PACKAGED
 
 UNAVAILABLE = 77  # what is missing is not to be had
 USUAL_ALLOCATOR = "system"
@@ -72,12 +73,18 @@ def parse_for_make(given: argparse.Namespace) -> tuple[Command, argparse.Namespa
 def check_target(given: argparse.Namespace, asked: CommandParser) -> None:
     command, options = parse_for_make(given)
     needs = NEEDS.get(command.target, Needs())
-    purposes = (f"live-{options.server.partition(':')[0]}",) if command.target == "live" else needs.purposes
+    purposes = live_purposes(options) if command.target == "live" else needs.purposes
     stacks = stacks_of_target(command, options)
     allocator = getattr(options, "allocator", None) or USUAL_ALLOCATOR
     with raise_user_errors("packages"):
         for purpose in purposes:
             system_packages.install(purpose, stacks, allocator, getattr(options, "tool", None))
+
+
+def live_purposes(options: argparse.Namespace) -> list[str]:
+    """Return what packages are for that live runs need: a server as it is packaged, or what builds it from source."""
+    packaged = options.server if PACKAGED in (options.stack or [PACKAGED]) else []
+    return [f"live-{one.partition(':')[0]}" for one in packaged or ["source"]]
 
 
 def stacks_of_target(command: Command, options: argparse.Namespace) -> list[str]:

@@ -14,7 +14,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.kinds import TREE_STACK_NAME, TREES_ELSEWHERE, Multiplier
-from tlsmem.config.choices import TIME_MULTIPLIER
+from tlsmem.config.choices import PACKAGED, TIME_MULTIPLIER
 from tlsmem.config.toml_tables import Tables, expand_stacks, read_tables
 
 NAMED_IN_CAMPAIGNS = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
@@ -123,6 +123,7 @@ def named_stacks(given: argparse.Namespace, trees: bool = False) -> list[str]:
         *([stack] if isinstance(stack, str) else stack),
         *(getattr(given, "stacks", None) or ()),
     ]
+    names = [one for one in names if one != PACKAGED]
     if not trees:
         names = [one for one in names if not TREE_STACK_NAME.fullmatch(one)]
     return [stack for one in names for stack in expand_stacks([one], getattr(given, "prefix", None))]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tlsmem.base.nearest import ask, suggest_beginning, suggest_nearest
-from tlsmem.config import releases
+from tlsmem.config import choices, releases
 from tlsmem.config.amounts import COUNTS, SIZES, write_digits
 from tlsmem.config.stack_names import fold_name, resolve_names
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
@@ -68,22 +68,27 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
-class ServerName(Kind):
-    """A server of live runs, or `path:` and the file of its configuration."""
+class ServerNames(Kind):
+    """Servers of live runs, separated by spaces or commas; or `path:` and the file of a configuration."""
 
     values: tuple[str, ...]
 
-    def parse(self, option: str, text: str) -> str:
+    def parse(self, option: str, text: str) -> list[str]:
         prefix, colon, file = text.partition(":")
         if prefix == "path" and colon:
             if not file:
                 raise ValueError(f"{option}={text}: name a configuration file after path:")
             if not Path(file).is_file():
                 raise ValueError(f"{option}={text}: {file} is no file")
-        elif text not in self.values:
-            near = suggest_nearest(text, self.values)
-            raise ValueError(f"{option}={text} must be {join_words((*self.values, 'path:CONFIGURATION'))}{near}")
-        return text
+            return [text]
+        names = list(dict.fromkeys(split_names(text)))
+        if not names:
+            raise ValueError(f"{option} is empty; it must be {self.describe().replace('`', '')}")
+        for name in names:
+            if name not in self.values:
+                near = suggest_nearest(name, self.values)
+                raise ValueError(f"{option}={name} must be {join_words((*self.values, 'path:CONFIGURATION'))}{near}")
+        return names
 
     def describe(self) -> str:
         return join_words((*(f"`{value}`" for value in self.values), "`path:CONFIGURATION`"))
@@ -208,6 +213,20 @@ class Names(Kind):
 
 
 STACKS = Names("stack", all_too=True, trees=True)
+
+
+@dataclass(frozen=True)
+class ServerStacks(Names):
+    """Stacks that servers are built on, or `system`: the server as its package has it."""
+
+    def parse(self, option: str, text: str) -> list[str]:
+        words = split_names(text)
+        others = [word for word in words if word != choices.PACKAGED]
+        found = super().parse(option, " ".join(others)) if others or not words else []
+        return list(dict.fromkeys([*([choices.PACKAGED] if len(others) < len(words) else []), *found]))
+
+    def describe(self) -> str:
+        return f"{super().describe()}, or `{choices.PACKAGED}`"
 
 
 def usual_stacks() -> list[str]:

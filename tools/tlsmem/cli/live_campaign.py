@@ -1,4 +1,4 @@
-"""The live runs of one server: which there are, which are recorded, and the tables of all."""
+"""Live runs of servers: which there are, which are recorded, and the tables of all."""
 
 import argparse
 import resource
@@ -7,9 +7,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tlsmem.base import repository, stdout
 from tlsmem.base.errors import UserError, raise_user_errors
@@ -21,7 +21,7 @@ from tlsmem.live import cgroup, live_run, own_configuration
 from tlsmem.live.clients import SHARE
 from tlsmem.live.live_run import LiveProvenance, LiveRun, require_ktls
 from tlsmem.live.running_server import FOLDER_PREFIX
-from tlsmem.live.servers import MANY, Server, ServerError, find_program
+from tlsmem.live.servers import MANY, Server, ServerError, choose_stack, find_program
 from tlsmem.run import heap_page, progress, stale_files
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
@@ -35,8 +35,20 @@ GIB = 2**30
 SERVER_BYTES, KERNEL_BYTES, CLIENT_BYTES, HOLLOW_BYTES = 65536, 16384, 98304, 8192
 
 
+class Asked(NamedTuple):
+    """A run that is asked for, and the server that makes it."""
+
+    run: LiveRun
+    provenance: LiveProvenance
+
+    @property
+    def key(self) -> str:
+        """What identifies the run in a recording."""
+        return str(self.provenance.declared(self.run)["key"])
+
+
 def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
-    """Return the runs that are asked for: each number of connections plain and over TLS, under both meters."""
+    """Return a server's runs that are asked for: each number of connections plain and over TLS, under both meters."""
     runs = []
     for connections in given.n:
         windows = [connections if one == "all" else min(one, connections) for one in given.window]
@@ -54,6 +66,7 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
                 settle_s=given.settle,
                 hollow=given.hollow and transport == "tls",
                 ktls=given.ktls and transport == "tls",
+                stack=server.stack,
             )
             for transport, window in over
             for meter in server.meters
@@ -93,12 +106,23 @@ def read_available_bytes() -> int:
     return next(int(words[1]) * 1024 for words in lines if words[0] == "MemAvailable:")
 
 
-def find_server(given: argparse.Namespace) -> Server:
-    """Return the server that is asked for. Raises UserError, with exit status 77 where this machine or server cannot do
-    it."""
-    if given.server == SERIAL:
+def find_servers(given: argparse.Namespace) -> list[Server]:
+    """Return the servers that are asked for, each on each stack. Raises UserError, with exit status 77 where this
+    machine or server cannot do it, and 2 where a server cannot be built on a stack."""
+    stacks = given.stack or [choices.PACKAGED]
+    packaged = {name: find_server(given, name) for name in given.server}
+    return [
+        server if stack == choices.PACKAGED else choose_stack(server, stack)
+        for server in packaged.values()
+        for stack in stacks
+    ]
+
+
+def find_server(given: argparse.Namespace, name: str) -> Server:
+    """Return a server as it is packaged. Raises UserError as `find_servers` does."""
+    if name == SERIAL:
         refuse(f"openssl s_server serves one connection at a time: idle ones cannot be held; {SERIAL_WAY_OUT}")
-    server = own_configuration.find_server(given.server)
+    server = own_configuration.find_server(name)
     if given.ktls and not server.has_ktls:
         refuse(f"--ktls: {server.name} does not ask for kTLS as it is configured here; nginx does")
     try:
@@ -118,21 +142,28 @@ def run(given: argparse.Namespace) -> int:
     """Return the exit status."""
     recording = recording_directory(given)
     repository.check_recording(recording, named=bool(given.out))
-    server = find_server(given)
-    runs = live_runs(given, server)
-    check_descriptors(runs, server)
-    provenance = LiveProvenance(server, find_program(server))
+    servers = find_servers(given)
+    for server in servers:
+        check_descriptors(live_runs(given, server), server)
+    asked = [
+        Asked(run, provenance)
+        for server in servers
+        for provenance in [LiveProvenance(server, find_program(server))]
+        for run in live_runs(given, server)
+    ]
     known = {one.key for one in load_live(recording) if one.status == "measured"}
-    to_go = [one for one in runs if given.fresh or provenance.declared(one)["key"] not in known]
-    summary = f"{len(runs)} runs, {len(runs) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
+    to_go = [one for one in asked if given.fresh or one.key not in known]
+    summary = (
+        f"{len(asked)} runs, {len(asked) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
+    )
     if given.list:
         with stdout.raise_write_errors():
-            for one in runs:
-                print(f"{'to go' if one in to_go else 'measured':<9} {one}")
+            for one in asked:
+                print(f"{'to go' if one in to_go else 'measured':<9} {one.run}")
             print(summary)
         return 0
     print(f"memtest: {summary}", file=sys.stderr)
-    check_memory(to_go)
+    check_memory([one.run for one in to_go])
     append_records.prepare(recording)
     append_records.refuse_sealed(recording / FOLDER)
     heap_page.remove_stale_pages()
@@ -140,8 +171,8 @@ def run(given: argparse.Namespace) -> int:
     stale_files.remove_stale(Path(tempfile.gettempdir()), FOLDER_PREFIX)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # clients that have ended are a failed run, not this command's end
     stop_by_signals(shorten(recording))
-    failures = measure_all(to_go, provenance, recording)
-    show(recording, [provenance.declared(one)["key"] for one in runs])
+    failures = measure_all(to_go, recording)
+    show_runs(recording, load_runs(recording, keys={one.key for one in asked}))
     return 1 if failures else 0
 
 
@@ -159,18 +190,18 @@ def stop_by_signals(name: str) -> None:
         signal.signal(number, stop)
 
 
-def measure_all(runs: list[LiveRun], provenance: LiveProvenance, recording: Path) -> int:
+def measure_all(asked: list[Asked], recording: Path) -> int:
     """Make the runs and record each; return how many failed."""
     failures, begin = 0, time.monotonic()
-    done, weight = 0, sum(run.connections for run in runs)
-    for number, one in enumerate(runs, start=1):
-        record = measure_one(one, provenance)
+    done, weight = 0, sum(one.run.connections for one in asked)
+    for number, one in enumerate(asked, start=1):
+        record = measure_one(one.run, one.provenance)
         append_live(recording, record)
         failures += record.status == "failed"
-        done += one.connections
+        done += one.run.connections
         spent = progress.describe_time(time.monotonic() - begin, number, done, weight)
         took = f"{record.elapsed_ns / 1e9:.0f} s" if not record.reason else f"failed: {record.reason}"
-        print(f"{number:>4}/{len(runs)} {one}: {took} ({spent})", file=sys.stderr, flush=True)
+        print(f"{number:>4}/{len(asked)} {one.run}: {took} ({spent})", file=sys.stderr, flush=True)
     return failures
 
 
@@ -185,38 +216,57 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)
 
 
-def show(
-    recording: Path, keys: Collection[str] | None = None, server: str | None = None, form: str | None = None
-) -> None:
-    """Print the tables of these runs, or of one server, or of all. Raises UserError where there is none."""
-    from tlsmem.store.recordings import find_recordings
-    from tlsmem.tables import render
-    from tlsmem.topics.live import prediction as live_prediction
-    from tlsmem.topics.live import table as live
-
+def show(recording: Path, servers: Sequence[str] | None, stacks: Sequence[str] | None, form: str | None) -> None:
+    """Print the tables of the live runs of a recording, or of these servers and stacks in it. Raises UserError where
+    there are none."""
     with raise_user_errors(recording):
         recording = require_recording(recording)
     if not recording.is_dir():
         raise UserError(f"{recording} is a file; live runs are read from the directory of a recording")
-    records = [one for one in load_live(recording) if keys is None or one.key in keys]
+    records = load_runs(recording)
     if not records:
-        raise UserError(f"{shorten(recording)}: no live runs here; {way_to_record(recording, server)}")
-    if server:
-        there = dict.fromkeys(one.server for one in records)
-        records = [one for one in records if one.server == server]
-        if not records:
-            raise UserError(f"{shorten(recording)} has no live runs of --server={server}; it has: {', '.join(there)}")
+        raise UserError(f"{shorten(recording)}: no live runs here; {way_to_record(recording, servers)}")
+    selected = [one for one in records if servers is None or one.server in servers]
+    if not selected:
+        there = ", ".join(dict.fromkeys(one.server for one in records))
+        raise UserError(f"{shorten(recording)} has no live runs of --server={','.join(servers or ())}; it has: {there}")
+    built = list(dict.fromkeys(one.stack or choices.PACKAGED for one in selected))
+    selected = [one for one in selected if stacks is None or (one.stack or choices.PACKAGED) in stacks]
+    if not selected:
+        raise UserError(
+            f"{shorten(recording)} has no live runs of these servers on {', '.join(stacks or ())}; "
+            f"it has: {', '.join(built)}"
+        )
+    show_runs(recording, selected, form)
+
+
+def load_runs(recording: Path, keys: Collection[str] | None = None) -> list[LiveRecord]:
+    """Return the live runs of a recording, or those with these keys. Raises UserError where they cannot be read."""
+    with raise_user_errors(recording):
+        return [one for one in load_live(recording) if keys is None or one.key in keys]
+
+
+def show_runs(recording: Path, records: Sequence[LiveRecord], form: str | None = None) -> None:
+    """Print the tables of these runs of a recording."""
+    from tlsmem.store.recordings import find_recordings
+    from tlsmem.tables import render
+    from tlsmem.topics.live import libraries as live_libraries
+    from tlsmem.topics.live import prediction as live_prediction
+    from tlsmem.topics.live import table as live
+
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.raise_write_errors():
-        tables = [*live.build(records), live.rss_table(records), live_prediction.prediction_table(records, among)]
+        tables = [live_libraries.library_table(records, among), *live.build(records)]
+        tables += [live.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without], form)
         if form in (None, choices.TABLE, choices.MARKDOWN):
             print(f"\nrecording: {shorten(recording)}")
 
 
-def way_to_record(recording: Path, server: str | None) -> str:
+def way_to_record(recording: Path, servers: Sequence[str] | None) -> str:
     """Return the end of a sentence: the command that makes live runs, in this recording if it takes runs."""
-    command = f"make live SERVER={server if server in choices.LIVE_SERVERS else choices.LIVE_SERVERS[0]}"
+    known = [one for one in servers or () if one in choices.LIVE_SERVERS]
+    command = f"make live SERVER={','.join(known or choices.LIVE_SERVERS[:1])}"
     try:
         repository.check_recording(recording)
     except ValueError:

@@ -149,11 +149,14 @@ def measure_million(given: argparse.Namespace, asked: CommandParser) -> int | No
 
 def check_live(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.recording:
-        usual = vars(asked.parse_args([])) | {"recording": given.recording, "server": given.server}
+        selecting = {name: getattr(given, name) for name in ("recording", "server", "stack", "format")}
+        usual = vars(asked.parse_args([])) | selecting
         for name, value in vars(given).items():
             if value != usual[name]:
                 option = f"--{name.replace('_', '-')}"
-                asked.error(f"{option} is of new runs, and RECORDING prints what is recorded; --server selects from it")
+                asked.error(
+                    f"{option} is of new runs, and RECORDING prints what is recorded; --server and --stack select"
+                )
         return
     if not given.server:
         missing = OPTIONS["server live"].describe_missing(asked.is_of_make)
@@ -165,7 +168,7 @@ def measure_live(given: argparse.Namespace, asked: CommandParser) -> int | None:
     from tlsmem.cli import live_campaign
 
     if given.recording:
-        live_campaign.show(given.recording, server=given.server, form=given.format)
+        live_campaign.show(given.recording, given.server, given.stack, given.format)
         return 0
     return live_campaign.run(given)
 
@@ -314,17 +317,19 @@ Exit status 1: a run failed, took more than 1 % more or less than predicted, or 
     Command(
         "measure live",
         "what connections to a real server cost: its heap and RSS, and the kernel's bytes; as root",
-        {"live recording": None, "n live": "1000,3000,9900", "server live": None, "window live": "100"}
+        {"live recording": None, "n live": "1000,3000,9900", "server live": None}
+        | {"stack live": Words("system; of a RECORDING, all"), "window live": "100"}
         | {"fresh": None, "out": DATED, "list": None, "waves": "3", "idle": "30s", "settle": "15s"}
         | each("ktls", "hollow", "output text")
         | {"format": ON_TERMINAL},
         measure_live,
         f"""Measure what connections to a real, unmodified server cost: its own memory, and the kernel's at both ends.
 
-The server runs as its package has it, on the loopback of a network of its own, with real sockets. Clients complete a
-verified handshake, at most WINDOW of them at a time, ask once, exchange a full body, stay idle, and close. Each run
-starts the server afresh: plain and over TLS, as it is (RSS) and under the heap meter (live heap). Recorded runs are
-skipped, so the same command continues. It needs root, for network namespaces and memory cgroups.
+The server runs as its package has it, or is built from source on the library of a stack, on the loopback of a network
+of its own, with real sockets. Clients complete a verified handshake, at most WINDOW of them at a time, ask once,
+exchange a full body, stay idle, and close. Each run starts the server afresh: plain and over TLS, as it is (RSS) and
+under the heap meter (live heap). Recorded runs are skipped, so the same command continues. It needs root, for network
+namespaces and memory cgroups.
 
 SERVER is {", ".join(LIVE_SERVERS)}, openssl-s_server or path:CONFIGURATION. Exit status 1: a run failed; its record
 says why.""",
@@ -332,6 +337,7 @@ says why.""",
   tools/tls-memtest measure live --server nginx                            1,000, 3,000 and 9,900 connections
   tools/tls-memtest measure live --server haproxy --n 1000 --window 1,100,all
   tools/tls-memtest measure live --server nginx --n 9900 --hollow          clients free their TLS state
+  tools/tls-memtest measure live --server nginx,haproxy --stack openssl@3.5.5,awslc@5.12.0
   tools/tls-memtest measure live --server nginx --list                     what would run, and what is recorded
   tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live        the tables of what is recorded
   tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live --server go    the same of one server""",

@@ -23,7 +23,8 @@ from tlsmem.cli.kinds import (
     Number,
     Numbers,
     Parsed,
-    ServerName,
+    ServerNames,
+    ServerStacks,
 )
 from tlsmem.config import amounts, choices
 from tlsmem.config.table_names import TABLES
@@ -162,9 +163,15 @@ OPTIONS: dict[str, Option] = {
     "n peaks": Option("--n", "only this number of sessions in the table of peaks; may be repeated", COUNT, repeat=True),
     "server live": Option(
         "--server",
-        "the server to measure",
-        ServerName((*choices.LIVE_SERVERS, "openssl-s_server")),
+        "the servers to measure",
+        ServerNames((*choices.LIVE_SERVERS, "openssl-s_server")),
         example="SERVER=nginx",
+    ),
+    "stack live": Option(
+        "--stack",
+        "the stacks on whose libraries the servers are built, from source; system, the default: as they are packaged",
+        ServerStacks("stack"),
+        example="STACK=awslc@5.12.0",
     ),
     "a": Option(
         "--a",

@@ -64,10 +64,11 @@ PROFILE_FILES = ("folded", *OF_ONE_PROFILE, "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 # Purposes of system packages
+PACKAGED = "system"  # as the stack of a live run: the server as its package has it, or as this repository builds it
 LIVE_SERVERS = ("nginx", "haproxy", "go", "rustls")  # whose configuration tlsmem/live/servers.py has
 PURPOSES = (
     *("mem", "timed", "selfcheck", "check", "check-pages", "check-ci-page", "compare", "profile"),
-    *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path")),
+    *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path", "source")),
 )
 
 # Plans

@@ -62,10 +62,12 @@ class LiveRun(NamedTuple):
     settle_s: float = 15.0
     hollow: bool = False
     ktls: bool = False
+    stack: str | None = None  # that the server was built on; None: as it is packaged
 
     def __str__(self) -> str:
         window = "" if self.transport == "plain" else f" window {self.window:,}"
-        return f"{self.server} {self.transport} {self.connections:,} connections{window} {self.meter}"
+        on = f" on {self.stack}" if self.stack else ""
+        return f"{self.server}{on} {self.transport} {self.connections:,} connections{window} {self.meter}"
 
 
 class Timeline:
@@ -259,6 +261,7 @@ class LiveProvenance:
             "program_sha256": self.program.sha256,
             "configuration_sha256": digest_configuration(self.server, run),
             "tls_library": self.program.tls_library,
+            "stack": run.stack,
             "transport": run.transport,
             "meter": run.meter,
             "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,

@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.build import commands, go_stack
+from tlsmem.build import commands, go_stack, server_program
 from tlsmem.build.commands import BuildFailed
+from tlsmem.config import servers as definitions
+from tlsmem.config.definitions import stacks
 from tlsmem.schema.live_records import LiveMeter
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
@@ -78,6 +80,7 @@ class Server(NamedTuple):
     table_entries: Callable[[int], int] | None = (
         None  # of the connection table that it allocates for so many connections
     )
+    stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
 
 
 NGINX = """\
@@ -102,7 +105,7 @@ http {{
         ssl_certificate {certs}/chain.pem;
         ssl_certificate_key {certs}/key.pem;
         ssl_protocols {protocol};{ktls}
-        location = /small {{ return 200 "x"; }}
+        location = /small {{ {small} }}
         location = /full {{ root {folder}; }}
     }}
 }}
@@ -126,9 +129,9 @@ frontend both
 """
 
 
-def configure_nginx(setup: Setup) -> list[str]:
+def configure_nginx(setup: Setup, small: str = 'return 200 "x";') -> list[str]:
     """A worker, or several where one has too few descriptors, each with a queue of its own; and whatever nginx does by
-    itself: tickets, released buffers."""
+    itself: tickets, released buffers. `small`: how it answers with one byte."""
     workers = -(-setup.most // WORKER_CONNECTIONS)
     most = setup.most if workers == 1 else WORKER_CONNECTIONS + SPREAD
     (setup.folder / "full").write_text("x" * FULL_BYTES)
@@ -143,10 +146,17 @@ def configure_nginx(setup: Setup) -> list[str]:
             connections=worker_connections(most),
             descriptors=most + SPARE,
             ktls=" ssl_conf_command Options KTLS;" if setup.ktls else "",
+            small=small,
             **setup.ports._asdict(),
         )
     )
     return ["-c", str(config), "-p", str(setup.folder), "-e", "stderr"]
+
+
+def configure_built_nginx(setup: Setup) -> list[str]:
+    """The same for nginx as servers.toml builds it: `return` needs a module that needs PCRE, so the byte is a file."""
+    (setup.folder / "small").write_text("x")
+    return configure_nginx(setup, f"root {setup.folder};")
 
 
 def worker_connections(most: int) -> int:
@@ -254,8 +264,23 @@ RUSTLS_SERVER = Server(
 SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER, GO_SERVER, RUSTLS_SERVER)}
 
 
+def choose_stack(server: Server, stack: str) -> Server:
+    """Return the server as it is built on a stack's library. Raises ServerError with a sentence where it cannot be."""
+    known = definitions.servers().get(server.name)
+    if server.build or server.full_bytes is None or not known or not known.build:
+        own = "its own configuration, and" if server.full_bytes is None else "a library of its own, and"
+        names = ", ".join(name for name, one in definitions.servers().items() if one.build)
+        raise ServerError(f"{server.name} has {own} is not built on {stack}; servers that are: {names}", status=2)
+    try:
+        known.build.options(stack, stacks()[stack])
+    except ValueError as error:
+        raise ServerError(f"{known.what} {error}", status=2) from None
+    return server._replace(stack=stack, configure=configure_built_nginx if server.name == "nginx" else server.configure)
+
+
 class Program(NamedTuple):
-    """A server as it is installed here. `tls_library` is the version of the libcrypto that it loads; None without."""
+    """A server as it is installed or built here. `tls_library` is the version of the libcrypto that it loads, or of the
+    library that it was built on, in the words of either; None without."""
 
     path: str
     reported: str
@@ -264,7 +289,10 @@ class Program(NamedTuple):
 
 
 def find_program(server: Server) -> Program:
-    """Return the installed server. Raises ServerError where it is not, or does not tell its version."""
+    """Return the server, which is built where it has a stack or its source here. Raises ServerError where it cannot be
+    had, or does not tell its version."""
+    if server.stack:
+        return build_on_stack(server, server.stack)
     if server.build:
         server.build()
         own = OWN / server.program
@@ -272,14 +300,32 @@ def find_program(server: Server) -> Program:
     path = shutil.which(server.program, path=SEARCHED)
     if not path:
         raise ServerError(f"{server.name} is not installed: apt install {server.package}")
+    reported = ask_version(server, path)
+    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+    files = re.findall(r"libcrypto\.so\S* => (\S+)", linked)
+    library = library_version(Path(files[0])) if files else None
+    return Program(path, reported, digest(Path(path)), library)
+
+
+def ask_version(server: Server, path: str) -> str:
+    """Return the first line of what a program says of itself. Raises ServerError where it says nothing."""
     said = subprocess.run([path, server.version], capture_output=True, text=True, check=False)
     lines = (said.stdout + said.stderr).strip().splitlines()
     if not lines:
         raise ServerError(f"{path} {server.version} says nothing")
-    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
-    files = re.findall(r"libcrypto\.so\S* => (\S+)", linked)
-    library = library_version(Path(files[0])) if files else None
-    return Program(path, lines[0], digest(Path(path)), library)
+    return lines[0]
+
+
+def build_on_stack(server: Server, stack: str) -> Program:
+    """Return the server built from its source on the stack's library, which it is asked for. Raises BuildFailed with
+    the log's last lines, and ServerError."""
+    known = definitions.servers()[server.name]
+    try:
+        program = server_program.provide_server(server.name, known, stack, ROOT)
+        library = server_program.ask_library(known, stack, program)
+    except ValueError as error:
+        raise ServerError(str(error)) from None
+    return Program(str(program), ask_version(server, str(program)), digest(program), library)
 
 
 def describe_own(server: Server) -> str:

@@ -44,3 +44,9 @@ def test_a_failed_run_is_named_until_it_is_measured():
     reason = "nginx, 1,000 connections: the server has closed a connection"
     assert live_table([failed, *records()]).without == []
     assert live_table([failed, live_record(3000, phases=PHASES)]).without == [reason]
+
+
+def test_a_server_on_several_libraries_has_a_column_for_them_and_one_that_is_packaged_has_none():
+    assert "stack" not in [one.key for one in live_table(records()).columns]
+    table = live_table([*records(), *records(stack="awslc@5.12.0")])
+    assert [cell.text for cell in cells(table, "stack")] == ["system", "awslc@5.12.0"]

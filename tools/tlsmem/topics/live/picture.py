@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.slides.slide import create_slide
-from tlsmem.stats.live_costs import IdleCost, find_idle_costs, group_live
-from tlsmem.topics.live.table import describe_live
+from tlsmem.stats.live_costs import IdleCost, LiveSeries, find_idle_costs, group_live
+from tlsmem.topics.live.table import describe_live, name_build
 
 LIVE, RESIDENT, KERNEL = "#174a73", "#9ecae9", "#6b7280"
 PARTS: dict[str, dict[str, Any]] = {  # how the parts of a bar look, by their names
@@ -32,6 +33,12 @@ def name_server(server: str) -> str:
     return NAMES.get(server, server)
 
 
+def name_series(built: LiveSeries | LiveRecord) -> str:
+    """Return `HAProxy` as it is packaged, or `HAProxy on AWS-LC 5.12.0`."""
+    name = name_server(built.server)
+    return f"{name} on {stack_title(built.stack)}" if built.stack else name
+
+
 def rank_server(server: str) -> tuple[int, str]:
     """Return where a server stands: those of NAMES in that order, then others."""
     return (list(NAMES).index(server) if server in NAMES else len(NAMES)), server
@@ -41,8 +48,9 @@ def select_costs(records: Iterable[LiveRecord]) -> list[IdleCost]:
     """Return three bars of each server: plain, over TLS with fewest handshakes at a time, and with all concurrent."""
     found = []
     costs = find_idle_costs(group_live(records))
-    for server in sorted({one.series.server for one in costs}, key=rank_server):
-        own = [one for one in costs if one.series.server == server]
+    builds = {name_build(one.series): one.series for one in costs}
+    for build in sorted(builds, key=lambda name: (rank_server(builds[name].server), name)):
+        own = [one for one in costs if name_build(one.series) == build]
         over_tls = [one for one in own if one.series.transport == "tls"]
         narrow = sorted((one for one in over_tls if one.series.window), key=lambda one: one.series.window or 0)
         found += [one for one in own if one.series.transport == "plain"]
@@ -52,7 +60,7 @@ def select_costs(records: Iterable[LiveRecord]) -> list[IdleCost]:
 
 def name_cost(one: IdleCost) -> str:
     """Return `nginx, TLS, 1 handshake at a time`."""
-    name = name_server(one.series.server)
+    name = name_series(one.series)
     if one.series.transport == "plain":
         return f"{name}, plain"
     window = one.series.window
@@ -68,7 +76,7 @@ def describe_finding(costs: Sequence[IdleCost]) -> str:
         for narrow in costs
         for wide in costs
         if narrow.series.window and wide.series.window is None
-        if wide.series.transport == "tls" and wide.series.server == narrow.series.server
+        if wide.series.transport == "tls" and name_build(wide.series) == name_build(narrow.series)
     ]
     if not pairs:
         return f"An idle connection: {name_cost(costs[0])}, {costs[0].total:,.0f} B with the kernel's part"
@@ -82,7 +90,8 @@ def describe_finding(costs: Sequence[IdleCost]) -> str:
 def name_release(one: IdleCost) -> str:
     """Return the server with its version: `HAProxy 2.6.12`."""
     found = re.search(r"\d+(\.\d+)+", one.series.runs[0].reported)
-    return f"{name_server(one.series.server)} {found[0]}" if found else name_server(one.series.server)
+    on = f" on {stack_title(one.series.stack)}" if one.series.stack else ""
+    return f"{name_server(one.series.server)}{f' {found[0]}' if found else ''}{on}"
 
 
 def list_parts(one: IdleCost) -> dict[str, float]:

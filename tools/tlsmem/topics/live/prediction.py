@@ -19,7 +19,7 @@ from tlsmem.stats.missing import Missing, keep_present, replace_missing
 from tlsmem.store import recordings
 from tlsmem.tables.table import Cell, Column, Table, optional
 from tlsmem.topics.live.rss import split_rss
-from tlsmem.topics.live.table import bytes_cell, name_window
+from tlsmem.topics.live.table import add_stacks, bytes_cell, name_build, name_window
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it
 COLLECTED = {"collected": "in-use"}  # where a runtime has garbage: harnesses collect it before they read
@@ -29,6 +29,7 @@ STACKS = {  # packages link the system's library; Go's suite has AES-128, as its
     "go": ("go@1.26.8", "tls13-rsa-aes128"),
     "rustls": ("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"),
 }
+SUITES = {"TLS_AES_128_GCM_SHA256": "tls13-rsa-aes128", "TLS_AES_256_GCM_SHA384": "tls13-rsa-aes256"}  # by cipher
 PROTOCOL = "TLSv1.3"  # of STACKS
 TOLERANCE = 0.05
 CAPTION = (
@@ -45,8 +46,7 @@ NO_PARTS = Missing("of RSS alone, where malloc's chunks were read")
 class Prediction(NamedTuple):
     """One figure of a server's connection."""
 
-    server: str
-    window: str
+    series: LiveSeries
     state: str
     quantity: str
     predicted_bytes: float
@@ -56,6 +56,11 @@ class Prediction(NamedTuple):
     # malloc holds beside live heap, free memory and headers.
     written_bytes: float | Missing = NO_PARTS
     free_bytes: float | Missing = NO_PARTS
+
+    @property
+    def window(self) -> str:
+        """How many handshakes were under way at a time."""
+        return name_window(self.series)
 
     @property
     def named_bytes(self) -> float:
@@ -85,24 +90,25 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
     """Compare each series over TLS with its prediction from the recordings."""
     series = group_live(records)
     found = Predictions([], [], [])
-    plain = {one.server: one for one in series if one.transport == "plain"}
+    plain = {name_build(one): one for one in series if one.transport == "plain"}
     for one in series:
         if one.transport == "plain" or one.hollow:
             continue
+        name = name_build(one)
         negotiated = {run.negotiated["protocol"] for run in one.runs if run.negotiated}
         if negotiated != {PROTOCOL}:
             if negotiated:
-                found.missing.append(f"{one.server}: predictions are of {PROTOCOL}, not of {', '.join(negotiated)}")
+                found.missing.append(f"{name}: predictions are of {PROTOCOL}, not of {', '.join(negotiated)}")
             continue
         if program_name(one.server) not in STACKS:
-            found.missing.append(f"{one.server}: predictions are of {', '.join(STACKS)}")
+            found.missing.append(f"{name}: predictions are of {', '.join(STACKS)}")
             continue
-        if one.server not in plain:
-            found.missing.append(f"{one.server}: its plain connections were not measured")
+        if name not in plain:
+            found.missing.append(f"{name}: its plain connections were not measured")
             continue
         states = COLLECTED if "collected" in one.phases else STATES
         for state, planned in states.items():
-            wanted = request(program_name(one.server), planned)
+            wanted = request(one, planned)
             model = find_model.find_model(wanted, among, handshakes=one.window is None and states is STATES)
             if not model:
                 found.missing.append(find_model.describe_missing(wanted, among))
@@ -111,7 +117,7 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
                 found.missing.append(f"{wanted.stack}: what a handshake adds is not recorded; {how}")
             else:
                 found.models.append(model)
-                found.rows.extend(compare(one, plain[one.server], state, model))
+                found.rows.extend(compare(one, plain[name], state, model))
     return found
 
 
@@ -120,28 +126,32 @@ def program_name(server: str) -> str:
     return server if server in STACKS else server.partition("-")[0]
 
 
-def request(server: str, state: str) -> ModelRequest:
-    """Return what the model is wanted of, as the server runs its library."""
+def request(series: LiveSeries, state: str) -> ModelRequest:
+    """Return what the model is wanted of, as the server runs its library; on a stack, in the suite with the cipher that
+    was negotiated."""
+    server = program_name(series.server)
     stack, suite = STACKS[server]
+    if series.stack:
+        ciphers = {run.negotiated["cipher"] for run in series.runs if run.negotiated}
+        stack, suite = series.stack, next((SUITES[one] for one in ciphers if one in SUITES), suite)
     return ModelRequest(stack, suite, SYSTEM, "server", configure(server, state, stack))
 
 
 def compare(series: LiveSeries, plain: LiveSeries, state: str, model: ConnectionModel) -> Iterator[Prediction]:
     """Yield live heap and RSS of one state, where both were measured."""
-    window = name_window(series)
     own: float | Missing = Missing("no run under the heap meter")
     heap, own_heap = (one.increments(state, live_costs.live_bytes) for one in (series, plain))
     if heap and own_heap and model.live is not None:
         predicted, measured = float(own_heap[max(own_heap)]) + model.live, float(heap[max(heap)])
         own = measured - predicted
-        yield Prediction(series.server, window, state, "live heap", predicted, measured, own)
+        yield Prediction(series, state, "live heap", predicted, measured, own)
     rss, own_rss = (one.line(state, live_costs.rss_anon_bytes) for one in (series, plain))
     if isinstance(rss, Missing) or isinstance(own_rss, Missing):
         return
     retained = (model.handshake or 0) * model.handshake_retention if series.window is None else 0.0
     twice = goroutine_stack(model) if state in COLLECTED else 0.0
     predicted = own_rss.slope + model.connection + retained - twice
-    row = Prediction(series.server, window, state, "RSS", predicted, rss.slope, own)
+    row = Prediction(series, state, "RSS", predicted, rss.slope, own)
     yield name_parts(row, series, plain, state, model, retained)
 
 
@@ -198,7 +208,7 @@ def describe_bytes(size: float) -> str:
 
 
 COLUMNS = (
-    Column("server", "server", left=True, value=lambda row: row.server),
+    Column("server", "server", left=True, value=lambda row: row.series.server),
     Column("window", "handshakes", left=True, value=lambda row: row.window),
     Column("state", "state", left=True, value=lambda row: row.state),
     Column("quantity", "quantity", left=True, value=lambda row: row.quantity),
@@ -211,13 +221,14 @@ COLUMNS = (
 )
 
 
-def prediction_table(records: Iterable[LiveRecord], among: Sequence[Path]) -> Table:
+def prediction_table(records: Sequence[LiveRecord], among: Sequence[Path]) -> Table:
     """A row for each figure; what cannot be predicted stands below with its reason."""
     found = predict(records, among)
     stacks = ", ".join(dict.fromkeys(model.stack for model in found.models))
     origins = ", ".join(dict.fromkeys(model.origin.name for model in found.models if model.origin))
     caption = CAPTION.format(stacks=stacks or "the library", recordings=origins or "no recording")
-    table = Table("live-prediction", "The memory model against real servers", caption, list(COLUMNS))
+    columns = add_stacks(COLUMNS, records, lambda row: row.series.stack)
+    table = Table("live-prediction", "The memory model against real servers", caption, columns)
     table.add_rows(found.rows)
     table.without = list(dict.fromkeys(found.missing))
     return table

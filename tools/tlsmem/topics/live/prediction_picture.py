@@ -9,9 +9,9 @@ from matplotlib.lines import Line2D
 
 from tlsmem.plots.frame import GREY, INK, add_frame, list_rows, write_in_column
 from tlsmem.schema.live_records import LiveRecord
-from tlsmem.topics.live.picture import name_server
+from tlsmem.topics.live.picture import name_series
 from tlsmem.topics.live.prediction import TOLERANCE, Prediction, percent
-from tlsmem.topics.live.table import describe_live
+from tlsmem.topics.live.table import describe_live, name_build
 
 PREDICTED, MEASURED = "#b03a2e", "#1f618d"
 ROOM = 1.46
@@ -20,15 +20,15 @@ ROOM = 1.46
 def name_row(row: Prediction) -> str:
     """Return `nginx, 1 at a time, idle: RSS`."""
     window = "all at once" if row.window == "all" else f"{row.window} at a time"
-    return f"{name_server(row.server)}, {window}, {row.state}: {row.quantity}"
+    return f"{name_series(row.series)}, {window}, {row.state}: {row.quantity}"
 
 
 def select_rows(rows: Sequence[Prediction]) -> list[Prediction]:
     """Return those of each server with fewest handshakes at a time, and with all concurrent; the table has all."""
     found = []
     for row in rows:
-        widths = [int(one.window.replace(",", "")) for one in rows if one.server == row.server and one.window != "all"]
-        if row.window == "all" or int(row.window.replace(",", "")) == min(widths):
+        alike = [one.series for one in rows if name_build(one.series) == name_build(row.series)]
+        if row.series.window is None or row.series.window == min(one.window for one in alike if one.window):
             found.append(row)
     return found
 

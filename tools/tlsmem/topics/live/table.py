@@ -6,8 +6,9 @@ A column is one entry of COLUMNS: what it takes of a row, and how that is writte
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tlsmem.config.choices import PACKAGED
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant, short_version
@@ -63,6 +64,11 @@ def name_transport(series: LiveSeries) -> str:
     return " ".join(sorted(protocols)) + ", hollow" * series.hollow or "plain"
 
 
+def name_build(built: LiveRecord | LiveSeries) -> str:
+    """`haproxy on awslc@5.12.0`, or `haproxy` as it is packaged."""
+    return f"{built.server} on {built.stack}" if built.stack else built.server
+
+
 def name_window(series: LiveSeries) -> str:
     """How many handshakes were under way; of plain connections nothing is to be said."""
     return "" if series.transport == "plain" else "all" if series.window is None else f"{series.window:,}"
@@ -77,6 +83,17 @@ def describe_heap(row: LiveRow, reading: Reading) -> Cell:
         each = ", ".join(f"{float(one):,.1f} at {count:,}" for count, one in sorted(found.items()))
         return Cell(cell.text, cell.value, f"not alike: {each}")
     return cell
+
+
+def add_stacks(
+    columns: Sequence[Column], records: Iterable[LiveRecord], stack: Callable[[Any], str | None]
+) -> list[Column]:
+    """Return a table's columns, with one for the stack after that of the server where a server was built on one;
+    `stack`: of a row."""
+    if not any(one.stack for one in records):
+        return list(columns)
+    second = Column("stack", "built on", left=True, value=lambda row: stack(row) or PACKAGED)
+    return [columns[0], second, *columns[1:]]
 
 
 def heap_column(key: str, heading: str, reading: Reading) -> Column:
@@ -121,7 +138,8 @@ COLUMNS = (
 
 def live_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each state of each series."""
-    table = Table("live", "A connection to a real server", f"{CAPTION} {describe(records)}", list(COLUMNS))
+    columns = add_stacks(COLUMNS, records, lambda row: row.series.stack)
+    table = Table("live", "A connection to a real server", f"{CAPTION} {describe(records)}", columns)
     table.add_rows(
         LiveRow(series, state)
         for series in group_live(records)
@@ -130,7 +148,7 @@ def live_table(records: Sequence[LiveRecord]) -> Table:
     )
     measured = {one.key for one in records if one.status == "measured"}
     failed = [one for one in records if one.status == "failed" and one.key not in measured]
-    table.without = [f"{one.server}, {one.connections:,} connections: {one.reason}" for one in failed]
+    table.without = [f"{name_build(one)}, {one.connections:,} connections: {one.reason}" for one in failed]
     return table
 
 
@@ -199,7 +217,8 @@ def left_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each RSS run over TLS."""
     over_tls = [one for one in group_live(records) if one.transport == "tls"]
     runs = [one for series in over_tls for one in series.measured("rss")]
-    table = Table("live-left", "What a server keeps", LEFT_CAPTION, list(left_columns(runs)))
+    columns = add_stacks(list(left_columns(runs)), runs, lambda row: row.run.stack)
+    table = Table("live-left", "What a server keeps", LEFT_CAPTION, columns)
     for series in over_tls:
         metered = {run.connections: run for run in series.measured("heap")}
         table.add_rows(LeftRow(run, metered.get(run.connections)) for run in series.measured("rss"))
@@ -250,9 +269,10 @@ RSS_COLUMNS = (
 )
 
 
-def rss_table(records: Iterable[LiveRecord]) -> Table:
+def rss_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each state of the series in whose runs malloc's chunks were read."""
-    table = Table("live-rss", "What the RSS of a connection is made of", RSS_CAPTION, list(RSS_COLUMNS))
+    columns = add_stacks(RSS_COLUMNS, records, lambda row: row.series.stack)
+    table = Table("live-rss", "What the RSS of a connection is made of", RSS_CAPTION, columns)
     for series in group_live(records):
         states = [state for state in STATES if state in series.phases]
         rows = (map_present(partial(RssRow, series, state), split_rss(series, state)) for state in states)

@@ -12,8 +12,8 @@ from tlsmem.plots.line_labels import HALO
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats.live_costs import group_live, rss_bytes
 from tlsmem.stats.session_cost import MIB
-from tlsmem.topics.live.picture import KERNEL, RESIDENT, name_server, rank_server
-from tlsmem.topics.live.table import describe_live
+from tlsmem.topics.live.picture import KERNEL, RESIDENT, name_series, rank_server
+from tlsmem.topics.live.table import describe_live, name_build
 
 MARKS = {  # the phase at whose end a line stands, and what has happened since the line before
     "started": "start",
@@ -31,8 +31,8 @@ def select_runs(records: Iterable[LiveRecord]) -> list[LiveRecord]:
     for series in group_live(records):
         run = series.largest
         if series.transport == "tls" and not series.hollow and run and run.samples.elapsed_s:
-            found[series.server] = run  # those with all concurrent come last
-    return [found[server] for server in sorted(found, key=rank_server)]
+            found[name_build(series)] = run  # those with all concurrent come last
+    return [found[name] for name in sorted(found, key=lambda name: (rank_server(found[name].server), name))]
 
 
 def describe_finding(runs: Sequence[LiveRecord]) -> str:
@@ -43,7 +43,7 @@ def describe_finding(runs: Sequence[LiveRecord]) -> str:
         first = zip(run.samples.elapsed_s, run.samples.user_bytes, strict=True)
         most = max((size for second, size in first if second <= ends["closed"]), default=0)
         kept = next(rss_bytes(phase) for phase in run.phases if phase.phase == "settled")
-        said.append(f"{name_server(run.server)} keeps {kept / most:.0%} of its RSS".replace("%", "\N{NO-BREAK SPACE}%"))
+        said.append(f"{name_series(run)} keeps {kept / most:.0%} of its RSS".replace("%", "\N{NO-BREAK SPACE}%"))
     return f"When {runs[0].connections:,} connections have closed, {', '.join(said)}".replace(
         " of its RSS", "", len(said) - 1
     )
@@ -84,7 +84,7 @@ def draw_panel(axes: Axes, run: LiveRecord, top: float) -> None:
             }
             axes.text(*place, label, rotation=90, **style)
         begin = phase.ended_s
-    axes.set_title(name_server(run.server), loc="left", fontsize=points(1), color=INK)
+    axes.set_title(name_series(run), loc="left", fontsize=points(1), color=INK)
 
 
 def draw(made: Figure, panels: Sequence[Axes], records: Sequence[LiveRecord]) -> None:

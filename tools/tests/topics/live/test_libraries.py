@@ -1,0 +1,68 @@
+"""One server on several libraries: live heap beside the harness's session, and the rest is the server's own."""
+
+import pytest
+
+from tests.support import synthetic
+from tests.support.in_use import BORING, OPENSSL, recorded
+from tests.support.live import live_record
+from tlsmem.store import recordings
+from tlsmem.topics.live.libraries import library_table, list_rows
+from tlsmem.topics.live.prediction import predict
+
+PHASES = ("started", "established", "idle", "closed")
+PLAIN = 512
+RECORDED = {
+    OPENSSL: recorded(OPENSSL, "+low-memory+tickets-library", 1_000),
+    BORING: recorded(BORING, "+tickets-library", 2_000),
+}
+SESSIONS = {OPENSSL: 52_000 + 1_000, BORING: 19_000 + 2_000}  # of a server, by tests.support.synthetic, and in use
+
+
+@pytest.fixture
+def among(tmp_path):
+    """Recordings of both stacks as nginx runs them: OpenSSL releases its buffers, BoringSSL has its defaults."""
+    recordings.load_stack.cache_clear()
+    runs = [one for recording in RECORDED.values() for one in recording]
+    return [synthetic.write(tmp_path / "recording", [run.model_copy(update={"window": 100}) for run in runs])]
+
+
+def runs(stack, heap_each, transport="tls"):
+    return [
+        live_record(count, meter, transport, phases=PHASES, heap_each=heap_each, stack=stack, window=1)
+        for count in (1000, 3000)
+        for meter in ("heap", "rss")
+    ]
+
+
+def both(heap_each=20_000):
+    return [one for stack in (OPENSSL, BORING) for one in (*runs(stack, PLAIN, "plain"), *runs(stack, heap_each))]
+
+
+def test_each_library_is_held_against_its_own_session_with_the_servers_options(among):
+    rows = [one for one in list_rows(both(), among) if one.state == "idle"]
+    assert [(one.series.stack, one.configuration.options) for one in rows] == [
+        (BORING, "default"),
+        (OPENSSL, "low-memory"),
+    ]
+    boring, openssl = rows
+    assert (openssl.session, boring.session) == (SESSIONS[OPENSSL], SESSIONS[BORING])
+    assert openssl.own == pytest.approx(20_000 - openssl.session)
+    assert openssl.plain_live == PLAIN
+
+
+def test_the_prediction_is_of_the_stack_that_the_server_was_built_on(among):
+    found = {(one.series.stack, one.state, one.quantity): one for one in predict(both(), among).rows}
+    difference = (
+        found[BORING, "idle", "live heap"].predicted_bytes - found[OPENSSL, "idle", "live heap"].predicted_bytes
+    )
+    assert difference == SESSIONS[BORING] - SESSIONS[OPENSSL]
+
+
+def test_a_session_that_is_not_recorded_is_missing_with_the_command(among):
+    table = library_table(runs("awslc@5.12.0", 5_000), among)
+    (note,) = {cell.note for row in table.rows for cell in row if cell.note and "plain" not in cell.note}
+    assert "awslc@5.12.0" in note
+
+
+def test_servers_as_they_are_packaged_have_no_row(among):
+    assert library_table(runs(None, 20_000), among).rows == []

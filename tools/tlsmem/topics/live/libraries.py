@@ -1,0 +1,103 @@
+"""One server on several libraries: what a connection costs on each, beside a session of the same library and options
+in the harness. What the server holds beyond that session is its own."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tlsmem.config.libraries import stack_title
+from tlsmem.plan import find_model
+from tlsmem.plan.configuration import Configuration
+from tlsmem.schema.live_records import LiveRecord
+from tlsmem.stats import live_costs
+from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
+from tlsmem.stats.missing import Missing, map_present
+from tlsmem.tables.table import Column, Table, optional
+from tlsmem.topics.live.prediction import PROTOCOL, STATES, request
+from tlsmem.topics.live.table import bytes_cell, name_window
+
+CAPTION = (
+    "Bytes of one TLS 1.3 connection. Live heap: by the heap meter, from the largest number of connections. "
+    "Session: live heap of a session of the same stack in the harness, with the options that the server sets, at "
+    "rest (established) or in use (idle). The server's own: live heap beyond the session; plain, of a connection "
+    "without TLS, is part of it. RSS: anonymous memory. Kernel: of the server's end. {servers}."
+)
+
+
+class LibraryRow(NamedTuple):
+    """A state of the connections of a server on a library. `session`: the harness's live heap of a session, and as the
+    server runs the library."""
+
+    series: LiveSeries
+    plain: LiveSeries | None
+    state: str
+    session: float | Missing
+    configuration: Configuration
+
+    @property
+    def live(self) -> float | Missing:
+        return live_of(self.series, self.state)
+
+    @property
+    def own(self) -> float | Missing:
+        return map_present(lambda live, session: live - session, self.live, self.session)
+
+    @property
+    def plain_live(self) -> float | Missing:
+        return live_of(self.plain, self.state) if self.plain else Missing("plain connections were not measured")
+
+    def slope(self, reading: Reading) -> float | Missing:
+        """Return what a connection adds without the meter."""
+        return map_present(lambda line: line.slope, self.series.line(self.state, reading))
+
+
+def live_of(series: LiveSeries, state: str) -> float | Missing:
+    """Return the live heap that a connection adds."""
+    found = series.increments(state, live_costs.live_bytes)
+    return float(found[max(found)]) if found else Missing("no run under the heap meter")
+
+
+def list_rows(records: Iterable[LiveRecord], among: Sequence[Path]) -> Iterator[LibraryRow]:
+    """Yield a row for each series over TLS of a server that was built on a stack, and each state."""
+    series = [one for one in group_live(records) if one.stack]
+    plain = {(one.server, one.stack): one for one in series if one.transport == "plain"}
+    for one in series:
+        negotiated = {run.negotiated["protocol"] for run in one.runs if run.negotiated}
+        if one.transport == "plain" or one.hollow or negotiated != {PROTOCOL}:
+            continue
+        for state, planned in STATES.items():
+            if state not in one.phases:
+                continue
+            wanted = request(one, planned)
+            model = find_model.find_model(wanted, among)
+            session = Missing(find_model.describe_missing(wanted, among)) if not model else model.live
+            if session is None:
+                session = Missing("live heap of the session is not recorded")
+            yield LibraryRow(one, plain.get((one.server, one.stack)), state, session, wanted.configuration)
+
+
+COLUMNS = (
+    Column("server", "server", left=True, value=lambda row: row.series.server),
+    Column("library", "library", left=True, value=lambda row: stack_title(row.series.stack)),
+    Column("options", "options", left=True, value=lambda row: row.configuration.options),
+    Column("window", "handshakes", left=True, value=lambda row: name_window(row.series)),
+    Column("state", "state", left=True, value=lambda row: row.state),
+    Column("live_bytes", "live heap", value=lambda row: row.live, form=bytes_cell),
+    Column("session_bytes", "session", value=lambda row: row.session, form=bytes_cell),
+    Column("own_bytes", "server's own", value=lambda row: row.own, form=bytes_cell),
+    optional(Column("plain_bytes", "plain", value=lambda row: row.plain_live, form=bytes_cell)),
+    Column("rss_anon_bytes", "RSS", value=lambda row: row.slope(live_costs.rss_anon_bytes), form=bytes_cell),
+    optional(
+        Column("kernel_bytes", "kernel", value=lambda row: row.slope(live_costs.server_kernel_bytes), form=bytes_cell)
+    ),
+)
+
+
+def library_table(records: Sequence[LiveRecord], among: Sequence[Path]) -> Table:
+    """A row for each server, library, number of handshakes at a time and state; none where all servers ran as they are
+    packaged."""
+    built = [one for one in records if one.stack]
+    servers = "; ".join(dict.fromkeys(short_version(one.reported) for one in built))
+    table = Table("live-libraries", "One server, several libraries", CAPTION.format(servers=servers), list(COLUMNS))
+    table.add_rows(list_rows(built, among))
+    return table
