@@ -67,6 +67,11 @@ $(COMPARING): names setup core
 	@$(MEMTEST) $(verb) $(options) || test $@-$$? = compare-versions-77 # releases that are not to be had
 $(READING): names setup
 	@$(MEMTEST) $(verb) $(options)
+.PHONY: live-short
+live-short: purpose := live-source
+live-short: packages setup core ## nginx and HAProxy, each on OpenSSL and on AWS-LC: what a connection costs, with 200 and 1,000 connections; OUT=DIRECTORY: ten minutes, as root
+	@$(if $(filter-out OUT,$(given)),$(error memtest: make live-short takes OUT alone; make live has the other options))
+	@$(MEMTEST) measure live --server nginx,haproxy --stack openssl@3.5.5,awslc@5.12.0 --n 200,1000 --idle 5s --settle 1s --waves 0 $(call if_given,OUT,--out=$(call quote,OUT))
 profile: names setup core $(if $(filter massif dhat,$(TOOL)),build/core/libmarks.so) built
 	@$(MEMTEST) heap record $(options)
 
