@@ -56,8 +56,8 @@ compare-versions: verb := diff releases
 report: verb := show report
 stacks: verb := stacks
 
-names: # a target without options takes none
-	@$(if $(goal),tools/tls-memtest build --check $(goal) $(options),$(if $(given),$(error memtest: make $(MAKECMDGOALS) takes no options; leave $(given) out)))
+names: # a target without options takes none, or those that `takes` has
+	@$(if $(goal),tools/tls-memtest build --check $(goal) $(options),$(if $(filter-out $(takes),$(given)),$(error memtest: make $(MAKECMDGOALS) takes $(if $(takes),$(takes) alone,no options); leave $(filter-out $(takes),$(given)) out)))
 built:
 	@$(MEMTEST) build --for $(goal) $(options)
 
@@ -69,8 +69,8 @@ $(READING): names setup
 	@$(MEMTEST) $(verb) $(options)
 .PHONY: live-short
 live-short: purpose := live-source
-live-short: packages setup core ## nginx and HAProxy, each on OpenSSL and on AWS-LC: what a connection costs, with 200 and 1,000 connections; OUT=DIRECTORY: ten minutes, as root
-	@$(if $(filter-out OUT,$(given)),$(error memtest: make live-short takes OUT alone; make live has the other options))
+live-short: takes := OUT
+live-short: names packages setup core ## nginx and HAProxy, each on OpenSSL and on AWS-LC: what a connection costs, with 200 and 1,000 connections; OUT=DIRECTORY: ten minutes, as root
 	@$(MEMTEST) measure live --server nginx,haproxy --stack openssl@3.5.5,awslc@5.12.0 --n 200,1000 --idle 5s --settle 1s --waves 0 $(call if_given,OUT,--out=$(call quote,OUT))
 profile: names setup core $(if $(filter massif dhat,$(TOOL)),build/core/libmarks.so) built
 	@$(MEMTEST) heap record $(options)
