@@ -52,14 +52,21 @@ def client_kernel_bytes(phase: LivePhase) -> int:
 @dataclass(frozen=True)
 class LiveSeries:
     """Runs that differ in their number of connections and meter alone. `window` is None where all handshakes of a run
-    were concurrent. `stack`: whose library the server was built on; None where it ran as it is packaged."""
+    were concurrent. `reported`: the server's version, in its own words. `stack`: whose library the server was built on;
+    None where it ran as it is packaged."""
 
     server: str
+    reported: str
     stack: str | None
     transport: Transport
     window: int | None
     hollow: bool
     runs: tuple[LiveRecord, ...]
+
+    @property
+    def build(self) -> tuple[str, str, str | None]:
+        """What identifies the program: the server, its version, and the stack that it was built on."""
+        return self.server, self.reported, self.stack
 
     def measured(self, meter: LiveMeter) -> list[LiveRecord]:
         """Return the runs under the meter, fewest connections first."""
@@ -145,14 +152,18 @@ def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
     """Return the series of live runs, the newest run of each kind, plain before TLS and narrow windows first."""
     in_order = sorted(records, key=lambda one: (one.status == "measured", one.started_at))  # measured before failed
     newest = {one.key: one for one in in_order}
-    found: dict[tuple[str, str | None, Transport, int | None, bool], list[LiveRecord]] = {}
+    found: dict[tuple[str, str, str | None, Transport, int | None, bool], list[LiveRecord]] = {}
     for one in newest.values():
         window = None if one.window == one.connections else one.window
-        found.setdefault((one.server, one.stack, one.transport, window, one.hollow), []).append(one)
+        kind = (one.server, one.reported, one.stack, one.transport, window, one.hollow)
+        found.setdefault(kind, []).append(one)
     series = [LiveSeries(*key, tuple(runs)) for key, runs in found.items()]
     return sorted(
         series,
-        key=lambda one: (one.server, one.stack or "", one.transport == "tls", one.window or 10**9, one.hollow),
+        key=lambda one: (
+            *(one.server, one.stack or "", one.reported),
+            *(one.transport == "tls", one.window or 10**9, one.hollow),
+        ),
     )
 
 

@@ -50,3 +50,11 @@ def test_a_server_on_several_libraries_has_a_column_for_them_and_one_that_is_pac
     assert "stack" not in [one.key for one in live_table(records()).columns]
     table = live_table([*records(), *records(stack="awslc@5.12.0")])
     assert [cell.text for cell in cells(table, "stack")] == ["system", "awslc@5.12.0"]
+
+
+def test_two_versions_of_a_server_are_two_rows_with_a_column_for_the_version():
+    newer = [one.model_copy(update={"reported": "nginx version: nginx/1.26.3"}) for one in records()]
+    newer = [one.model_copy(update={"key": one.key[::-1]}) for one in newer]
+    table = live_table([*records(), *newer])
+    assert [cell.text for cell in cells(table, "version")] == ["nginx/1.22.1", "nginx/1.26.3"]
+    assert "version" not in [one.key for one in live_table(records()).columns]

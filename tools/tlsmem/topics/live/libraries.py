@@ -60,7 +60,7 @@ def live_of(series: LiveSeries, state: str) -> float | Missing:
 def list_rows(records: Iterable[LiveRecord], among: Sequence[Path]) -> Iterator[LibraryRow]:
     """Yield a row for each series over TLS of a server that was built on a stack, and each state."""
     series = [one for one in group_live(records) if one.stack]
-    plain = {(one.server, one.stack): one for one in series if one.transport == "plain"}
+    plain = {one.build: one for one in series if one.transport == "plain"}
     for one in series:
         negotiated = {run.negotiated["protocol"] for run in one.runs if run.negotiated}
         if one.transport == "plain" or one.hollow or negotiated != {PROTOCOL}:
@@ -73,7 +73,7 @@ def list_rows(records: Iterable[LiveRecord], among: Sequence[Path]) -> Iterator[
             session = Missing(find_model.describe_missing(wanted, among)) if not model else model.live
             if session is None:
                 session = Missing("live heap of the session is not recorded")
-            yield LibraryRow(one, plain.get((one.server, one.stack)), state, session, wanted.configuration)
+            yield LibraryRow(one, plain.get(one.build), state, session, wanted.configuration)
 
 
 COLUMNS = (

@@ -14,7 +14,7 @@ from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.slides.slide import create_slide
 from tlsmem.stats.live_costs import IdleCost, LiveSeries, find_idle_costs, group_live
-from tlsmem.topics.live.table import describe_live, name_build
+from tlsmem.topics.live.table import describe_live
 
 LIVE, RESIDENT, KERNEL = "#174a73", "#9ecae9", "#6b7280"
 PARTS: dict[str, dict[str, Any]] = {  # how the parts of a bar look, by their names
@@ -44,13 +44,18 @@ def rank_server(server: str) -> tuple[int, str]:
     return (list(NAMES).index(server) if server in NAMES else len(NAMES)), server
 
 
+def rank_build(build: tuple[str, str, str | None]) -> tuple[tuple[int, str], str, str]:
+    """Return where a series' build stands: its server first, as it is packaged before stacks."""
+    server, reported, stack = build
+    return rank_server(server), stack or "", reported
+
+
 def select_costs(records: Iterable[LiveRecord]) -> list[IdleCost]:
     """Return three bars of each server: plain, over TLS with fewest handshakes at a time, and with all concurrent."""
     found = []
     costs = find_idle_costs(group_live(records))
-    builds = {name_build(one.series): one.series for one in costs}
-    for build in sorted(builds, key=lambda name: (rank_server(builds[name].server), name)):
-        own = [one for one in costs if name_build(one.series) == build]
+    for build in sorted({one.series.build for one in costs}, key=rank_build):
+        own = [one for one in costs if one.series.build == build]
         over_tls = [one for one in own if one.series.transport == "tls"]
         narrow = sorted((one for one in over_tls if one.series.window), key=lambda one: one.series.window or 0)
         found += [one for one in own if one.series.transport == "plain"]
@@ -76,7 +81,7 @@ def describe_finding(costs: Sequence[IdleCost]) -> str:
         for narrow in costs
         for wide in costs
         if narrow.series.window and wide.series.window is None
-        if wide.series.transport == "tls" and name_build(wide.series) == name_build(narrow.series)
+        if wide.series.transport == "tls" and wide.series.build == narrow.series.build
     ]
     if not pairs:
         return f"An idle connection: {name_cost(costs[0])}, {costs[0].total:,.0f} B with the kernel's part"

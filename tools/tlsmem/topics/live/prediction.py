@@ -19,7 +19,7 @@ from tlsmem.stats.missing import Missing, keep_present, replace_missing
 from tlsmem.store import recordings
 from tlsmem.tables.table import Cell, Column, Table, optional
 from tlsmem.topics.live.rss import split_rss
-from tlsmem.topics.live.table import add_stacks, bytes_cell, name_build, name_window
+from tlsmem.topics.live.table import add_builds, bytes_cell, name_build, name_window
 
 STATES = {"established": "at-rest", "idle": "in-use"}  # of live runs, and the state of a plan that is like it
 COLLECTED = {"collected": "in-use"}  # where a runtime has garbage: harnesses collect it before they read
@@ -90,7 +90,7 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
     """Compare each series over TLS with its prediction from the recordings."""
     series = group_live(records)
     found = Predictions([], [], [])
-    plain = {name_build(one): one for one in series if one.transport == "plain"}
+    plain = {one.build: one for one in series if one.transport == "plain"}
     for one in series:
         if one.transport == "plain" or one.hollow:
             continue
@@ -103,7 +103,7 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
         if program_name(one.server) not in STACKS:
             found.missing.append(f"{name}: predictions are of {', '.join(STACKS)}")
             continue
-        if name not in plain:
+        if one.build not in plain:
             found.missing.append(f"{name}: its plain connections were not measured")
             continue
         states = COLLECTED if "collected" in one.phases else STATES
@@ -117,7 +117,7 @@ def predict(records: Iterable[LiveRecord], among: Sequence[Path]) -> Predictions
                 found.missing.append(f"{wanted.stack}: what a handshake adds is not recorded; {how}")
             else:
                 found.models.append(model)
-                found.rows.extend(compare(one, plain[name], state, model))
+                found.rows.extend(compare(one, plain[one.build], state, model))
     return found
 
 
@@ -227,7 +227,7 @@ def prediction_table(records: Sequence[LiveRecord], among: Sequence[Path]) -> Ta
     stacks = ", ".join(dict.fromkeys(model.stack for model in found.models))
     origins = ", ".join(dict.fromkeys(model.origin.name for model in found.models if model.origin))
     caption = CAPTION.format(stacks=stacks or "the library", recordings=origins or "no recording")
-    columns = add_stacks(COLUMNS, records, lambda row: row.series.stack)
+    columns = add_builds(COLUMNS, records, lambda row: row.series)
     table = Table("live-prediction", "The memory model against real servers", caption, columns)
     table.add_rows(found.rows)
     table.without = list(dict.fromkeys(found.missing))

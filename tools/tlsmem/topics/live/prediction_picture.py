@@ -11,7 +11,7 @@ from tlsmem.plots.frame import GREY, INK, add_frame, list_rows, write_in_column
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.topics.live.picture import name_series
 from tlsmem.topics.live.prediction import TOLERANCE, Prediction, percent
-from tlsmem.topics.live.table import describe_live, name_build
+from tlsmem.topics.live.table import describe_live
 
 PREDICTED, MEASURED = "#b03a2e", "#1f618d"
 ROOM = 1.46
@@ -27,7 +27,7 @@ def select_rows(rows: Sequence[Prediction]) -> list[Prediction]:
     """Return those of each server with fewest handshakes at a time, and with all concurrent; the table has all."""
     found = []
     for row in rows:
-        alike = [one.series for one in rows if name_build(one.series) == name_build(row.series)]
+        alike = [one.series for one in rows if one.series.build == row.series.build]
         if row.series.window is None or row.series.window == min(one.window for one in alike if one.window):
             found.append(row)
     return found

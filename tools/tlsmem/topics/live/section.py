@@ -17,6 +17,7 @@ from tlsmem.topics.live import picture as live_servers
 from tlsmem.topics.live import prediction_picture as live_picture
 from tlsmem.topics.live import table as live
 from tlsmem.topics.live import timeline as live_timeline
+from tlsmem.topics.live.libraries import library_table
 from tlsmem.topics.live.prediction import Prediction, predict, prediction_table
 
 FRAME_INCHES, TIMELINE_INCHES = 2.0, 4.4  # around rows; a whole picture
@@ -30,7 +31,8 @@ def section(recordings: Sequence[Recording]) -> Section | None:
             continue
         among = list(dict.fromkeys([ROOT / one.path, *find_recordings(None)]))
         command = f"tools/tls-memtest measure live {recording_arguments(one)}"
-        tables = [*live.build(records), live.rss_table(records), prediction_table(records, among)]
+        tables = [library_table(records, among), *live.build(records)]
+        tables += [live.rss_table(records), prediction_table(records, among)]
         shown = tuple(ShownTable(table, command) for table in tables if table.rows)
         found = list(pictures(one, records, predict(records, among).rows))
         return Section("live", "Real servers", pictures=found, tables=shown)

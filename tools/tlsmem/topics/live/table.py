@@ -85,15 +85,17 @@ def describe_heap(row: LiveRow, reading: Reading) -> Cell:
     return cell
 
 
-def add_stacks(
-    columns: Sequence[Column], records: Iterable[LiveRecord], stack: Callable[[Any], str | None]
+def add_builds(
+    columns: Sequence[Column], records: Iterable[LiveRecord], built: Callable[[Any], LiveSeries | LiveRecord]
 ) -> list[Column]:
-    """Return a table's columns, with one for the stack after that of the server where a server was built on one;
-    `stack`: of a row."""
-    if not any(one.stack for one in records):
-        return list(columns)
-    second = Column("stack", "built on", left=True, value=lambda row: stack(row) or PACKAGED)
-    return [columns[0], second, *columns[1:]]
+    """Return a table's columns, with others after that of the server: its version where a server has several, and the
+    stack where one was built on a stack. `built`: of a row."""
+    records, more = list(records), []
+    if len({one.reported for one in records}) > len({one.server for one in records}):
+        more.append(Column("version", "version", left=True, value=lambda row: short_version(built(row).reported)))
+    if any(one.stack for one in records):
+        more.append(Column("stack", "built on", left=True, value=lambda row: built(row).stack or PACKAGED))
+    return [columns[0], *more, *columns[1:]]
 
 
 def heap_column(key: str, heading: str, reading: Reading) -> Column:
@@ -138,7 +140,7 @@ COLUMNS = (
 
 def live_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each state of each series."""
-    columns = add_stacks(COLUMNS, records, lambda row: row.series.stack)
+    columns = add_builds(COLUMNS, records, lambda row: row.series)
     table = Table("live", "A connection to a real server", f"{CAPTION} {describe(records)}", columns)
     table.add_rows(
         LiveRow(series, state)
@@ -217,7 +219,7 @@ def left_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each RSS run over TLS."""
     over_tls = [one for one in group_live(records) if one.transport == "tls"]
     runs = [one for series in over_tls for one in series.measured("rss")]
-    columns = add_stacks(list(left_columns(runs)), runs, lambda row: row.run.stack)
+    columns = add_builds(list(left_columns(runs)), runs, lambda row: row.run)
     table = Table("live-left", "What a server keeps", LEFT_CAPTION, columns)
     for series in over_tls:
         metered = {run.connections: run for run in series.measured("heap")}
@@ -271,7 +273,7 @@ RSS_COLUMNS = (
 
 def rss_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each state of the series in whose runs malloc's chunks were read."""
-    columns = add_stacks(RSS_COLUMNS, records, lambda row: row.series.stack)
+    columns = add_builds(RSS_COLUMNS, records, lambda row: row.series)
     table = Table("live-rss", "What the RSS of a connection is made of", RSS_CAPTION, columns)
     for series in group_live(records):
         states = [state for state in STATES if state in series.phases]

@@ -12,8 +12,8 @@ from tlsmem.plots.line_labels import HALO
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats.live_costs import group_live, rss_bytes
 from tlsmem.stats.session_cost import MIB
-from tlsmem.topics.live.picture import KERNEL, RESIDENT, name_series, rank_server
-from tlsmem.topics.live.table import describe_live, name_build
+from tlsmem.topics.live.picture import KERNEL, RESIDENT, name_series, rank_build
+from tlsmem.topics.live.table import describe_live
 
 MARKS = {  # the phase at whose end a line stands, and what has happened since the line before
     "started": "start",
@@ -27,12 +27,12 @@ MARKS = {  # the phase at whose end a line stands, and what has happened since t
 
 def select_runs(records: Iterable[LiveRecord]) -> list[LiveRecord]:
     """Return the largest run of each server over TLS with all handshakes concurrent, or the widest window."""
-    found: dict[str, LiveRecord] = {}
+    found: dict[tuple[str, str, str | None], LiveRecord] = {}
     for series in group_live(records):
         run = series.largest
         if series.transport == "tls" and not series.hollow and run and run.samples.elapsed_s:
-            found[name_build(series)] = run  # those with all concurrent come last
-    return [found[name] for name in sorted(found, key=lambda name: (rank_server(found[name].server), name))]
+            found[series.build] = run  # those with all concurrent come last
+    return [found[build] for build in sorted(found, key=rank_build)]
 
 
 def describe_finding(runs: Sequence[LiveRecord]) -> str:
