@@ -14,7 +14,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.stats.missing import Missing
 
-HOLDS = Look("server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0)
+HOLDS = Look("server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0, 200)
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,14 @@ def test_a_count_holds_within_one_percent(true, counted, holds):
 
 
 def test_what_does_not_hold_is_said():
-    wrong = dataclasses.replace(HOLDS, counted=150)
+    wrong = dataclasses.replace(HOLDS, counted=150, with_socket=150)
     assert list(census_table.list_failures([HOLDS, wrong])) == ["server, all open: 150 sessions counted, 200 are true"]
+    closed = dataclasses.replace(HOLDS, with_socket=199)
+    assert list(census_table.list_failures([closed])) == [
+        "server, all open: of 200 sessions 199 have an open socket",
+    ]
+    untold = dataclasses.replace(HOLDS, with_socket=Missing("BIOs of its own"))
+    assert not list(census_table.list_failures([untold]))
     touched = dataclasses.replace(HOLDS, touched_bytes=4096)
     assert list(census_table.list_failures([touched])) == ["server, all open: RSS and page tables grew by 4,096 B"]
     unexplained = dataclasses.replace(HOLDS, parts_bytes=8_800_000)
@@ -45,8 +51,26 @@ def test_a_target_that_changes_while_it_is_looked_at_is_seen(monkeypatch):
 
 def test_an_unknown_program_is_one_sentence():
     with pytest.raises(UserError, match="--program abc: there are nginx; HAProxy;") as raised:
-        census_table.list_programs("abc")
+        census_table.list_programs("abc", None)
     assert raised.value.status == 2
+
+
+def test_a_directory_without_a_system_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"no system .*; debootstrap makes one") as raised:
+        census_table.list_programs("nginx", tmp_path)
+    assert raised.value.status == 2
+
+
+def test_servers_of_another_system_have_its_name(tmp_path):
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/os-release").write_text('ID=debian\nVERSION_ID="13"\nHOME_URL="https://www.debian.org/?a=b"\n')
+    programs, _ = census_table.list_programs("nginx", tmp_path)
+    assert "nginx, Debian 13" not in programs  # it is not installed there
+    (tmp_path / "usr/sbin").mkdir(parents=True)
+    (tmp_path / "usr/sbin/nginx").write_text("")
+    (tmp_path / "usr/sbin/nginx").chmod(0o755)
+    programs, _ = census_table.list_programs("nginx", tmp_path)
+    assert "nginx, Debian 13" in programs
 
 
 @pytest.mark.slow
@@ -64,12 +88,13 @@ def test_sessions_of_a_real_server_are_counted():
     words = [sys.executable, ROOT / "tools/dev/check_census.py", "--program", "CPython, server", "--sessions", "20"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    rows = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines() if "CPython" in line]
-    assert [row[3:6] for row in rows] == [
-        ["all open", "20", "20"],
-        ["half closed", "10", "10"],
-        ["all closed", "0", "0"],
-        ["peer silent", "10", "10"],
-        ["half a hello", "10", "10"],
-        ["hello only", "10", "10"],
+    rows = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines()]
+    rows = [row for row in rows if row[1:2] == ["CPython, server"]]
+    assert [row[3:7] for row in rows] == [
+        ["all open", "20", "20", "20"],
+        ["half closed", "10", "10", "10"],
+        ["all closed", "0", "0", "0"],
+        ["peer silent", "10", "10", "10"],
+        ["half a hello", "10", "10", "10"],
+        ["hello only", "10", "10", "10"],
     ]
