@@ -38,7 +38,7 @@ struct process {
     const struct source *source;
     pid_t pid;
     int pagemap, memory, libc;
-    bool owns_memory;
+    bool owns_memory, is_sparse; /* of the core: it has holes */
     struct mapping *mappings;
     size_t count, room;
     uint64_t rss_anon_bytes, swap_bytes;

@@ -3,8 +3,8 @@
  * shared, KIND is file, stack or other, and [stack] is the name of the main thread's stack.
  *
  * A core does not say which pages were resident. The kernel dumps a mapping whole; pages that were never written are
- * holes of the file, until it is copied or piped. So a page counts as resident where it is dumped and no hole. Of
- * stacks, which are mostly never written, and of files, it must have another byte than zero, too. */
+ * holes of the file, until it is copied or piped. So a page counts as resident where it is dumped and no hole. In a
+ * file without holes, and of stacks and files, it must have another byte than zero, too. */
 #define _GNU_SOURCE
 #include "heapwalk.h"
 
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -37,7 +38,7 @@ static uint64_t run_bytes(int file, uint64_t offset, uint64_t most, bool is_hole
 static bool mapping_scan(const struct process *process, struct mapping *mapping)
 {
     static uint8_t block[BLOCK_PAGES * PAGE_BYTES];
-    const bool is_told_by_holes = mapping->kind == MAPPING_OTHER;
+    const bool is_told_by_holes = process->is_sparse && mapping->kind == MAPPING_OTHER;
     uint64_t pages = (mapping->at.end - mapping->at.begin) / PAGE_BYTES, done = 0;
     mapping->flags = calloc(pages + 1, 1);
     memset(mapping->flags, PAGE_WRITTEN, mapping->dumped_bytes / PAGE_BYTES);
@@ -208,6 +209,8 @@ static const struct source of_core = {.read_status = status_keep,
 bool core_open(struct process *process, pid_t pid, int core, int mappings, int libc)
 {
     *process = (struct process){.source = &of_core, .pid = pid, .pagemap = -1, .memory = core, .libc = libc};
+    struct stat status;
+    process->is_sparse = !fstat(core, &status) && (uint64_t)status.st_blocks * 512 < (uint64_t)status.st_size;
     process_forget();
     if (mappings_read(process, mappings))
         return true;

@@ -33,7 +33,7 @@ CAPTION_CORE = (
     "malloc had handed out. {}"
 )
 AS_RESIDENT = "The file is sparse: pages that were never written are not in it, and not counted."
-AS_DUMPED = "The file is not sparse: pages that were never written count too, so RssAnon was less."
+AS_DUMPED = "The file is not sparse: pages that hold zeros alone are not counted, so RssAnon was somewhat more."
 SESSION_COLUMNS = (
     Heading("program", "program", left=True),
     Heading("pid", "pid"),
