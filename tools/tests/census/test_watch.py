@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tlsmem.base.errors import Usage, UserError
 from tlsmem.census import watch
 from tlsmem.census.growth import Look, describe, find_growth
 from tlsmem.cli import dispatch
@@ -120,3 +121,46 @@ def test_looks_are_printed_past_the_pager(words, is_paged, monkeypatch):
     monkeypatch.setattr("tlsmem.census.census_command.run", lambda *_: 0)
     run_words(["heap", "census", "1", *words])
     assert bool(paged) == is_paged
+
+
+def watch_after(error, monkeypatch, **options):
+    """A watch that has seen a process once, and then meets an error; whether it goes on."""
+    monkeypatch.setattr(watch, "add_up", lambda *_: FIRST)
+    target = type("Target", (), {"program": "nginx"})
+    seen = [type("Process", (), {"target": target})]
+    monkeypatch.setattr(
+        watch, "render_census", lambda found, programs, looks: f"{len(found)} {programs} {looks.failed}"
+    )
+    answers = iter([(seen, []), error])
+
+    def take(_):
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(watch, "take_census", take)
+    one = watch.Watch(lambda: [1], watch.WatchOptions(1.0, **options))
+    assert one.look(0.0) and one.metrics == "1 ['nginx'] 0"
+    return one, one.look(1.0)
+
+
+def test_processes_that_have_ended_end_it(monkeypatch):
+    assert not watch_after(Usage("1: there is no such process"), monkeypatch)[1]
+
+
+def test_a_service_that_has_ended_is_waited_for(monkeypatch):
+    one, goes_on = watch_after(Usage("no process has this name"), monkeypatch, waits=True)
+    assert goes_on and one.metrics == "0 ['nginx'] 0" and len(one.looks) == 1
+
+
+def test_a_look_that_fails_is_told_and_is_not_the_last(monkeypatch, capsys):
+    one, goes_on = watch_after(UserError("1: its chunks led nowhere"), monkeypatch)
+    assert goes_on and one.metrics == "0 ['nginx'] 1"
+    assert capsys.readouterr().err == "memtest: 1: its chunks led nowhere\n"
+
+
+def test_nothing_at_the_first_look_is_an_error(monkeypatch):
+    monkeypatch.setattr(watch, "take_census", lambda _: (_ for _ in ()).throw(UserError("nothing")))
+    with pytest.raises(UserError, match="nothing"):
+        watch.Watch(lambda: [1], watch.WatchOptions(1.0, waits=True)).look(0.0)

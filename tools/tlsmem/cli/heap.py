@@ -103,6 +103,8 @@ def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
         asked.error("a core does not change; leave --every, --listen and pictures out")
     if given.output and not is_picture:
         asked.error("--every prints a line for each look; leave -o out, or give a picture: -o FILE.png")
+    if given.output and not given.output.parent.is_dir():
+        asked.error(f"-o {given.output}: there is no directory {given.output.parent}; make it first")
     if given.format not in (None, choices.JSON):
         asked.error(f"--every prints lines, or with --json an object for each look; leave --format {given.format} out")
 
