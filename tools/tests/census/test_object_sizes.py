@@ -97,7 +97,7 @@ other_function:
         .data
         .globl pointer
         .protected pointer
-pointer: .quad 0
+pointer: .quad other_function
         .section .note.GNU-stack,"",@progbits
 """
 
@@ -134,6 +134,22 @@ def test_functions_are_read_by_name(image):
     assert find_fields(functions["is_server"]) == {0, 120}
     (symbol,) = image.elf.get_section_by_name(".dynsym").get_symbol_by_name("pointer")
     assert find_returned_address(functions["item"]) == symbol["st_value"]
+
+
+def test_pointers_are_read_as_they_are_once_the_file_is_loaded(image, tmp_path):
+    """Some linkers leave their place empty: the relocation has the value."""
+    if image.elf.get_section_by_name(".symtab") is None:
+        return
+    (symbol,) = image.elf.get_section_by_name(".dynsym").get_symbol_by_name("pointer")
+    expected = image.find_functions({"is_server"})["is_server"].end  # the next function
+    assert image.read_pointer(symbol["st_value"]) == expected
+    content = bytearray(image.content[:])
+    (part,) = (one for one in image.segments if one.start <= symbol["st_value"] < one.start + one.size)
+    offset = symbol["st_value"] - part.start + part.offset
+    content[offset : offset + 8] = bytes(8)
+    (tmp_path / "empty").write_bytes(content)
+    with open(tmp_path / "empty", "rb") as file:
+        assert ElfImage(file).read_pointer(symbol["st_value"]) == expected
 
 
 def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path):

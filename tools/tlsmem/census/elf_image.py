@@ -92,21 +92,23 @@ class ElfImage:
     def read_pointer(self, address: int) -> int:
         """Return the pointer at an address as it is once the file is loaded, as an address of the file; 0 where there
         is none."""
-        if (addend := self.relative_relocations.get(address)) is not None:
-            return addend
+        entries = self.relative_relocations
+        place = int(np.searchsorted(entries[:, 0], address))
+        if place < len(entries) and entries[place, 0] == address:
+            return int(entries[place, 1])
         return int.from_bytes(self.read(address, 8), "little")
 
     @cached_property
-    def relative_relocations(self) -> dict[int, int]:
-        """What is written at which address when the file is loaded, relative to where that is."""
-        found: dict[int, int] = {}
+    def relative_relocations(self) -> npt.NDArray[np.int64]:
+        """What is written when the file is loaded, relative to where that is: rows of address and value, in order."""
+        found = [np.zeros((0, 2), np.int64)]
         for section in self.elf.iter_sections("SHT_RELA"):
             each = section["sh_entsize"]
             content = self.content[section["sh_offset"] : section["sh_offset"] + section["sh_size"] // each * each]
             entries = np.frombuffer(content, "<i8").reshape(-1, 3)
-            entries = entries[entries[:, 1] & LOW == RELATIVE]
-            found.update(zip(entries[:, 0].tolist(), entries[:, 2].tolist(), strict=True))
-        return found
+            found.append(entries[entries[:, 1] & LOW == RELATIVE][:, ::2])
+        joined = np.concatenate(found)
+        return joined[np.argsort(joined[:, 0], kind="stable")]
 
     def find_source_names(self, name: str) -> list[range]:
         """Return where strings lie that end in the name of a source file, as `ssl/ssl_lib.c`: the addresses from which

@@ -268,7 +268,7 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
         census,
         """\
 Count the TLS sessions of processes that run already, from outside: by library, role and state, with the bytes that
-they alone hold, and what else is resident.
+they alone hold, and what else is resident. Sessions whose socket is closed are leaked: they are counted apart.
 
 All comes from /proc/PID. Nothing is loaded into a process, it is not stopped, and nothing of it is executed: the sizes
 of a library's structures come from the instructions of its file. Contents of memory are read to tell objects apart, and
