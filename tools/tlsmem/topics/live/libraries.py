@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import Configuration
+from tlsmem.plan.connection_model import ModelRequest
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
@@ -70,10 +72,17 @@ def list_rows(records: Iterable[LiveRecord], among: Sequence[Path]) -> Iterator[
                 continue
             wanted = request(one, planned)
             model = find_model.find_model(wanted, among)
-            session = Missing(find_model.describe_missing(wanted, among)) if not model else model.live
-            if session is None:
-                session = Missing("live heap of the session is not recorded")
+            known = model.live if model else None
+            session = Missing(describe_missing(wanted)) if known is None else known
             yield LibraryRow(one, plain.get(one.build), state, session, wanted.configuration)
+
+
+def describe_missing(wanted: ModelRequest) -> str:
+    """Return that the session is not recorded, and how it is."""
+    variant = wanted.configuration.variant(wanted.suite)
+    advice = advise_recording(AS_DEPLOYED, wanted.stack, variant)
+    how = f"to record it beside the live runs: {advice.command} --out RECORDING" if advice.command else advice.sentence
+    return f"no session of {wanted.stack} in {variant} is recorded; {how}"
 
 
 COLUMNS = (
