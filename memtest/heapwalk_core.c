@@ -210,7 +210,7 @@ bool core_open(struct process *process, pid_t pid, int core, int mappings, int l
 {
     *process = (struct process){.source = &of_core, .pid = pid, .pagemap = -1, .memory = core, .libc = libc};
     struct stat status;
-    process->is_sparse = !fstat(core, &status) && (uint64_t)status.st_blocks * 512 < (uint64_t)status.st_size;
+    process->is_sparse = !fstat(core, &status) && lseek(core, 0, SEEK_HOLE) < status.st_size;
     process_forget();
     if (mappings_read(process, mappings))
         return true;

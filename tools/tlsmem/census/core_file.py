@@ -81,8 +81,8 @@ class Core(Target):
     @property
     def is_sparse(self) -> bool:
         """Whether the file leaves out pages that were never written, as the kernel writes it and a pipe does not."""
-        status = self.path.stat()
-        return status.st_blocks * 512 < status.st_size
+        with self.path.open("rb") as file:
+            return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < self.path.stat().st_size
 
     @property
     def title(self) -> str:
