@@ -132,3 +132,16 @@ def test_a_file_that_has_taken_the_place_of_a_library_is_not_read(replaced, monk
     assert open_mapped(target.pid, mapped) is None
     with pytest.raises(UserError, match="its file was deleted, replaced"):
         take_census([replaced.pid])
+
+
+def test_a_process_that_proc_hides_is_one_that_may_not_be_read(monkeypatch):
+    """As where /proc is mounted with hidepid: a signal is refused to a process that is there."""
+
+    def refuse(*_):
+        raise PermissionError
+
+    with pytest.raises(Usage, match="there is no such process"):
+        read_target(NO_PROCESS)
+    monkeypatch.setattr(os, "kill", refuse)
+    with pytest.raises(Usage, match="only its user and root may read its memory"):
+        read_target(NO_PROCESS)
