@@ -267,7 +267,7 @@ SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER, GO_SERVER, RU
 def choose_stack(server: Server, stack: str) -> Server:
     """Return the server as it is built on a stack's library. Raises ServerError with a sentence where it cannot be."""
     known = definitions.servers().get(server.name)
-    if server.build or server.full_bytes is None or not known or not known.build:
+    if not known or not known.build:
         own = "its own configuration, and" if server.full_bytes is None else "a library of its own, and"
         names = ", ".join(name for name, one in definitions.servers().items() if one.build)
         raise ServerError(f"{server.name} has {own} is not built on {stack}; servers that are: {names}", status=2)
