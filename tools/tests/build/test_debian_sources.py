@@ -38,6 +38,18 @@ def test_a_version_that_is_gone_is_not_to_be_had_and_no_other_is_taken(mirror, s
     assert "\n" not in said and not any(one.is_dir() for one in mirror.folder.iterdir())
 
 
+def test_another_revision_of_the_same_upstream_version_has_the_same_archive(mirror):
+    mirror.offer("trixie", "1.2.3-1+deb13u2", "1.2.4-1")
+    same = sums(orig("1.2.3-1+deb13u2"))[0]
+    assert (mirror.get(mirror.source(sum_=same)) / "tiny.c").read_text() == TINY
+
+
+def test_another_revision_with_another_archive_is_refused_by_its_checksum(mirror):
+    mirror.offer("trixie", "1.2.3-1+deb13u2")
+    with pytest.raises(BuildFailed, match=r"is not the source that memtest/stacks\.toml"):
+        mirror.get(mirror.source())
+
+
 @pytest.mark.slow
 def test_an_archive_that_cannot_be_reached_is_a_failure_and_not_a_version_that_is_gone(
     mirror, tmp_path, monkeypatch, snapshot

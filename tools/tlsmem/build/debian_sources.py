@@ -25,16 +25,21 @@ GONE = re.compile(
 )  # the archive answers, and has it not
 
 
-def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
-    """The .orig archive, in `folder`. Raises Unavailable when Debian has replaced this version."""
+OTHER_STACK = "another version is another stack: give it a table of its own in memtest/stacks.toml"
+
+
+def fetch(source: Source, folder: Path, log: Path, title: str, way_out: str = OTHER_STACK) -> Path:
+    """The .orig archive, in `folder`. Raises Unavailable, whose sentence ends in `way_out`, when Debian has replaced
+    this version; one with other patches of Debian's has the same archive, whose checksum decides."""
     file = archive_path(source, folder)
     if file.is_file() or cache.restore_source(source.sha256, file, title):
         return file
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
         package, in_suite = source.in_debian
         suite = open_suite(in_suite, package, Path(made), log, title, "deb" if source.package else "deb-src")
-        insist(source, suite.list_versions(source), title)
-        shutil.copyfile(suite.download(source), suite.place / "whole")  # it may be a link, into a mirror here
+        offered = choose_version(source, suite.list_versions(source), title, way_out)
+        archive = suite.download(source.model_copy(update={"version": offered}))
+        shutil.copyfile(archive, suite.place / "whole")  # it may be a link, into a mirror here
         return (suite.place / "whole").replace(file)
 
 
@@ -126,13 +131,20 @@ def private(place: Path, stanza: str) -> list[str]:
     return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
 
 
-def insist(source: Source, versions: list[str], title: str) -> None:
-    if source.version not in versions:
-        now = f"it offers {' and '.join(versions)} now" if versions else "it offers none now"
-        raise Unavailable(
-            f"{title}: Debian's {source.suite} has no {source.registry_name} {source.version} any more; {now}, "
-            "and another version is another stack: give it a table of its own in memtest/stacks.toml"
-        )
+def choose_version(source: Source, versions: list[str], title: str, way_out: str) -> str:
+    """Return the version to download: the pinned one, or, of a source package, another revision of the same upstream
+    version. Raises Unavailable where there is neither."""
+    alike = [one for one in versions if source.debian and upstream_version(one) == upstream_version(source.version)]
+    if source.version in versions or alike:
+        return source.version if source.version in versions else alike[-1]
+    now = f"it offers {' and '.join(versions)} now" if versions else "it offers none now"
+    gone = f"{title}: Debian's {source.suite} has no {source.registry_name} {source.version} any more"
+    raise Unavailable(f"{gone}; {now}, and {way_out}")
+
+
+def upstream_version(version: str) -> str:
+    """Return `3.0.11` of `3.0.11-1+deb13u4`."""
+    return version.rpartition("-")[0] or version
 
 
 def find_entry(suite: str, package: str, title: str, types: str = "deb-src") -> str:

@@ -18,6 +18,8 @@ from tlsmem.config.releases import version
 from tlsmem.config.servers import Server, ServerBuild, library_name
 
 LIBRARY = "library"  # of the build directory: include/ and lib/
+TABLES = "memtest/servers.toml"
+WAY_OUT = f"another version is pinned by its SHA-256 in {TABLES}"
 HEADERS = {".h", ".inc", ".def"}
 
 
@@ -49,7 +51,9 @@ def provide_server(name: str, server: Server, stack: str, root: Path) -> Path:
         stamp.unlink(missing_ok=True)
         key = cache.entry_key(f"{name}-{stack}", made_of)
         if not cache.restore("server", key, folder, title):
-            tree = sources.provide_tree(name, how.source, root / "build/sources", log)
+            tree = sources.provide_tree(
+                name, how.source, root / "build/sources", log, f"{TABLES}, [{name}.build]", WAY_OUT
+            )
             make_program(title, how, options, table, built, tree, folder, log)
         stamps.write_stamp(stamp, made_of)
         cache.store("server", key, folder, [program])

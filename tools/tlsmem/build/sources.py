@@ -42,8 +42,17 @@ def source_tree(source: Source | TreeSource, folder: Path) -> Path:
     return folder / name(source) / source.tree
 
 
-def provide_tree(stack: str, source: Source | TreeSource, folder: Path, log: Path) -> Path:
-    """The upstream tree, fetched, checked and unpacked; once, since several stacks may be built from it at a time."""
+def provide_tree(
+    stack: str,
+    source: Source | TreeSource,
+    folder: Path,
+    log: Path,
+    place: str = "",
+    way_out: str = debian_sources.OTHER_STACK,
+) -> Path:
+    """The upstream tree, fetched, checked and unpacked; once, since several stacks may be built from it at a time.
+
+    `place`: the table that pins it, if that is none of stacks.toml; `way_out`: what to do if it is gone."""
     if isinstance(source, TreeSource):
         return source_tree(source, folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,8 +60,11 @@ def provide_tree(stack: str, source: Source | TreeSource, folder: Path, log: Pat
     with shared_resources.alone(folder / f"{name(source)}.lock", f"{stack}: {name(source)}"):
         if not (stamps.is_current(stamp, made_of) and source_tree(source, folder).is_dir()):
             stamp.unlink(missing_ok=True)
-            archive = (fetch_crate if source.crate else debian_sources.fetch)(source, folder, log, stack)
-            check(archive, source, stack)
+            if source.crate:
+                archive = fetch_crate(source, folder, log, stack)
+            else:
+                archive = debian_sources.fetch(source, folder, log, stack, way_out)
+            check(archive, source, stack, place or f'memtest/stacks.toml, ["{stack}"]')
             (unpack_package if source.package else unpack)(archive, source, folder)
             stamps.write_stamp(stamp, made_of)
         if not source.crate:  # cargo keeps crates itself
@@ -89,10 +101,10 @@ def write_fetch_manifest(place: Path, crate: str, requirement: str) -> None:
     )
 
 
-def check(archive: Path, source: Source, stack: str) -> None:
+def check(archive: Path, source: Source, stack: str, place: str) -> None:
     if (found := sha256(archive)) != source.sha256:
         raise BuildFailed(
-            f'{stack}: {archive} is not the source that memtest/stacks.toml, ["{stack}"], pins as its source:\n'
+            f"{stack}: {archive} is not the source that {place}, pins as its source:\n"
             f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
             "Remove the file to fetch it again, or correct the entry."
         )
