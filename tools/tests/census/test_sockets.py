@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tests.census.conftest import Holder, compile_c
+from tlsmem.census import census
 from tlsmem.census.census import find_libraries, take_census
+from tlsmem.census.live_heap import read_live_heap
 from tlsmem.census.report import summarise
 from tlsmem.census.sessions import add_up_sockets
 from tlsmem.census.sockets import (
@@ -180,3 +182,23 @@ def test_checksums_tell_apart_what_is_the_same_in_another_order():
 
     first, second = compute_checksums(Words(), Heap([0, 64]), np.arange(2)).tolist()
     assert first != second
+
+
+def test_sessions_that_end_before_the_second_walk_are_no_leaks(holder_program, certificate, monkeypatch):
+    """No descriptor is open; half of the sessions are freed between the walks."""
+    holder = Holder([holder_program, *certificate, "0", "0", "20"])
+    holder.read(), holder.step(), holder.step(), holder.step()
+    walks = []
+
+    def walk(target):
+        if walks:
+            holder.step()
+        walks.append(read_live_heap(target))
+        return walks[-1]
+
+    monkeypatch.setattr(census, "read_live_heap", walk)
+    monkeypatch.setattr(census, "list_descriptors", lambda _: {})
+    (process,), _ = take_census([holder.pid])
+    holder.close()
+    assert len(walks) == 2
+    assert add_up_sockets(process.libraries[0].groups) == {OPEN: 10, CLOSED: 10}
