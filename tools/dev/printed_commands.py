@@ -43,7 +43,7 @@ MENTION = re.compile(
 )  # what prose leaves out
 # What stands for something of the reader's, and something that is here.
 EXAMPLES = {
-    r"\$?\bPID\b": "1",
+    r"\$?\bPID\b|\bcore\.1234\b": "1",  # a core file is asked for as a process is
     r"\bHOST\b": "10.0.0.1",
     r"(?<=--cluster )ADDRESS\b": "tcp://127.0.0.1:8786",
     r"(?<=tls-memtest measure )CAMPAIGN\b": "mem",
