@@ -1,7 +1,7 @@
 """How much of a diff is TLS, counted by hand."""
 
 from tests.explore.test_tls_table import program
-from tests.support.pairs import BUFFER, OTHER
+from tests.support.pairs import BUFFER, OTHER, SERVER, frame
 from tests.support.pairs import profile as harness
 from tlsmem.explore.diff import tls_change
 from tlsmem.explore.diff.profile_diff import compare
@@ -44,9 +44,20 @@ def test_of_sessions_the_figures_are_of_one():
     new = harness({BASE: {BUFFER: 120}, "established": {BUFFER: 380, OTHER: 80}})
     assert described(old, new) == (
         "NEW holds as much per client session, 30 B (30.0 %) more per server session once sessions are established. "
-        "Memory of TLS sessions: NEW holds as much per client session, 30 B more per server session. "
+        "All of this difference is memory of TLS sessions. "
         "TLS memory that belongs to no session: NEW holds 20 B more: OpenSSL 3.5.5."
     )
+
+
+def test_what_of_a_session_is_not_tls_is_told_apart():
+    plain = (frame("null_new", 4, "null.c"), *SERVER)
+    openssl = harness({BASE: {}, "established": {BUFFER: 300, OTHER: 80}})
+    null = harness({BASE: {}, "established": {plain: 100}}, stack="null@c")
+    assert described(null, openssl).startswith(
+        "NEW holds 40 B more per client session, 100 B (200.0 %) more per server session once sessions are "
+        "established. Of this difference, memory of TLS sessions: NEW holds 40 B more per client session, 150 B more"
+    )
+    assert "TLS sessions hold as much in both: OpenSSL 3.5.5." in described(openssl, openssl)
 
 
 def test_the_rows_of_the_table_add_up_to_the_difference():

@@ -36,7 +36,7 @@ BELOW = "The call sites that one row of the table above sums up; all are below t
 JOINED = (
     "Call stacks are joined by the function, file and line of every frame, without versions of packages. Call "
     "stacks left over are matched by fewer attributes. Not joined: call stacks that only one profile has, or that "
-    "have different names in the two."
+    "have different names in the two. A row of the tables above may sum several call stacks."
 )
 
 
@@ -134,7 +134,7 @@ def sum_cells(diff: Diff, sites: list[DiffRow], words: str) -> Iterator[list[Cel
 
 
 def joins_table(diff: Diff) -> Table:
-    columns = [OF, JOINED_BY, Heading("sites", "sites"), *FIGURES]
+    columns = [OF, JOINED_BY, Heading("sites", "call stacks"), *FIGURES]
     table = Table("diff-joined", "How OLD's call stacks were joined with NEW's", JOINED, columns)
     for total in diff.totals():
         for stage in STAGES:

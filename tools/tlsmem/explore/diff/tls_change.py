@@ -37,7 +37,7 @@ def describe_change(diff: Diff) -> str:
     if diff.old.sessions and any(row.part in SESSIONS for row in every):
         changes = [describe_session_change(diff, row) for row in every if row.part in SESSIONS]
         text = f"NEW holds {', '.join(changes)}{when}."
-        return f"{text} {describe_session_tls(diff, tls)}"
+        return f"{text} {describe_session_tls(diff, tls, every)}"
     total = sum_rows(every)
     old, new = total.old.bytes, total.new.bytes
     both = f"OLD {old:,} B, NEW {new:,} B"
@@ -58,18 +58,22 @@ def describe_session_change(diff: Diff, row: DiffRow) -> str:
     return f"{size}{share} {direction} {place}"
 
 
-def describe_session_tls(diff: Diff, rows: list[ShareRow]) -> str:
-    """What TLS sessions hold more, each, and what the rest of TLS does in the process."""
+def describe_session_tls(diff: Diff, rows: list[ShareRow], every: list[DiffRow]) -> str:
+    """What TLS sessions hold more, each, and what the rest of TLS does in the process. `every`: the totals."""
     if not any(one.share in TLS for one in rows):
         return "None of it is TLS."
     of = {role: [one.row for one in rows if one.share == TLS_SESSIONS and one.owner == role] for role in SESSIONS}
-    parts = []
-    for role, held in of.items():
-        if held:
-            more = diff.figures(sum_rows(held)).more
-            parts.append(f"{format_change(more, ' B')} per {role} session" if more else f"as much per {role} session")
+    more = {role: diff.figures(sum_rows(held)).more for role, held in of.items() if held}
+    if not more:
+        text = "TLS sessions hold nothing in either"
+    elif not any(more.values()):
+        text = "TLS sessions hold as much in both"
+    elif more == {row.part: diff.figures(row).more for row in every if row.part in SESSIONS}:
+        text = "All of this difference is memory of TLS sessions"
+    else:
+        parts = (f"{format_change(one, ' B') if one else 'as much'} per {role} session" for role, one in more.items())
+        text = f"Of this difference, memory of TLS sessions: NEW holds {', '.join(parts)}"
     others = sum(more_bytes(one.row) for one in rows if one.share in TLS and one.row.part not in SESSIONS)
-    text = f"Memory of TLS sessions: NEW holds {', '.join(parts)}" if parts else "TLS sessions hold nothing in either"
     also = (
         f". TLS memory that belongs to no session: NEW holds {format_change(Fraction(others), ' B')}" if others else ""
     )
