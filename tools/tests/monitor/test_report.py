@@ -63,7 +63,7 @@ def test_a_table_has_the_columns_that_are_known_and_says_what_is_kept():
     assert [column.key for column in both.columns][3:9] == [
         *("live_bytes", "overhead_bytes", "cached_bytes", "free_bytes", "mmapped_bytes", "heap_bytes")
     ]
-    assert both.caption.endswith("(cached by malloc, plus free, but kept): 1.9 MiB.")
+    assert both.caption.endswith('in columns "cached by malloc" and "free, but kept": 1.9 MiB.')
     assert [cell.value for cell in odd.rows[0]] == ["x", 8, 900, 600, 100, 100, 100]
     assert [column.key for column in odd.columns][2:] == [
         *("anon_bytes", "heap_bytes", "stacks_bytes", "files_bytes", "other_bytes")

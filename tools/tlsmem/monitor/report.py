@@ -28,8 +28,8 @@ ALL_RUNNING, ALL_ENDED = "all that run", "all at their ends"
 SEEN = "the largest sum read at one moment; programs are read every {seconds} s, so the true peak may be higher"
 CAPTION_RSS = "Resident anonymous memory (RssAnon) by what it is, in bytes."
 CAPTION_RSS_LIVE = (
-    " Live: the resident part of what the program has requested from malloc's heap. Freed memory that malloc keeps "
-    "(cached by malloc, plus free, but kept): {}."
+    " Live: the resident part of what the program has requested from malloc's heap. Freed memory that malloc keeps, in "
+    'columns "cached by malloc" and "free, but kept": {}.'
 )
 PARTS = {
     "live": "live",
