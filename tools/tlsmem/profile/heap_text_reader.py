@@ -35,7 +35,7 @@ from tlsmem.profile.heap_profile import (
 )
 
 LARGEST = 2 << 30  # bytes, unpacked
-MOST_STACKS = 4_000_000  # about 1 KB of memory each
+MOST_STACKS = 4_000_000  # 1,100 to 1,500 B of memory each
 LONGEST = 1 << 20  # bytes of a line
 LIMIT = 1 << 63  # of counts
 PIECE = 10_000  # call stacks that are looked at together
