@@ -4,6 +4,8 @@ import shutil
 
 import duckdb
 import pytest
+from hypothesis import given, strategies
+from pydantic_core import from_json, to_json
 
 from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.base import repository
@@ -130,3 +132,12 @@ def test_sums_and_free_bytes_come_back_whatever_they_are():
     }
     assert '"fordblks_bytes":1}' in summary.exchange_free_bytes(texts)["values"][1]
     assert summary.exchange_free_bytes(summary.exchange_free_bytes(texts)) == texts
+
+
+texts_with_numbers = strategies.lists(strategies.none() | strategies.text('{"a:-.05e9'))
+
+
+@given(strategies.lists(texts_with_numbers.map(lambda texts: {"values": texts, "rows": [0]}) | strategies.just(3)))
+def test_texts_come_back_from_their_numbers(columns):
+    packed = from_json(to_json(summary.split_numbers(columns)))
+    assert summary.join_numbers(*packed) == columns

@@ -6,7 +6,8 @@ column that other columns nearly give, as the total of all owners, is what it di
 
 import json
 import lzma
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ SUMS: Mapping[str, Sequence[str]] = {  # columns of phases that these others nea
 }
 # It takes a tenth less than zstd's highest level.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0, "nice_len": 273}]
+NUMBER = re.compile("0|[1-9][0-9]*")  # as its digits say it: 05 is two
 Column = Any  # as columns.py has it in a file
 Table = dict[str, Column]  # by name
 
@@ -38,7 +40,10 @@ def pack_summary(folders: Mapping[str, Path]) -> bytes:
         one["runs"]["timings"] = drop_histograms(one["runs"]["timings"])
         one["phases"]["allocator"] = exchange_free_bytes(one["phases"]["allocator"])
         one["phases"] |= {name: subtract(one["phases"], name, sources) for name, sources in SUMS.items()}
-    columns = {table: {name: [one[table][name] for one in found] for name in kinds} for table, kinds in KINDS.items()}
+    columns: dict[str, Table] = {
+        table: {name: [one[table][name] for one in found] for name in kinds} for table, kinds in KINDS.items()
+    }
+    columns["phases"]["allocator"] = split_numbers(columns["phases"]["allocator"])
     return compress(to_json({"files": [*folders], **columns}))
 
 
@@ -57,6 +62,7 @@ def unpack_summary(file: Path) -> dict[str, Content]:
     """Return the columns of each file of a recording, by its name. Raises UserError where the summary is damaged."""
     try:
         found = from_json(lzma.decompress(file.read_bytes()))
+        found["phases"]["allocator"] = join_numbers(*found["phases"]["allocator"])
         return {name: unpack_file(found, at) for at, name in enumerate(found["files"])}
     except (OSError, ValueError, LookupError, TypeError, lzma.LZMAError) as error:
         raise UserError(f"{file}: cannot be read; install the package again ({error})") from None
@@ -119,9 +125,7 @@ def count_rows(column: Column) -> int:
 
 def drop_histograms(column: Column) -> Column:
     """Return the column of timings without the histograms of their parts."""
-    if isinstance(column, int):
-        return column
-    return {**column, "values": [text and drop_histogram(text) for text in column["values"]]}
+    return change_values(column, lambda text: text and drop_histogram(text))
 
 
 def drop_histogram(text: str) -> str:
@@ -136,9 +140,7 @@ def drop_histogram(text: str) -> str:
 def exchange_free_bytes(column: Column) -> Column:
     """Return the column of allocator statistics with glibc's free bytes as what they differ by from all bytes less
     those in use, or from that back."""
-    if isinstance(column, int):
-        return column
-    return {**column, "values": [text and exchange_in_text(text) for text in column["values"]]}
+    return change_values(column, lambda text: text and exchange_in_text(text))
 
 
 def exchange_in_text(text: str) -> str:
@@ -147,6 +149,39 @@ def exchange_in_text(text: str) -> str:
     if glibc := found.get("glibc"):
         glibc["fordblks_bytes"] = glibc["arena_bytes"] - glibc["uordblks_bytes"] - glibc["fordblks_bytes"]
     return to_json(found).decode()
+
+
+def split_numbers(columns: Sequence[Column]) -> list[Any]:
+    """Return columns of texts, one for each file, with each text as the number of its form: what stands between its
+    numbers. Then the forms, each with its numbers in columns over all files, which pack a quarter smaller."""
+    forms: dict[tuple[str, ...], tuple[int, list[list[int]]]] = {}
+
+    def take(text: str | None) -> int | None:
+        if text is None:
+            return None
+        form, numbers = tuple(NUMBER.split(text)), [int(one) for one in NUMBER.findall(text)]
+        place, rows = forms.setdefault(form, (len(forms), []))
+        rows.append(numbers)
+        return place
+
+    made = [change_values(column, take) for column in columns]
+    return [made, [(form, len(rows), [*zip(*rows, strict=True)]) for form, (_, rows) in forms.items()]]
+
+
+def join_numbers(columns: Sequence[Column], forms: Sequence[tuple[Sequence[str], int, Sequence[Sequence[int]]]]) -> Any:
+    """Return what `split_numbers` was called with."""
+    texts = []
+    for (first, *others), count, numbers in forms:
+        rows = zip(*numbers, strict=True) if others else [()] * count
+        texts.append(
+            iter([first + "".join(f"{one}{after}" for one, after in zip(row, others, strict=True)) for row in rows])
+        )
+    return [change_values(column, lambda place: None if place is None else next(texts[place])) for column in columns]
+
+
+def change_values(column: Column, change: Callable[[Any], Any]) -> Column:
+    """Return a column of texts with each of its values changed."""
+    return column if isinstance(column, int) else {**column, "values": [change(one) for one in column["values"]]}
 
 
 def subtract(table: Table, name: str, sources: Sequence[str]) -> Column:
