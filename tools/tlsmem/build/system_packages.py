@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from glob import glob
 
 from tlsmem.config import toml_tables
 
@@ -20,6 +21,17 @@ SELFCHECK_PACKAGES = ["valgrind", "heaptrack"]
 HEAP_PROFILERS = ["google-perftools", "libgoogle-perftools-dev", "libjemalloc-dev"]  # tests read their profiles
 CHECK_PACKAGES = ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"]
 LIVE_PACKAGES = [*BUILD_PACKAGES, "iproute2", "util-linux"]
+SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
+
+def list_server_packages() -> dict[str, list[str]]:
+    """Return the package of each server of memtest/live_servers.toml."""
+    try:
+        return {name: [one["package"]] for name, one in toml_tables.read_tables("live_servers").items()}
+    except (ValueError, KeyError):
+        return {}  # what reads the tables says what is wrong
+
+
 PURPOSES = {
     "mem": BUILD_PACKAGES,
     "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
@@ -31,6 +43,7 @@ PURPOSES = {
     "profile": BUILD_PACKAGES,  # and the tool's
     "live-nginx": [*LIVE_PACKAGES, "nginx-light"],
     "live-haproxy": [*LIVE_PACKAGES, "haproxy"],
+    **{f"live-{name}": [*LIVE_PACKAGES, *packages] for name, packages in list_server_packages().items()},
     **dict.fromkeys(("live-go", "live-rustls", "live-openssl-s_server", "live-path", "live-source"), LIVE_PACKAGES),
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
@@ -74,16 +87,30 @@ PRESENT: dict[str, Callable[[], object]] = {
     "nettle-dev": partial(has_header, "nettle/version.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
     "valgrind": lambda: shutil.which("valgrind") is not None and has_header("valgrind/valgrind.h"),
-    "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
-    "haproxy": partial(shutil.which, "haproxy", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
+    "nginx-light": partial(shutil.which, "nginx", path=SEARCHED),
+    "haproxy": partial(shutil.which, "haproxy", path=SEARCHED),
     "zlib1g-dev": partial(has_header, "zlib.h"),
-    "iproute2": partial(shutil.which, "ip", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"),
+    "iproute2": partial(shutil.which, "ip", path=SEARCHED),
     "util-linux": partial(shutil.which, "nsenter"),
     "ninja-build": partial(shutil.which, "ninja"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
 }
 
 INSTALLING = threading.Lock()
+
+
+def list_server_programs() -> dict[str, Callable[[], object]]:
+    """Return, by package, whether the server of memtest/live_servers.toml that it brings is there."""
+
+    def is_there(program: str) -> bool:
+        found = glob(program) if "*" in program else [program]
+        return any(shutil.which(one, path=SEARCHED) for one in found)
+
+    tables = toml_tables.read_tables("live_servers") if list_server_packages() else {}
+    return {one["package"]: partial(is_there, one["program"]) for one in tables.values() if "program" in one}
+
+
+PRESENT |= list_server_programs()
 
 
 def list_allocator_packages(name: str) -> list[str]:

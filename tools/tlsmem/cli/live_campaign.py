@@ -51,7 +51,8 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
     """Return a server's runs that are asked for: each number of connections plain and over TLS, under both meters."""
     runs = []
     for connections in given.n:
-        windows = [connections if one == "all" else min(one, connections) for one in given.window]
+        most = min(connections, server.at_once or connections)
+        windows = [most if one == "all" else min(one, most) for one in given.window]
         over: list[tuple[Transport, int]] = [("plain", connections)]
         over += [("tls", window) for window in dict.fromkeys(windows)]
         runs += [

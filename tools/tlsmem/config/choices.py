@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Literal, get_args
 
+from tlsmem.config import toml_tables
+
 # Forms of tables and reports
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 HTML, DIRECTORY, FILES = "html", "directory", "files"
@@ -63,9 +65,21 @@ OF_ONE_PROFILE = ("speedscope", "pprof", "parquet")  # files that no diff has
 PROFILE_FILES = ("folded", *OF_ONE_PROFILE, "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
+
+def list_packaged_servers() -> tuple[str, ...]:
+    """Return the names of memtest/live_servers.toml."""
+    try:
+        return tuple(toml_tables.read_tables("live_servers"))
+    except ValueError:
+        return ()  # what reads the tables says what is wrong
+
+
 # Purposes of system packages
 PACKAGED = "system"  # as the stack of a live run: the server as its package has it, or as this repository builds it
-LIVE_SERVERS = ("nginx", "haproxy", "go", "rustls")  # whose configuration tlsmem/live/servers.py has
+LIVE_SERVERS = (  # whose configuration tlsmem/live/servers.py has, and those of memtest/live_servers.toml
+    *("nginx", "haproxy", "go", "rustls"),
+    *list_packaged_servers(),
+)
 PURPOSES = (
     *("mem", "timed", "selfcheck", "check", "check-pages", "check-ci-page", "compare", "profile"),
     *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path", "source")),

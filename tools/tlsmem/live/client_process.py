@@ -14,6 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from tlsmem.live.applications import find_application, speak_http
+
 IP_BIND_ADDRESS_NO_PORT = 24  # of Linux: the port is chosen when it is known whom to connect to, which is quick
 ROOM = 65536  # bytes of a read
 AT_ONCE = 100  # connections that are being opened: a server's backlog may be 511
@@ -110,15 +112,26 @@ class Clients:
         self.context: ssl.SSLContext | None = None
         self.endpoint = ("127.0.0.1", 0)
         self.limit_s = 60.0
+        self.application = speak_http()
 
     def configure(
-        self, port: int, root: str | None, protocol: str, limit_s: float, descriptors: int, pinned: bool = False
+        self,
+        port: int,
+        root: str | None,
+        protocol: str,
+        limit_s: float,
+        descriptors: int,
+        pinned: bool = False,
+        client: dict[str, str | bool] | None = None,
     ) -> None:
-        """Set whom to connect to. `root`: a file of certificates, over TLS; `protocol`: TLSv1.2 or TLSv1.3.
+        """Set whom to connect to. `root`: a file of certificates, over TLS; `protocol`: TLSv1.2 or TLSv1.3; `client`:
+        what `find_application` takes.
 
         `pinned`: over TLS of a version that the server chooses; each connection must present the certificate that the
         first one did."""
         self.endpoint, self.limit_s = ("127.0.0.1", port), limit_s
+        if client:
+            self.application = find_application(client)
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, hard), hard))
         if root or pinned:
@@ -161,10 +174,21 @@ class Clients:
     def begin_handshakes(self, begin: int, end: int) -> None:
         """Send the ClientHello of each connection, and wait until the server has answered each; nothing is read."""
         some = self.connections[begin:end]
+        self.ask_for_tls(some)
         for connection in some:
             connection.shake_hands()
         for _ in self.wait(some, select.EPOLLIN):
             pass
+
+    def ask_for_tls(self, connections: list[Connection]) -> None:
+        """Ask on each whether TLS may begin, where the protocol has that. Raises ClientFailed where it may not."""
+        if not (asked := self.application.asks_tls):
+            return
+        for connection in connections:
+            connection.send_bytes(asked)
+        for connection in self.wait(connections, select.EPOLLIN):
+            if (answer := connection.socket.recv(ROOM)) != self.application.grants_tls:
+                raise ClientFailed(f"the server does not begin TLS: it answered {answer!r}")
 
     def finish_handshakes(self, begin: int, end: int) -> dict[str, str]:
         """Complete the handshakes that were begun. Return what was negotiated, alike of all."""
@@ -188,6 +212,36 @@ class Clients:
         """Keep the sockets of all connections and drop the state of TLS: they carry no data any more."""
         for connection in self.connections:
             connection.drop_tls()
+
+    def greet(self, begin: int, end: int) -> None:
+        """Say what the protocol begins with on each of these connections, and wait for the answers."""
+        some = self.connections[begin:end]
+        if self.application.greeting:
+            for connection in some:
+                connection.received.clear()
+                connection.send(self.application.greeting)
+            self.await_answers(some, self.application.is_greeted)
+
+    def ask(self) -> None:
+        """Send a request on each connection, one after the other, and wait for its answer."""
+        for connection in self.connections:
+            connection.received.clear()
+            connection.send(self.application.request)
+            self.await_answers([connection], self.application.is_answered)
+
+    def await_answers(self, connections: list[Connection], is_complete: Callable[[bytes], bool]) -> None:
+        """Read until each has a complete answer. Raises ClientFailed where one is another."""
+        waiting = connections
+        while waiting:
+            behind = []
+            for connection in self.wait(waiting, select.EPOLLIN):
+                connection.pull()
+                try:
+                    if not is_complete(bytes(connection.received)):
+                        behind.append(connection)
+                except ValueError as error:
+                    raise ClientFailed(str(error)) from None
+            waiting = behind
 
     def exchange(self, request: str, body_bytes: int, reply_bytes: int | None) -> None:
         """Send a request on each connection, and read the whole reply, whose body has so many bytes; None: as many as
@@ -246,6 +300,8 @@ def main() -> None:
             "connect",
             "begin_handshakes",
             "finish_handshakes",
+            "greet",
+            "ask",
             "drop_tls",
             "exchange",
             "shut_down",

@@ -111,6 +111,11 @@ class Clients:
             raise ServerError(f"connections of one run negotiated different things: {found}")
         return found[0]
 
+    def greet(self, begin: int, end: int) -> None:
+        """Say what the protocol begins with on these connections."""
+        for one, first, last in self.split(begin, end):
+            one.call("greet", begin=first, end=last)
+
     def split(self, begin: int, end: int) -> Iterator[tuple[ClientProcess, int, int]]:
         """Yield each process that has some of these connections, and which of its own they are."""
         for number, one in enumerate(self.processes):

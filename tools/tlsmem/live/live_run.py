@@ -144,7 +144,7 @@ class Measuring:
     def configure(self) -> None:
         """Tell the clients whom to connect to."""
         over_tls = self.run.transport == "tls"
-        is_own = self.server.server.full_bytes is None
+        is_own = self.server.server.has_own_certificate
         self.clients.call(
             "configure",
             pinned=over_tls and is_own,
@@ -153,12 +153,14 @@ class Measuring:
             protocol=self.run.protocol,
             limit_s=LIMIT_S,
             descriptors=self.clients.share + SPARE,
+            client=self.server.server.client,
         )
 
     def connect(self, count: int, named: bool = False) -> None:
         """Open so many connections and take them through the handshake, a window at a time: a server may allocate for
         a handshake when it accepts. `named`: with the phases that all connections are in together."""
         window = count if self.run.transport == "plain" else self.run.window
+        window = min(window, self.server.server.at_once or window)
         for begin in range(0, count, window):
             end = min(begin + window, count)
             self.clients.connect(begin, end)
@@ -171,10 +173,15 @@ class Measuring:
                 if together:
                     self.end_phase("half-open")
                 self.negotiated = self.clients.finish_handshakes(begin, end)
+            if self.server.server.client:
+                self.clients.greet(begin, end)
 
     def exchange(self, full: bool) -> None:
         """Let each connection ask and be answered: one byte, or a full body each way."""
         size = self.server.server.full_bytes
+        if size is None and self.server.server.client:
+            self.clients.call("ask")
+            return
         if size is None:
             self.clients.call("exchange", request=ANY, body_bytes=0, reply_bytes=None)
             return

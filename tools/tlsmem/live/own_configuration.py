@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from tlsmem.live.packaged import read_servers
 from tlsmem.live.servers import HAPROXY_SERVER, NGINX_SERVER, SEARCHED, SERVERS, Ports, Server, ServerError, Setup
 
 PREFIX = "path:"
@@ -22,7 +23,9 @@ KINDS = {  # what stands in a configuration of the server alone
 
 def find_server(name: str) -> Server:
     """Return the server of this name, or of path:FILE. Raises ServerError with a sentence."""
-    return read_configuration(name) if name.startswith(PREFIX) else SERVERS[name]
+    if name.startswith(PREFIX):
+        return read_configuration(name)
+    return SERVERS[name] if name in SERVERS else read_servers()[name]
 
 
 def read_configuration(name: str) -> Server:
@@ -54,6 +57,7 @@ def read_configuration(name: str) -> Server:
         configure=configure,
         ports=Ports(plain[0], secure[0]),
         full_bytes=None,
+        has_own_certificate=True,
         prefix=MOUNTED,
         has_ktls=False,
     )

@@ -27,7 +27,10 @@ LIMIT_S = 20.0  # to start, to stop, and to come to rest
 SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
 COLLECTED = "collected\n"  # what harness-go/server says
 FREE_SIZES = 8  # that take most bytes
-STILL_S = 0.3  # at rest: no figure has changed for so long
+
+
+class ProcessesChanged(ServerError):
+    """A process has ended or begun while all were read, so there is no sum."""
 
 
 class RunningServer:
@@ -54,16 +57,21 @@ class RunningServer:
         self.folder = folder
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
         self.ports = self.server.ports
-        words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol, self.ktls))
-        variables, before = dict(os.environ), list_pages()
-        if self.meter == "heap":
-            variables["LD_PRELOAD"] = preload_value()
+        setup = Setup(folder, self.ports, self.most, self.protocol, self.ktls)
+        words, before = self.server.configure(setup), list_pages()
+        # The meter is loaded by the server alone: a page that was made before the user changes is not of its user.
+        metered = ["env", f"LD_PRELOAD={preload_value()}"] if self.meter == "heap" else []
+        try:
+            if self.server.prepare:
+                self.server.prepare(setup)
+        except BaseException:
+            self.remove_folder()
+            raise
         self.log = open(folder / "log", "wb")
         self.process = start_child(
-            [*self.network.prefix, *self.server.prefix, self.program.path, *words],
+            [*self.network.prefix, *self.server.prefix, *metered, self.program.path, *words],
             signal.SIGTERM,  # by which nginx ends its workers too
             join=self.group.add,
-            env=variables,
             stdout=self.log,
             stderr=self.log,
         )
@@ -90,6 +98,10 @@ class RunningServer:
             self.tree.poll()
             self.tree.remove_pages(last=True)
         self.log.close()
+        self.remove_folder()
+
+    def remove_folder(self) -> None:
+        """Remove what the run has written."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self.lock)
 
@@ -123,20 +135,21 @@ class RunningServer:
         return sorted({self.process.pid, *descendants(self.process.pid)})
 
     def read_memory(self) -> ServerMemory:
-        """Return what its processes hold now."""
+        """Return what its processes hold now. Raises ProcessesChanged where one ends or begins meanwhile."""
         self.check_alive()
         pids = self.pids()
-        status = [read_status(pid) for pid in pids]
-        totals = {name: sum(one[name] for one in status) for name in SIZES}
+        try:
+            status = [read_status(pid) for pid in pids]
+            totals = {name: sum(one[name] for one in status) for name in SIZES}
+        except (OSError, KeyError):  # what has ended has no sizes
+            raise ProcessesChanged(f"{self.server.name}: processes of it end and begin") from None
         live_bytes = live_blocks = None
         if self.tree:
             self.tree.poll()
-            pages = [program.page.total for program in self.tree.current.values()]
             if {program.page.pid for program in self.tree.current.values()} != set(pids):
-                raise ServerError(f"{self.server.name}: a process of it is not under the heap meter")
-            live_bytes, live_blocks = (
-                sum(getattr(one, what) for one in pages) for what in ("live_bytes", "live_blocks")
-            )
+                raise ProcessesChanged(f"{self.server.name}: a process of it is not under the heap meter")
+            private = [program.page.private_live for program in self.tree.current.values()]  # inherited: once
+            live_bytes, live_blocks = (sum(parts) for parts in zip(*private, strict=True))
         return ServerMemory(
             processes=len(pids),
             rss_bytes=totals["VmRSS"],
@@ -169,14 +182,19 @@ class RunningServer:
 
     def settle(self) -> ServerMemory:
         """Return what it holds once that has not changed for a while. Raises ServerError where it goes on changing."""
-        last, since = self.read_memory(), time.monotonic()
-        for _ in moments(LIMIT_S):
-            now = self.read_memory()
+        last, since = None, time.monotonic()
+        why = f"{self.server.name} did not come to rest within {LIMIT_S:.0f} s"
+        for _ in moments(LIMIT_S + self.server.still_s):
+            try:
+                now = self.read_memory()
+            except ProcessesChanged as error:
+                last, why = None, str(error)
+                continue
             if now != last:
                 last, since = now, time.monotonic()
-            elif time.monotonic() - since > STILL_S:
+            elif time.monotonic() - since > self.server.still_s:
                 return now
-        raise ServerError(f"{self.server.name} did not come to rest within {LIMIT_S:.0f} s")
+        raise ServerError(why)
 
     def check_library(self) -> None:
         """Raise ServerError where the process has loaded another libcrypto than its program was to load: none, where it

@@ -10,7 +10,8 @@ import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +69,7 @@ class Server(NamedTuple):
     program: str
     package: str  # that brings it; empty: its source is here, and `build` makes the program
     version: str
-    full_bytes: int | None  # None: it answers GET / alone, as its own configuration says
+    full_bytes: int | None  # None: it is asked for no body: it has a configuration of its own, or speaks no HTTP
     largest: Callable[[int], int]
     configure: Callable[[Setup], list[str]]
     build: Callable[[], None] | None = None
@@ -80,6 +81,13 @@ class Server(NamedTuple):
     table_entries: Callable[[int], int] | None = (
         None  # of the connection table that it allocates for so many connections
     )
+    client: Mapping[str, str | bool] | None = None  # of memtest/live_servers.toml; None: HTTP
+    has_own_certificate: bool = False  # its configuration says which
+    says: str | None = None  # a regular expression whose group is its version; None: the first line that it prints
+    linked: str | None = None  # the file that loads libcrypto, where that is not the program
+    prepare: Callable[[Setup], None] | None = None  # before it is started
+    at_once: int | None = None  # connections that it can open at a time, where that is limited
+    still_s: float = 0.3  # at rest: no figure has changed for so long
     stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
 
 
@@ -268,9 +276,10 @@ def choose_stack(server: Server, stack: str) -> Server:
     """Return the server as it is built on a stack's library. Raises ServerError with a sentence where it cannot be."""
     known = definitions.servers().get(server.name)
     if not known or not known.build:
-        own = "its own configuration, and" if server.full_bytes is None else "a library of its own, and"
+        own = "the library that its package links" if server.client else "a library of its own"
+        own = "its own configuration" if server.has_own_certificate else own
         names = ", ".join(name for name, one in definitions.servers().items() if one.build)
-        raise ServerError(f"{server.name} has {own} is not built on {stack}; servers that are: {names}", status=2)
+        raise ServerError(f"{server.name} has {own}, and is not built on {stack}; servers that are: {names}", status=2)
     try:
         known.build.options(stack, stacks()[stack])
     except ValueError as error:
@@ -297,23 +306,31 @@ def find_program(server: Server) -> Program:
         server.build()
         own = OWN / server.program
         return Program(str(own), describe_own(server), digest(own), None)
-    path = shutil.which(server.program, path=SEARCHED)
+    path = locate(server.program)
     if not path:
         raise ServerError(f"{server.name} is not installed: apt install {server.package}")
     reported = ask_version(server, path)
-    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+    linked = subprocess.run(["ldd", server.linked or path], capture_output=True, text=True, check=False).stdout
     files = re.findall(r"libcrypto\.so\S* => (\S+)", linked)
     library = library_version(Path(files[0])) if files else None
     return Program(path, reported, digest(Path(path)), library)
 
 
+def locate(program: str) -> str | None:
+    """Return the path of a command, or of the last file that a path with * matches; None where there is none."""
+    found = sorted(glob(program)) if "*" in program else [program]
+    return shutil.which(found[-1], path=SEARCHED) if found else None
+
+
 def ask_version(server: Server, path: str) -> str:
-    """Return the first line of what a program says of itself. Raises ServerError where it says nothing."""
+    """Return what a program says of its version: the first line, or what `says` finds. Raises ServerError where it says
+    nothing of it."""
     said = subprocess.run([path, server.version], capture_output=True, text=True, check=False)
-    lines = (said.stdout + said.stderr).strip().splitlines()
+    answer = (said.stdout + said.stderr).strip()
+    lines = re.findall(server.says, answer, re.MULTILINE) if server.says else answer.splitlines()
     if not lines:
-        raise ServerError(f"{path} {server.version} says nothing")
-    return lines[0]
+        raise ServerError(f"{path} {server.version} says nothing of its version")
+    return str(lines[0])
 
 
 def build_on_stack(server: Server, stack: str) -> Program:

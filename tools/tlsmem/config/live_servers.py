@@ -1,0 +1,53 @@
+"""Servers that people run, from memtest/live_servers.toml: how each is started, and what its clients say."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
+
+from tlsmem.config import definitions
+from tlsmem.config.campaigns import Definition
+from tlsmem.config.servers import check_library_pattern
+from tlsmem.config.toml_tables import DEFINITIONS
+
+FILE = "live_servers"
+FILLED = ("folder", "plain", "tls", "chain", "key", "most", "protocol", "protocol_lower", "modules")
+Pattern = Annotated[str, AfterValidator(check_library_pattern)]
+
+
+def check_template(text: str) -> str:
+    """Return the text. Raises ValueError with half a sentence where it has a name that is not filled in."""
+    try:
+        text.format(**dict.fromkeys(FILLED, ""))
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(f"{{...}} must be one of {', '.join(FILLED)}, not {error}") from None
+    return text
+
+
+Template = Annotated[str, AfterValidator(check_template)]
+
+
+class LiveServer(Definition):
+    """A table of live_servers.toml, whose head explains the keys."""
+
+    what: str
+    package: str
+    program: str
+    asked: str
+    says: Pattern
+    linked: str | None = None
+    arguments: list[Template]
+    files: dict[str, Template] = Field(default={})
+    ports: list[PositiveInt] = Field(default=[8080, 8443], min_length=2, max_length=2)
+    user: str | None = None
+    prepare: list[list[Template]] = Field(default=[])
+    descriptors: PositiveInt = 1
+    heap: bool = True
+    unseen: str | None = None
+    at_once: PositiveInt | None = None
+    still_s: PositiveFloat = 0.3
+    client: dict[str, str | bool]
+
+
+def live_servers() -> dict[str, LiveServer]:
+    """Return the servers by name; raises UserError when the file is wrong."""
+    return definitions.read(DEFINITIONS / f"{FILE}.toml", LiveServer.model_validate)
