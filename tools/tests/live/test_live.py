@@ -27,7 +27,8 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
     [
         (
             ["--server=apache"],
-            "--server=apache must be nginx, haproxy, go, rustls, openssl-s_server or path:CONFIGURATION",
+            "--server=apache must be nginx, haproxy, go, rustls, mosquitto, httpd, redis, pgbouncer, postgresql, "
+            "openssl-s_server or path:CONFIGURATION",
         ),
         (["--server=path:/nowhere"], "--server=path:/nowhere: /nowhere is no file"),
         (["--server=path:"], "--server=path:: name a configuration file after path:"),
@@ -38,6 +39,7 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
         (["--server=nginx", "--stack=openssl@4.0.3"], "nginx cannot be built on openssl@4.0.3: OpenSSL 4.0 made ASN1"),
         (["--server=nginx,haproxy", "--stack=openssl@3.5.5,gnutls@3.8.9"], "nginx is not built on gnutls@3.8.9; it"),
         (["--server=go", "--stack=openssl@3.5.5"], "go has a library of its own, and is not built on openssl@3.5.5"),
+        (["--server=redis", "--stack=openssl@3.5.5"], "redis has the library that its package links, and is not built"),
         (["--server=nginx", "--stack=openssl@9"], "--stack: memtest/stacks.toml has no stack openssl@9; did you mean "),
         (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),
     ],

@@ -251,13 +251,14 @@ def show_runs(recording: Path, records: Sequence[LiveRecord], form: str | None =
     """Print the tables of these runs of a recording."""
     from tlsmem.store.recordings import find_recordings
     from tlsmem.tables import render
+    from tlsmem.topics.live import added as live_added
     from tlsmem.topics.live import libraries as live_libraries
     from tlsmem.topics.live import prediction as live_prediction
     from tlsmem.topics.live import table as live
 
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.raise_write_errors():
-        tables = [live_libraries.library_table(records, among), *live.build(records)]
+        tables = [live_libraries.library_table(records, among), live_added.added_table(records), *live.build(records)]
         tables += [live.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without], form)
         if form in (None, choices.TABLE, choices.MARKDOWN):
