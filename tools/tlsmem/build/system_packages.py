@@ -43,8 +43,9 @@ PURPOSES = {
     "profile": BUILD_PACKAGES,  # and the tool's
     "live-nginx": [*LIVE_PACKAGES, "nginx-light"],
     "live-haproxy": [*LIVE_PACKAGES, "haproxy"],
+    **dict.fromkeys(("live-go", "live-rustls"), LIVE_PACKAGES),
     **{f"live-{name}": [*LIVE_PACKAGES, *packages] for name, packages in list_server_packages().items()},
-    **dict.fromkeys(("live-go", "live-rustls", "live-openssl-s_server", "live-path", "live-source"), LIVE_PACKAGES),
+    **dict.fromkeys(("live-openssl-s_server", "live-path", "live-source"), LIVE_PACKAGES),
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 OF_STACKS = ("mem", "timed", "profile")  # purposes that build the stacks that are named
