@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from tlsmem.census.target import PAGE, ProcessMemory, list_files
+from tlsmem.census.target import PAGE, WINDOW_BYTES, ProcessMemory, list_files
 
 PAGES = 12
 
@@ -43,6 +43,27 @@ def test_words_of_places_near_and_far_come_in_order():
         with ProcessMemory(os.getpid()) as memory:
             found = memory.read_words(address + starts, counts).tolist()
     assert found == [0, 1, 3, 511, 512, 513, 11 * 512]
+
+
+def test_a_large_heap_is_read_window_by_window_and_nothing_of_one_is_left_for_the_next():
+    with mmap.mmap(-1, 4 * WINDOW_BYTES) as area:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        base = -(-address // WINDOW_BYTES) * WINDOW_BYTES - address
+        numbers = [0, 64, WINDOW_BYTES - 8, WINDOW_BYTES + 64, 2 * WINDOW_BYTES + 64, 2 * WINDOW_BYTES + 8 * PAGE]
+        written = {
+            0: 1,
+            64: 2,
+            WINDOW_BYTES - 8: 3,
+            WINDOW_BYTES: 4,
+            WINDOW_BYTES + 64: 5,
+            2 * WINDOW_BYTES + 8 * PAGE: 6,
+        }
+        for number, value in written.items():
+            ctypes.c_uint64.from_address(address + base + number).value = value
+        starts, counts = np.array(numbers) + address + base, np.array([1, 2, 2, 1, 1, 1])
+        with ProcessMemory(os.getpid()) as memory:
+            found = memory.read_words(starts, counts).tolist()
+    assert found == [1, 2, 0, 3, 4, 5, 0, 6]
 
 
 MAPS = """\

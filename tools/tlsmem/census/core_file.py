@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import NoteSegment
 
@@ -181,7 +183,11 @@ class CoreMemory(Memory):
     def close(self) -> None:
         self.file.close()
 
-    def read_pages(self, begin: int, into: memoryview) -> None:
+    def have_pages(self, begin: int, count: int) -> npt.NDArray[np.bool_]:
+        """All are read; those that the core does not have are left as they are, zeros."""
+        return np.ones(count, np.bool_)
+
+    def read_range(self, begin: int, into: memoryview) -> None:
         end = begin + len(into)
         for one in self.segments:
             first, last = max(begin, one.start), min(end, one.start + one.dumped)

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
 
@@ -22,7 +23,8 @@ PAGE = 4096
 WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)", re.ASCII)
 GONE = " (deleted)"
 PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a page maps no new one
-GAP_BYTES = 4 * PAGE  # chunks that are so near are read together
+NEAR_PAGES = 4  # pages that are so near are read together, with those between them
+WINDOW_BYTES = 4 << 20  # of addresses, read at once: the buffer stays in the processor's cache
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -194,32 +196,53 @@ class Memory(ABC):
         """Close its files."""
 
     @abstractmethod
-    def read_pages(self, begin: int, into: memoryview) -> None:
-        """Read those pages of a range that are there; leave zeros for the others."""
+    def have_pages(self, begin: int, count: int) -> npt.NDArray[np.bool_]:
+        """Return which of so many pages from an address on are there to be read."""
+
+    @abstractmethod
+    def read_range(self, begin: int, into: memoryview) -> None:
+        """Read a range of pages that are there."""
 
     def read_words(self, starts: Places, counts: Places) -> Words:
         """Return the words of 64 bits at these addresses, one place after the other; 0 where there is no page.
 
-        `starts` are in order and multiples of 8, and so do not overlap; `counts` are in words. Raises OSError once the
-        process has ended."""
-        if not len(starts):
-            return np.zeros(0, np.uint64)
+        `starts` are in order and multiples of 8, and so do not overlap; `counts` are in words. Windows are read one
+        after the other into the same buffer, so a large heap takes no more memory than a small one. Raises OSError once
+        the process has ended."""
+        found = np.zeros(int(counts.sum()), np.uint64)
+        edges = np.flatnonzero(np.diff(starts // WINDOW_BYTES)) + 1
         ends = starts + 8 * counts
-        breaks = np.flatnonzero(starts[1:] - ends[:-1] > GAP_BYTES) + 1
-        firsts, lasts = np.append(0, breaks), np.append(breaks, len(starts)) - 1
-        begins = starts[firsts] // PAGE * PAGE
-        sizes = (ends[lasts] + PAGE - 1) // PAGE * PAGE - begins
-        content = np.zeros(int(sizes.sum()), np.uint8)
-        offsets = np.cumsum(sizes) - sizes
-        view = memoryview(content)  # type: ignore[arg-type] # an array is a buffer
-        for begin, size, offset in zip(begins.tolist(), sizes.tolist(), offsets.tolist(), strict=True):
-            self.read_pages(begin, view[offset : offset + size])
-        of_run = np.searchsorted(firsts, np.arange(len(starts)), side="right") - 1
-        places = (starts - begins[of_run] + offsets[of_run]) // 8
-        first_words = np.cumsum(counts) - counts
-        index = np.repeat(places - first_words, counts) + np.arange(int(counts.sum()))
-        found: Words = content.view(np.uint64)[index]
+        done, buffer = 0, np.zeros(0, np.uint8)
+        for first, after in pairwise([0, *edges.tolist(), len(starts)] if len(starts) else []):
+            begin = int(starts[first]) // PAGE * PAGE
+            size = (int(ends[after - 1]) + PAGE - 1) // PAGE * PAGE - begin
+            if len(buffer) < size:
+                buffer = np.zeros(max(size, WINDOW_BYTES), np.uint8)
+            self.read_window(begin, starts[first:after], ends[first:after], buffer[:size])
+            lengths = counts[first:after]
+            skipped = (starts[first:after] - begin) // 8 - (np.cumsum(lengths) - lengths)
+            index = np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))
+            found[done : done + len(index)] = buffer[:size].view(np.uint64)[index]
+            done += len(index)
         return found
+
+    def read_window(self, begin: int, starts: Places, ends: Places, content: npt.NDArray[np.uint8]) -> None:
+        """Read the pages of a window with what lies between these addresses; those that are not there become zeros."""
+        count = len(content) // PAGE
+        changes = np.bincount((starts - begin) // PAGE, minlength=count + 1)
+        changes -= np.bincount((ends - 1 - begin) // PAGE + 1, minlength=count + 1)
+        pages = np.flatnonzero(np.cumsum(changes)[:count])
+        is_near = np.diff(pages) <= NEAR_PAGES
+        firsts, lasts = pages[np.append(True, ~is_near)], pages[np.append(~is_near, True)]
+        is_read = np.zeros(count + 2, np.bool_)
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+            is_read[first + 1 : last + 2] = True
+        is_read[1:-1] &= self.have_pages(begin, count)
+        content[:] = 0
+        edges = np.flatnonzero(np.diff(is_read))
+        view = memoryview(content)  # type: ignore[arg-type] # an array is a buffer
+        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            self.read_range(begin + first * PAGE, view[first * PAGE : last * PAGE])
 
 
 class ProcessMemory(Memory):
@@ -234,11 +257,11 @@ class ProcessMemory(Memory):
         os.close(self.memory)
         os.close(self.pagemap)
 
-    def read_pages(self, begin: int, into: memoryview) -> None:
-        count = len(into) // PAGE
+    def have_pages(self, begin: int, count: int) -> npt.NDArray[np.bool_]:
         entries = np.frombuffer(os.pread(self.pagemap, 8 * count, 8 * (begin // PAGE)), np.uint64)
-        is_there = np.zeros(count + 2, np.int8)
-        is_there[1 : len(entries) + 1] = (entries & np.uint64(PRESENT)) != 0
-        edges = np.flatnonzero(np.diff(is_there))
-        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            os.preadv(self.memory, [into[first * PAGE : last * PAGE]], begin + first * PAGE)
+        is_there = np.zeros(count, np.bool_)
+        is_there[: len(entries)] = (entries & np.uint64(PRESENT)) != 0
+        return is_there
+
+    def read_range(self, begin: int, into: memoryview) -> None:
+        os.preadv(self.memory, [into], begin)
