@@ -1,7 +1,8 @@
 /* Holds TLS sessions of a server, step by step, for the tests of the census. The clients are in a process of its own.
  *
  * holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED [FOREIGN_BYTES]: after each step a line on stdout with
- * the bytes of the chunks in use, as malloc counts them; a line on stdin leads to the next. The last step frees half of
+ * the bytes of the chunks in use, as malloc counts them, without what the program has attached to the sessions; a line
+ * on stdin leads to the next. The last step frees half of
  * those that are established, and all others. With FOREIGN_BYTES there are 200 blocks of this size from the beginning,
  * which are no session's. */
 #include <malloc.h>
@@ -12,12 +13,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 4096, FOREIGN = 200 };
+enum { MOST = 4096, FOREIGN = 200, BUFFER_BYTES = 1000 };
 struct pair {
     SSL *server, *client;
     int server_socket, client_socket;
 };
 static struct pair pairs[MOST];
+/* What a server has of a connection, as HAProxy does: the session leads to it, and it does not lead back. */
+struct connection {
+    char *buffer;
+    int number;
+};
+static size_t attached_bytes; /* with the headers of the chunks */
 static SSL_CTX *server_context;
 static int to_clients[2], from_clients[2];
 
@@ -31,7 +38,7 @@ static void step_end(const char *name)
 {
     struct mallinfo2 info = mallinfo2();
     char line[16];
-    printf("{\"step\":\"%s\",\"in_use\":%zu}\n", name, info.uordblks);
+    printf("{\"step\":\"%s\",\"in_use\":%zu}\n", name, info.uordblks - attached_bytes);
     fflush(stdout);
     if (!fgets(line, sizeof line, stdin))
         exit(0);
@@ -67,6 +74,10 @@ static void server_make(int number)
     pairs[number].server = SSL_new(server_context);
     if (!pairs[number].server)
         fail("SSL_new");
+    struct connection *connection = malloc(sizeof *connection);
+    *connection = (struct connection){calloc(1, BUFFER_BYTES), number};
+    attached_bytes += malloc_usable_size(connection) + malloc_usable_size(connection->buffer) + 2 * sizeof(size_t);
+    SSL_set_app_data(pairs[number].server, connection);
 }
 
 static void server_open(int number)
@@ -88,6 +99,10 @@ static void server_establish(int number)
 
 static void server_free(int number)
 {
+    struct connection *connection = SSL_get_app_data(pairs[number].server);
+    attached_bytes -= malloc_usable_size(connection) + malloc_usable_size(connection->buffer) + 2 * sizeof(size_t);
+    free(connection->buffer);
+    free(connection);
     SSL_set_quiet_shutdown(pairs[number].server, 1);
     SSL_shutdown(pairs[number].server);
     SSL_free(pairs[number].server);

@@ -113,6 +113,23 @@ def find_fields(function: Function, how: int = OpAccess.READ) -> set[int]:
     return found
 
 
+def find_passed_offsets(function: Function) -> set[int]:
+    """Return the offsets in the structure that the first argument leads to whose addresses the function computes, as
+    to pass them on."""
+    found = set()
+    for step in follow(function):
+        one = step.instruction
+        if one.mnemonic == Mnemonic.ADD and one.op0_kind == OpKind.REGISTER and one.op1_kind in IMMEDIATE:
+            base, offset = one.op0_register, int(one.immediate(1))
+        elif one.mnemonic == Mnemonic.LEA and one.memory_index == Register.NONE:
+            base, offset = one.memory_base, int(one.memory_displacement)
+        else:
+            continue
+        if step.state.get(base) == Argument():
+            found.add(offset)
+    return found
+
+
 def find_returned_address(function: Function) -> int | None:
     """Return the address that a function returns, where that is all that it does."""
     for step in follow(function):

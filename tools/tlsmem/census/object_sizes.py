@@ -12,6 +12,7 @@ from tlsmem.census.instructions import (
     find_allocations,
     find_constant_calls,
     find_fields,
+    find_passed_offsets,
     find_returned_address,
 )
 from tlsmem.census.library import BIO, CONTEXT, RECORD_LAYER, SESSION, TICKET, X509
@@ -30,6 +31,7 @@ READERS = {  # functions that read one field each of an SSL, by what it says
     "handshake": "SSL_get_state",
     "read_bio": "SSL_get_rbio",
 }
+APPLICATION_DATA = "SSL_set_ex_data"  # passes on where an SSL has what the application has attached to it
 BIO_READERS = {  # the same of a BIO
     "bio_method": "BIO_method_type",
     "bio_next": "BIO_next",
@@ -80,13 +82,17 @@ def read_item_size(image: ElfImage, function: Function) -> int | None:
 
 def openssl_fields(image: ElfImage) -> dict[str, int]:
     """Return the offsets of fields of an SSL and of a BIO, of functions that the file still names."""
-    functions = image.find_functions({*READERS.values(), *BIO_READERS.values(), BEFORE, SOCKET_METHOD})
+    functions = image.find_functions(
+        {*READERS.values(), *BIO_READERS.values(), BEFORE, SOCKET_METHOD, APPLICATION_DATA}
+    )
     read = {name: find_fields(function) for name, function in functions.items()}
     # Since OpenSSL 3.2 those of an SSL read the kind of the object first, at offset 0.
     of_ssl = {name: offsets - {0} for name, offsets in read.items()}
     fields = name_fields(READERS, of_ssl) | name_fields(BIO_READERS, read)
     machine = of_ssl.get(BEFORE, set()) - {fields.get("handshake")}
+    attached = find_passed_offsets(functions[APPLICATION_DATA]) if APPLICATION_DATA in functions else set()
     number = find_number(image, functions, {offset for name, offset in fields.items() if name in BIO_READERS})
+    fields |= name_only("ex_data", attached)
     return fields | name_only("machine", machine) | name_only("bio_number", number)
 
 

@@ -22,6 +22,7 @@ METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 LOW = np.uint64(0xFFFFFFFF)
+STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
 NO_OWNER, SHARED = -1, 1 << 40
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
 V_ASN1_INTEGER, V_ASN1_NEG_INTEGER = 2, 0x102  # the type of a serial number, with which an X509 begins
@@ -172,10 +173,12 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places)
     may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
-    contexts = find_contexts(memory, heap, library, roots)
+    direct = find_direct(memory, heap, roots)
+    contexts = direct[library.find(heap, CONTEXT)[direct]]
     owners[contexts] = SHARED
     frontier = np.concatenate([roots, contexts])
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
+    is_closed[np.setdiff1d(find_attached(memory, heap, library, roots), direct)] = True
     while len(frontier):
         pointers = [read_pointers(memory, heap, batch) for batch in split_batches(frontier, heap.sizes)]
         sources, targets, offsets = (np.concatenate(part) for part in zip(*pointers, strict=True))
@@ -189,12 +192,28 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places)
     return owners
 
 
-def find_contexts(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
-    """Return which chunks are contexts, to which the sessions themselves lead."""
-    is_context = library.find(heap, CONTEXT)
-    pointers = [read_pointers(memory, heap, batch)[1] for batch in split_batches(roots, heap.sizes)]
-    targets = np.unique(np.concatenate(pointers))
-    return targets[is_context[targets]]
+def find_direct(memory: Memory, heap: LiveHeap, chunks: Places) -> Places:
+    """Return the chunks to which these themselves lead, each once."""
+    pointers = [read_pointers(memory, heap, batch)[1] for batch in split_batches(chunks, heap.sizes)]
+    return np.unique(np.concatenate(pointers))
+
+
+def find_attached(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
+    """Return the chunks that the application has attached to sessions, by SSL_set_ex_data(): those to which the array
+    of the stack in the field leads. Before the stack, the field has a context since OpenSSL 3.0."""
+    if "ex_data" not in library.fields:
+        return np.zeros(0, np.int64)
+    words = [read_fields(memory, heap, roots, library.fields["ex_data"] + at) for at in (0, 8)]
+    stacks = find_chunks(heap, np.concatenate(words))
+    stacks = stacks[heap.sizes[stacks] <= LARGEST_STACK_BYTES]
+    arrays = find_chunks(heap, read_fields(memory, heap, stacks, STACK_DATA_AT))
+    return find_direct(memory, heap, arrays)
+
+
+def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
+    """Return the chunks to the beginning of which pointers lead, each once."""
+    chunks = np.unique(heap.find(pointers))
+    return chunks[chunks >= 0]
 
 
 def weigh(heap: LiveHeap, frontier: Places, sources: Places, targets: Places, offsets: Places) -> Weights:
