@@ -41,7 +41,6 @@ class LiveServer(Definition):
     user: str | None = None
     prepare: list[list[Template]] = Field(default=[])
     descriptors: PositiveInt = 1
-    heap: bool = True
     unseen: str | None = None
     at_once: PositiveInt | None = None
     still_s: PositiveFloat = 0.3

@@ -32,9 +32,8 @@ def make_server(name: str, table: LiveServer) -> Server:
         full_bytes=FULL_BYTES if table.client["protocol"] == "http" else None,
         largest=lambda descriptors: (descriptors - SPARE) // table.descriptors,
         configure=lambda setup: configure(table, setup),
-        meters=("rss", "heap") if table.heap else ("rss",),
         ports=Ports(*table.ports),
-        prefix=("prlimit", f"--nofile={files}:{files}", *become(table)),
+        prefix=("prlimit", f"--nofile={files}:{files}", *become(table.user)),
         client=table.client,
         says=table.says,
         linked=table.linked,
@@ -44,9 +43,15 @@ def make_server(name: str, table: LiveServer) -> Server:
     )
 
 
-def become(table: LiveServer) -> tuple[str, ...]:
-    """Return the words that start a command as the server's user."""
-    return ("setpriv", f"--reuid={table.user}", f"--regid={table.user}", "--clear-groups") if table.user else ()
+def become(user: str | None) -> tuple[str, ...]:
+    """Return the words that start a command as this user, in the group of its account; none without a user."""
+    if not user:
+        return ()
+    try:
+        group = str(pwd.getpwnam(user).pw_gid)
+    except KeyError:  # as `prepare` says
+        group = user
+    return "setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"
 
 
 def configure(table: LiveServer, setup: Setup) -> list[str]:
@@ -91,7 +96,7 @@ def prepare(table: LiveServer, setup: Setup) -> None:
     for command in table.prepare:
         program, *words = (word.format(**fill(table, setup)) for word in command)
         found = shutil.which(program, path=f"{beside}{os.pathsep}{SEARCHED}") or program
-        done = subprocess.run([*become(table), found, *words], capture_output=True, text=True, check=False)
+        done = subprocess.run([*become(table.user), found, *words], capture_output=True, text=True, check=False)
         if done.returncode:
             said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]
             raise ServerError(f"{program} ended with {done.returncode}: {said[-1]}")

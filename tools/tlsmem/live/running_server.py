@@ -59,7 +59,7 @@ class RunningServer:
         self.ports = self.server.ports
         setup = Setup(folder, self.ports, self.most, self.protocol, self.ktls)
         words, before = self.server.configure(setup), list_pages()
-        # The meter is loaded by the server alone: a page that was made before the user changes is not of its user.
+        # The server alone loads the meter, not the words before it, which may change the user.
         metered = ["env", f"LD_PRELOAD={preload_value()}"] if self.meter == "heap" else []
         try:
             if self.server.prepare:

@@ -59,7 +59,7 @@ class AddedRow(NamedTuple):
     def added_live(self) -> "LiveBytes | Missing":
         live, plain = (live_of(one, self.state) for one in (self.tls, self.plain))
         if isinstance(live, Missing) or isinstance(plain, Missing):
-            return Missing(self.unseen or "no run under the heap meter")
+            return Missing("no run under the heap meter")
         return LiveBytes(live - plain, self.unseen)
 
 
