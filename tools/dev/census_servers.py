@@ -18,6 +18,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import stacks
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
+from tlsmem.live.packaged import read_servers
 from tlsmem.live.servers import CERTS, HAPROXY_SERVER, NGINX_SERVER, SEARCHED, Ports, Setup
 from tlsmem.monitor.process import preload_value
 from tlsmem.monitor.tree import descendants
@@ -36,6 +37,7 @@ PORTS = Ports(8080, 8443)  # of a network of the check's own
 MOST = 1000  # connections that each must be able to hold
 LIMIT_S = 20.0  # to start and to stop
 CHAIN, KEY = CERTS / "chain.pem", CERTS / "key.pem"
+# Unlike that of memtest/live_servers.toml it has a thread for each connection that sends nothing, and no plain port.
 APACHE = """\
 ServerRoot {folder}
 ServerName localhost
@@ -59,15 +61,6 @@ DocumentRoot {folder}
 SSLEngine on
 SSLCertificateFile {chain}
 SSLCertificateKeyFile {key}
-"""
-MOSQUITTO = """\
-user root
-persistence false
-allow_anonymous true
-log_type error
-listener {port} 127.0.0.1
-certfile {chain}
-keyfile {key}
 """
 NODE = """\
 const [port, chain, key] = process.argv.slice(1), fs = require('fs');
@@ -121,9 +114,7 @@ def configure_apache(folder: Path) -> list[str]:
 
 
 def configure_mosquitto(folder: Path) -> list[str]:
-    config = folder / "mosquitto.conf"
-    config.write_text(MOSQUITTO.format(port=PORTS.tls, chain=CHAIN, key=KEY))
-    return ["-c", str(config)]
+    return read_servers()["mosquitto"].configure(Setup(folder, PORTS, MOST, "TLSv1.3"))
 
 
 def configure_python(_: Path) -> list[str]:

@@ -40,6 +40,10 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
         (["--server=nginx,haproxy", "--stack=openssl@3.5.5,gnutls@3.8.9"], "nginx is not built on gnutls@3.8.9; it"),
         (["--server=go", "--stack=openssl@3.5.5"], "go has a library of its own, and is not built on openssl@3.5.5"),
         (["--server=redis", "--stack=openssl@3.5.5"], "redis has the library that its package links, and is not built"),
+        (
+            ["--server=postgresql", "--n=1000"],
+            "N=1000: postgresql is configured for 900 connections at most, by memtest",
+        ),
         (["--server=nginx", "--stack=openssl@9"], "--stack: memtest/stacks.toml has no stack openssl@9; did you mean "),
         (["--server=nginx", "--n=100", "--out=data"], "data is where recordings are, not one of them"),
     ],

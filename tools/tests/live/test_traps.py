@@ -7,7 +7,7 @@ import pytest
 
 from tlsmem.live.live_run import LiveRun, Timeline, measure
 from tlsmem.live.packaged import become
-from tlsmem.live.servers import Ports, Program, Server
+from tlsmem.live.servers import Ports, Program, Server, ServerError
 from tlsmem.schema.live_records import LivePhase
 from tlsmem.stats import live_costs
 
@@ -20,7 +20,7 @@ CONNECTIONS = 5
 PORTS = Ports(8080, 8080)
 # It allocates 16 MiB, and then answers PING, each connection in a process of its own.
 FORKS = """
-import os, signal, socket
+import os, signal, socket, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 held = [bytearray(65536) for _ in range(256)]
 listener = socket.create_server(("127.0.0.1", 8080))
@@ -104,3 +104,17 @@ def test_memory_that_a_timer_gives_back_is_waited_for():
     """With the usual 0.3 s, what its timer has yet to free counts."""
     phases = take(TIMER, "rss", still_s=3.0)
     assert all(phase.server.rss_anon_bytes < 32 * MIB for phase in phases.values())
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("raise SystemExit('no room')", "script ended with 1: no room"),
+        (FORKS.replace("if not os.fork():", "if sys.exit('too many'):"), "script ended with 1: too many"),
+        (FORKS.replace("+PONG", "-LOADING"), "the server answered b'-LOADING"),
+    ],
+    ids=["before it listens", "while clients connect", "another answer"],
+)
+def test_a_server_that_ends_or_answers_otherwise_is_a_sentence(script, sentence):
+    with pytest.raises(ServerError, match=sentence):
+        take(script, "rss")

@@ -76,11 +76,17 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
 
 
 def check_descriptors(runs: list[LiveRun], server: Server) -> None:
-    """Raise UserError where the limit on open files is too low for the largest run."""
+    """Raise UserError where the limit on open files, or a server's configuration, is too low for the largest run."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     clients = hard - live_run.SPARE if hard < SHARE + live_run.SPARE else MANY  # several processes, if need be
     largest = min(server.largest(hard), clients)
     most = max(run.connections for run in runs)
+    if server.configured and most > server.configured:
+        raise UserError(
+            f"N={most}: {server.name} is configured for {server.configured} connections at most, by "
+            f"memtest/live_servers.toml; the largest N that fits is {server.configured}",
+            status=2,
+        )
     if hard != resource.RLIM_INFINITY and most > largest:
         raise UserError(
             f"N={most} is more than the limit of {hard:,} open files allows; the largest N that fits is {largest}"

@@ -40,7 +40,7 @@ class LiveServer(Definition):
     ports: list[PositiveInt] = Field(default=[8080, 8443], min_length=2, max_length=2)
     user: str | None = None
     prepare: list[list[Template]] = Field(default=[])
-    descriptors: PositiveInt = 1
+    largest: PositiveInt | None = None
     unseen: str | None = None
     at_once: PositiveInt | None = None
     still_s: PositiveFloat = 0.3

@@ -86,6 +86,7 @@ class Server(NamedTuple):
     says: str | None = None  # a regular expression whose group is its version; None: the first line that it prints
     linked: str | None = None  # the file that loads libcrypto, where that is not the program
     prepare: Callable[[Setup], None] | None = None  # before it is started
+    configured: int | None = None  # connections that its configuration allows, where that is fixed
     at_once: int | None = None  # connections that it can open at a time, where that is limited
     still_s: float = 0.3  # at rest: no figure has changed for so long
     stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
