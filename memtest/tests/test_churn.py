@@ -94,6 +94,7 @@ def build_leaky(name, folder):
     return harness
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "suite", "pattern"),
     [

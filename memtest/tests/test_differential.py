@@ -297,6 +297,7 @@ def test_a_memory_run_has_the_same_phases_and_holds_the_same_sessions(pairs, wor
     assert_holds_the_same(["memory", f"sessions={2 * pairs}", *NONE, *words])
 
 
+@pytest.mark.thorough
 @settings(derandomised, max_examples=20)
 @given(st.integers(1, 45), st.sampled_from(["silent", "silent-server"]), stall_words)
 def test_a_stalled_run_has_the_same_phases_and_holds_the_same_sessions(pairs, point, words):

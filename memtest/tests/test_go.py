@@ -54,6 +54,7 @@ def slope(few, many, sessions, figure, phase):
     return (many[phase]["allocator"]["go"][figure] - few[phase]["allocator"]["go"][figure]) / sessions
 
 
+@pytest.mark.thorough
 def test_a_null_session_is_its_three_blocks_and_a_goroutine(null):
     few, many = (measured(null, sessions, *NONE, "cpu=0") for sessions in (1000, 5000))
     for phase in OPEN:

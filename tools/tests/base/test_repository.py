@@ -87,6 +87,7 @@ def test_outside_a_clone_and_from_a_changed_tree_runs_go_there_too(project):
     assert measure(project, "--fresh").returncode == 0
 
 
+@pytest.mark.thorough
 def test_outside_a_clone_no_recording_of_the_repository_takes_runs(project):
     assert refused(checked(project, NEW), f"{NEW} takes runs from a git clone only, and this is none")
     assert checked(project, LOCAL).returncode == 0

@@ -33,6 +33,7 @@ def closed(words: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", f"exec {words} >&-"], stderr=subprocess.PIPE, text=True, check=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [[], ["--callers"], ["--folded"], ["--callers", "--json"]])
 def test_a_profile(tmp_path, options):
     (tmp_path / "massif.out.1").write_text(MASSIF)
@@ -41,6 +42,7 @@ def test_a_profile(tmp_path, options):
     assert done.stderr == "memtest: stdout: it is closed; redirect it to a file, or to /dev/null\n"
 
 
+@pytest.mark.thorough
 def test_a_file_needs_no_stdout(tmp_path):
     (tmp_path / "massif.out.1").write_text(MASSIF)
     done = closed("heap read", tmp_path / "massif.out.1", "--folded", tmp_path / "f")
@@ -55,6 +57,7 @@ def test_a_recording_and_a_report():
         assert command != "show tables" or "it is closed" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", ["cost gnutls", "plan memory --connections 100", "stacks --help"])
 def test_an_encoding_without_our_signs_gets_plain_ones(words):
     done = subprocess.run(

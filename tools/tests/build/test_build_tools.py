@@ -10,6 +10,7 @@ from tlsmem.build import compiler_flags, harness
 from tlsmem.build.commands import BuildFailed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("more", "lacking", "package"),
     [

@@ -67,6 +67,7 @@ def test_an_archive_of_a_source_is_taken_back_whole_or_not(tmp_path, kept, capsy
     assert not (kept / "sources" / sum_).exists() and not (tmp_path / "c.orig").exists()
 
 
+@pytest.mark.thorough
 def test_without_it_nothing_is_kept(root, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setenv("MEMTEST_CACHE", "")
     assert harness.build("tiny@1", tiny(root), root) == "built"

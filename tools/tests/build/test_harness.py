@@ -77,6 +77,7 @@ def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
     }
 
 
+@pytest.mark.thorough
 def test_the_same_input_gives_the_same_bytes_in_any_clone_on_any_day(root, tmp_path):
     made = []
     for place in root, clone(tmp_path / "another clone"):
@@ -110,6 +111,7 @@ def test_other_flags_steps_or_driver_build_again(root, monkeypatch):
     assert "-DOTHER" in (root / "build/logs/tiny@1.log").read_text()
 
 
+@pytest.mark.thorough
 def test_another_version_of_the_compiler_builds_again_and_the_manifest_says_which(root, tmp_path, monkeypatch):
     harness.build("tiny@1", tiny(root), root)
     programs = tmp_path / "programs"
@@ -132,6 +134,7 @@ def test_what_changes_in_one_stack_leaves_the_others(root):
     assert harness.build("tiny@2", tiny(root), root) == "up to date"
 
 
+@pytest.mark.thorough
 def test_a_changed_driver_links_again_and_leaves_the_library(root):
     (root / "harness-c").unlink()
     subprocess.run(["cp", "-r", ROOT / "harness-c", root], check=True)

@@ -56,6 +56,7 @@ def test_what_others_wait_for_is_first_and_the_rest_is_in_the_order_given():
     assert Schedule(list(known), known, ROOT).waiting == ["below@1", "b@1", "a@1", "above@1"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shared_resources.count_cpus() < 2, reason="one CPU builds one at a time")
 def test_two_are_built_at_a_time_and_share_the_cpus(root):  # noqa: F811
     """Each waits for the other to have begun."""

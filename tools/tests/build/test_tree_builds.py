@@ -41,6 +41,7 @@ def archive(root, stack):
     return (tree_place(root / "build", stack.source.tree) / "tiny/libtiny.a").read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_manifest_says_which_commit_or_tree_and_of_which_release(root):
     stack = tree(root, git="c" * 40)
     assert harness.build("tiny@git-cccccccccccc", stack, root) == "built"
@@ -60,6 +61,7 @@ def test_one_tree_of_two_commits_is_compiled_once_into_the_same_bytes(root):
     assert (root / "build/harness/tiny@git-1").read_bytes() == (root / "build/harness/tiny@git-2").read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_cache_has_a_tree_for_other_clones_whatever_commit_it_is_of(root, tmp_path, monkeypatch):
     monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "cache"))
     harness.build("tiny@git-1", tree(root, git="1" * 40), root)
@@ -68,6 +70,7 @@ def test_the_cache_has_a_tree_for_other_clones_whatever_commit_it_is_of(root, tm
     assert "$ make" not in (other / "build/logs/tiny@git-2.log").read_text()
 
 
+@pytest.mark.thorough
 def test_what_is_compiled_names_no_tree_so_a_harmless_change_is_the_same_library(root):
     one, other = tree(root), tree(root, FILES | {"README": "more words\n"})
     for number, stack in enumerate((one, other)):
@@ -76,6 +79,7 @@ def test_what_is_compiled_names_no_tree_so_a_harmless_change_is_the_same_library
     assert b"../sources/tiny/tiny.c" in archive(root, one) and str(root).encode() not in archive(root, one)
 
 
+@pytest.mark.thorough
 def test_a_new_header_that_is_found_first_counts_though_what_was_read_is_as_it_was(root):
     one = tree(root)
     other = tree(root, FILES | {"first/size.h": "#define SIZE 4096\n"})

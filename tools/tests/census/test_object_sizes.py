@@ -152,6 +152,7 @@ def test_pointers_are_read_as_they_are_once_the_file_is_loaded(image, tmp_path):
         assert ElfImage(file).read_pointer(symbol["st_value"]) == expected
 
 
+@pytest.mark.thorough
 def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path):
     libraries = ["-Wl,-Bstatic", "-lssl", "-lcrypto", "-Wl,-Bdynamic"]
     program = compile_c("holds_sessions.c", tmp_path / "static", *libraries)

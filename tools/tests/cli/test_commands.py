@@ -68,6 +68,7 @@ def run_alone(clone):
     return by_python_alone
 
 
+@pytest.mark.thorough
 def test_every_command_answers_help_and_a_wrong_option_without_a_package(clone):
     words = [sys.executable, "-S", "-c", EACH, clone / "tools"]
     done = subprocess.run(words, cwd="/", capture_output=True, text=True, check=False)
@@ -260,6 +261,7 @@ def test_a_script_of_developers_answers_without_a_package(run_alone, script):
     assert refused.stderr.splitlines()[-1].startswith((f"{script}: error: ", f"memtest: {script}: ", "memtest: "))
 
 
+@pytest.mark.thorough
 def test_the_schema_is_printed_from_outside_the_environment(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     command = [tmp_path / "bare/bin/python", TOOLS / "tls-memtest", "data", "schema"]

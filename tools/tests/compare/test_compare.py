@@ -461,6 +461,7 @@ def test_no_sentence_on_stderr_moves_a_cursor(run, tmp_path, new):
     assert done.returncode == 1 and "killed by ?[31mSIGKILL" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_recording_whose_name_is_no_text_is_compared(tmp_path, new):
     before = planted.write(tmp_path / os.fsdecode(b"na\xffme"), planted.counted())
     words = [sys.executable, str(ROOT / "tools/tls-memtest"), "diff", "recordings", before, new]

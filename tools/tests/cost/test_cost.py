@@ -306,6 +306,7 @@ def test_a_library_without_the_suite_is_shown_in_the_one_it_has(tmp_path):
     assert group.costs.suite == "tls12-rsa-aes256" and group.title(SUITE) == "rustls 0.23.46 (aws-lc)\nTLS 1.2"
 
 
+@pytest.mark.thorough
 def test_a_picture_is_two_files(recording, capsys, monkeypatch, tmp_path):
     written = printed(capsys, monkeypatch, recording, "-o", str(tmp_path / "server")).split()
     assert written == [str(tmp_path / f"server{ending}") for ending in (".png", ".svg")]
@@ -327,6 +328,7 @@ def test_a_picture_that_cannot_be_recorded_has_the_reason(recording, capsys, mon
     )
 
 
+@pytest.mark.thorough
 def test_a_picture_says_which_named_stack_it_is_without_and_what_records_that(recording, capsys, monkeypatch, tmp_path):
     words = [OPENSSL, BORING, "--suite", SUITE, "-o", str(tmp_path / "server"), "--recording", str(recording)]
     recordings.load_stack.cache_clear()

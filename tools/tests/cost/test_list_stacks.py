@@ -126,6 +126,7 @@ def test_a_library_stands_together_and_its_newest_release_first():
     ]
 
 
+@pytest.mark.thorough
 def test_all_stacks_have_room_on_a_terminal_of_80_columns():
     table = stack_inventory.inventory_table(definitions.stacks(), recordings.find_recordings(None))
     found = layout.fit_table(table, 80)

@@ -83,6 +83,7 @@ def test_a_stack_without_a_loop_is_refused():
     assert "openssl@3.2.0 has no loop; openssl@3.5.5 and rustls+aws-lc@0.23.46 have one" in done.stderr
 
 
+@pytest.mark.thorough
 def test_nothing_is_compiled_beside_a_campaign():
     built_harness.find(STACK)
     log = ROOT / f"build/logs/{STACK}.loop.log"

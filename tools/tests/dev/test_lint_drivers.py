@@ -16,6 +16,7 @@ def clone(tmp_path):
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ["harness-c/main.c", "harness-c/drivers/null.c"])
 def test_a_warning_is_a_complaint(clone, place):
     stack = stacks()["null@c"]

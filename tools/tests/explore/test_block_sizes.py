@@ -68,6 +68,7 @@ def sizes_of_small(profile: Profile, moment: str) -> dict[str, tuple[int, int]]:
     return rows(size_tables(profile, moment, pattern="^small$")[0])
 
 
+@pytest.mark.thorough
 def test_heaptrack_tells_the_size_of_every_live_block(program):
     allocating_programs.require_tool("heaptrack", "heaptrack")
     words = ["heaptrack", "-o", "heaptrack", program]

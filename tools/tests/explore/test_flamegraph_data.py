@@ -86,6 +86,7 @@ def test_stacks_share_what_is_below_a_library_function_that_both_call():
     assert call_tree.shared_share(below) == 1, "no library function is known"
 
 
+@pytest.mark.thorough
 def test_a_difference_by_purpose_adds_up_to_the_buckets_of_both():
     old, new = read_run("openssl@3.5.5"), read_run("rustls+aws-lc@0.23.46")
     tree = call_tree.tree_from_diff(profile_diff.compare(old, new, "established"))

@@ -154,6 +154,7 @@ def test_notes_after_a_table_are_a_list_as_in_a_page(recording, tmp_path):
         assert re.search(r"\|\n\n(?:[^|-].*\n\n)*- ", told)
 
 
+@pytest.mark.thorough
 def test_notes_on_a_terminal_are_plain_words_in_its_width():
     stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
     command = (
@@ -236,6 +237,7 @@ def test_a_link_and_a_device_stay_what_they_are(massif, tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "pipe").is_fifo()
 
 
+@pytest.mark.thorough
 def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
     for name in ("no/such/folder/f", "."):
         assert refused(1, massif, "--folded", tmp_path / name).startswith(str(tmp_path / name))
@@ -332,6 +334,7 @@ def test_what_cannot_be_is_a_sentence(massif, arguments, status, snapshot):
     assert refused(status, massif, *shlex.split(arguments)) == snapshot
 
 
+@pytest.mark.thorough
 def test_two_moments_of_one_profile(massif, recording):
     """Counted by hand: table_new 600 to 2,000 B by main and 1,000 B by grow, and read_file 400 to 0 B."""
     sites = tables(massif, "--diff", "snapshot 1", "peak")["diff-sites"]

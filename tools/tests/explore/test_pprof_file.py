@@ -51,6 +51,7 @@ def write(tmp_path, profile, **options):
     return file
 
 
+@pytest.mark.thorough
 @WITH_GO
 def test_go_s_pprof_shows_the_bytes_of_a_moment_by_function(tmp_path):
     file = write(tmp_path, handmade.profile(), only="peak")

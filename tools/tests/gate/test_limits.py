@@ -100,6 +100,7 @@ def test_a_limit_is_read_as_it_was_printed(case):
     assert limits.parse_limit(str(limit), meter) == limit
 
 
+@pytest.mark.thorough
 @given(
     some.text() | some.from_regex(limits.LIMIT_PATTERN, fullmatch=True),
     some.sampled_from(sorted(limits.UNITS_BY_METER)),

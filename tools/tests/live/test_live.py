@@ -55,6 +55,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(options, sentence):
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.thorough
 def test_more_connections_than_open_files_names_the_largest_number_that_fits(tmp_path):
     refused = live("--server=nginx", "--n=1000", f"--out={tmp_path}", limit=600)
     assert refused.returncode == 1

@@ -38,6 +38,7 @@ def test_a_configuration_that_cannot_be_measured_is_named(tmp_path, text, senten
         find_server(f"path:{file}")
 
 
+@pytest.mark.thorough
 def test_a_server_of_one_connection_at_a_time_is_unsupported_with_the_reason():
     words = [sys.executable, ROOT / "tools/tls-memtest", "measure", "live", "--server=openssl-s_server", "--n=10"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

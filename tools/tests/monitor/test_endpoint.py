@@ -123,6 +123,7 @@ def expected_samples(pid):
     }
 
 
+@pytest.mark.thorough
 def test_the_endpoint_serves_what_the_page_of_the_meter_has(tmp_path):
     """As tls-memtest heap last read it, a moment ago. Connections: of the port that is asked for, and of no other."""
     with metered("--listen=127.0.0.1:0", "--connections=port:1", folder=tmp_path) as (_, pid, port, said):
@@ -261,6 +262,7 @@ def test_growth_is_ndjson_too(tmp_path):
     assert {one["record"] for one in records} == {"program", "growth", "all"}
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_there_is_not_overwritten(tmp_path):
     report, ran = tmp_path / "report", tmp_path / "ran"
     report.write_text("mine")

@@ -246,6 +246,7 @@ def client_certificates(where: Path, *words: str) -> list[str]:
     return [row["why"] for row in rows(done, "left-out") if row["what"] == "client certificates"]
 
 
+@pytest.mark.thorough
 def test_client_certificates_are_a_suite_to_plan_with_only_where_it_is_recorded(tmp_path):
     mutual = f"{SUITE}-mutual"
     without = synthetic.write(tmp_path / "without", default_runs())

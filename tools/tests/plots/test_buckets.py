@@ -62,11 +62,13 @@ def test_bars_are_what_sessions_hold(shown, role):
     pyplot.close("all")
 
 
+@pytest.mark.thorough
 def test_servers_are_drawn_unless_others_are_asked_for(shown, made):
     client = buckets.figure(shown, "client")
     assert "server session" in title_of(made) and "client session" in title_of(client)
 
 
+@pytest.mark.thorough
 def test_no_text_lies_over_another_and_everybody_reads_all(made):
     made.canvas.draw()
     assert find_alike(made) == []

@@ -77,6 +77,7 @@ def test_a_text_stands_above_both_lines_where_they_end_together():
     pyplot.close(made)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_lines_that_end_together_are_told_apart(count):
     alike = [
@@ -89,6 +90,7 @@ def test_lines_that_end_together_are_told_apart(count):
     pyplot.close(made)
 
 
+@pytest.mark.thorough
 def test_every_text_is_inside_the_picture(made):
     for text in shown(made):
         box = text.get_window_extent()
@@ -157,6 +159,7 @@ def subtitle_of(made: Figure) -> str:
     return made.texts[1].get_text().replace("\n", " ")
 
 
+@pytest.mark.thorough
 def test_the_subtitle_counts_the_sessions_of_the_process():
     made = drawn(KINDS["split"]())
     assert "memory when a phase ends, 500 sessions of the process." in subtitle_of(made)
@@ -196,6 +199,7 @@ def test_a_picture_is_as_wide_as_a_page_and_legible_on_it(made):
     assert smallest_text(made) >= LEGIBLE
 
 
+@pytest.mark.thorough
 def test_a_whisker_that_nobody_sees_is_in_no_legend():
     for factor, there in (1.02, False), (1.3, True):
         runs = [run for run in synthetic.campaign(STACKS[:1], SUITES[:1]) if run.meter == "rss"]
@@ -207,6 +211,7 @@ def test_a_whisker_that_nobody_sees_is_in_no_legend():
         pyplot.close(made)
 
 
+@pytest.mark.thorough
 def test_every_repeat_of_an_environment_is_a_dot_beside_the_laboratory():
     made = drawn(of_environments())
     assert [name for name, _ in panels_of(made)] == [f"{suite_title(suite)}, lab" for suite in SUITES]
@@ -307,6 +312,7 @@ def test_a_picture_needs_a_name(small, name):
     assert [file.name for file in small.parent.iterdir()] == ["recording"]
 
 
+@pytest.mark.thorough
 def test_a_runtime_that_gave_back_what_was_free_is_said_below_the_panels():
     runs = split("openssl@3.5.5", "boringssl@5.4.0")
     theirs = [with_books(run, of_runtime({})) if run.stack == "boringssl@5.4.0" else run for run in runs]

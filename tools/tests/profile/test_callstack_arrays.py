@@ -19,6 +19,7 @@ from tlsmem.profile.heap_profile import END, CallstackTree, LiveHeap
 FRAMES = [Frame(f"f{at}", None, None, "app", None if at % 5 == 4 else at // 2) for at in range(12)]
 
 
+@pytest.mark.thorough
 @given(st.lists(st.lists(st.lists(st.integers(0, len(FRAMES) - 1), max_size=9), max_size=20), max_size=3))
 def test_stacks_are_those_that_lists_make_one_by_one(pieces):
     arrays, lists = CallstackArrays(), CallstackLists(CallstackTree(), FRAMES)

@@ -83,6 +83,7 @@ def test_damage_is_told_with_its_place(tmp_path, pack):
     assert torn.at < torn.size == len(damaged)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pack", PACKS)
 def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
     file, size = tmp_path / "file", 1 << 26

@@ -174,6 +174,7 @@ def test_no_damage_is_worse_than_a_sentence(tmp_path, form, at, damage, cut):
         assert str(error).startswith(f"{file}: ")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_totals_are_dhat_s_own(tmp_path):
     file = tmp_path / "dhat"

@@ -171,6 +171,7 @@ def test_what_is_broken_is_a_sentence(tmp_path, kind):
     assert str(refused.value).startswith(f"{tmp_path}/heap: {why}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", WHOLE)
 def test_no_mutation_is_worse_than_a_sentence(tmp_path, kind):
     assert check_mutations(tmp_path, WHOLE[kind].encode()) > COUNT / 5

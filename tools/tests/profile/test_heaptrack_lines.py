@@ -75,6 +75,7 @@ LINES += ["a 30 2", "a 7fffffff 4", "+ 4", "- 4", "+ 5", "s 3 abc", "i 400 1 3 6
 LINES += ["a 100000000 2", "t 01 0", "S a", "X again", "I 1 2", "+ 06", "- 9", "a 800000000001 1", "hello"]
 
 
+@pytest.mark.thorough
 @SMALL
 @given(st.lists(st.sampled_from(LINES), max_size=40))
 @example(["+ 1", "- 1", "- 1", "hello"])

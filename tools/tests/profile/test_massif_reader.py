@@ -194,6 +194,7 @@ ENDS = [len(HEAD + EMPTY), len(HEAD + EMPTY + DETAILED), len(HEAD + EMPTY + DETA
 MOMENTS = (["snapshot 1"], ["snapshot 1", PEAK], ["snapshot 1", "snapshot 3", PEAK])
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(st.integers(0, len(WHOLE) - 1))
 def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, at):

@@ -95,6 +95,7 @@ def test_addresses_are_offsets_or_are_said_to_be_of_that_run(compiled):
     assert texts[-3:] == [f"? (such at {BASE:#x} of that run)", "known (such)", "known (a.c:1)"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("heaptrack"), reason="needs heaptrack")
 def test_runs_join_and_addr2line_finds_the_functions(compiled, tmp_path):
     found = []

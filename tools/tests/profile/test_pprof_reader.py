@@ -125,6 +125,7 @@ def test_two_files_of_one_program_are_compared(tmp_path):
     assert any("NEW holds 1,024 B" in one for one in told)
 
 
+@pytest.mark.thorough
 def test_no_mutation_is_worse_than_a_sentence(tmp_path):
     assert check_mutations(tmp_path, encode(MESSAGE)) > COUNT / 2
 

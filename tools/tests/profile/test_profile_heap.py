@@ -423,6 +423,7 @@ def test_what_a_killed_run_left_is_removed_next_time(tmp_path):
     assert left == ["memtest-profile.1.mine", "memtest-profile.x.y"]
 
 
+@pytest.mark.thorough
 @needs_all
 def test_a_full_disk_is_a_sentence(small_disk):
     (small_disk / "others").write_bytes(bytes(36 << 10))

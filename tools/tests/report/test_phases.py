@@ -209,6 +209,7 @@ def test_rss_lines_are_the_slopes_of_the_tables():
     assert checked > 4
 
 
+@pytest.mark.thorough
 def test_where_there_is_no_room_trees_are_left_out_and_each_stack_keeps_one():
     where, found = [recording(runs(TOGETHER))], known(TOGETHER)
     whole = len(phase_section.fitting(where, found, phase_section.trees(found), 10**7))

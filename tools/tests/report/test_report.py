@@ -320,6 +320,7 @@ def drawn(*marks: int) -> Picture:
     return Picture(f"marks-{marks[0]}", f"{marks[0]} marks", "says", "command", draw)
 
 
+@pytest.mark.thorough
 def test_each_section_of_a_page_that_would_be_too_large_has_a_share_for_its_pictures(monkeypatch):
     """The small one stays whatever the others need; one without room is a link to where it is."""
 
@@ -499,6 +500,7 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
     assert "64000,0,240,0," in text
 
 
+@pytest.mark.thorough
 def test_one_picture_is_written_alone(tmp_path):
     made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
     result = run(made, "--format", "files", "--picture", "memory", "-o", tmp_path / "out", drawn=False)
@@ -527,6 +529,7 @@ def test_names_in_one_word_are_none_where_nothing_is_named(words, paths, monkeyp
     assert command.run(commands.parse("show report", f"RECORDINGS={words}"), command.parser()) == paths
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suite", ["tls13-rsa-camellia+tickets-library", f"{SUITE}+new-thing"])
 def test_a_suite_that_is_not_defined_here_is_shown_by_its_name(tmp_path, suite):
     """As recordings of a newer version may have it: in the report, in tables and in pictures."""

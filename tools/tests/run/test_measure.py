@@ -102,6 +102,7 @@ def test_a_peer_of_another_build_is_another_run(project):
     assert "1 to go" in project.measure(*words, stacks=(), n=2).stderr
 
 
+@pytest.mark.thorough
 def test_kept_sessions_are_measured_by_windows(project):
     project.measure("--heap=0", "--keep=server", stacks=project.install("obey"), n=2_000)
     runs = project.recorded()
@@ -109,6 +110,7 @@ def test_kept_sessions_are_measured_by_windows(project):
     assert all("payload" not in (phase.phase for phase in run.phases) for run in runs)
 
 
+@pytest.mark.thorough
 def test_as_deployed_is_five_repeats_that_are_not_pinned(project):
     done = project.measure("--heap=0", "--env=deployed", stacks=project.install("obey"), n=2)
     assert done.returncode == 0, done.stderr
@@ -139,6 +141,7 @@ def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
     assert (counts.count("obey@1"), counts.count("fail@1")) == (3, 6)
 
 
+@pytest.mark.thorough
 def test_the_key_can_be_made_again_from_the_record(project):
     project.measure("--heap=0", stacks=project.install("obey"), n=4)
     runs = project.recorded()
@@ -202,6 +205,7 @@ def test_a_path_that_is_not_the_machines_is_refused(project):
         project.recorded()
 
 
+@pytest.mark.thorough
 def test_list_shows_what_is_there_and_what_would_run(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)

@@ -130,6 +130,7 @@ def test_what_is_not_whole_or_not_what_was_asked_for_failed(project):
     }
 
 
+@pytest.mark.thorough
 def test_instructions_are_to_be_counted_once_valgrind_is_there(project, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     stacks = project.install("obey")

@@ -150,6 +150,7 @@ def test_what_is_appended_ends_in_its_checksum_and_is_read_back(tmp_path):
 CONTENT = b"".join(run.to_json_line() for run in WRITTEN)
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(bit=st.integers(0, 8 * len(CONTENT) - 1))
 def test_every_flipped_bit_is_found_with_its_line(tmp_path_factory, bit):

@@ -103,6 +103,7 @@ def test_a_directory_without_recordings_is_one_sentence(tmp_path):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "5-reconnect-storm")) for name in list_slides()]
 )

@@ -137,6 +137,7 @@ def test_text_of_a_library_moves_no_cursor(ask):
         assert "\x1b" not in ask("select chr(27) || '[31m' as text", "--format", form).stdout
 
 
+@pytest.mark.thorough
 def test_a_file_has_the_rows_or_is_not_there(ask, tmp_path):
     assert ask("select run from runs", "-o", "rows.csv").returncode == 0
     assert (tmp_path / "rows.csv").read_text().count("\n") == 4
@@ -183,6 +184,7 @@ def test_the_page_of_columns_is_what_the_command_lists():
     assert render.format_tables(sql_answers.list_tables(), "markdown") in COLUMNS.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_exported_files_have_the_rows_of_the_tables(recording, tmp_path, form):
     target = tmp_path / "new/tables"

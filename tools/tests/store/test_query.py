@@ -103,6 +103,7 @@ def test_the_third_has_every_run_that_was_not_measured_with_its_reason(database)
         assert (count, stacks) == (len(alike), ", ".join(sorted({run["stack"] for run in alike})))
 
 
+@pytest.mark.thorough
 def test_a_torn_line_its_mark_and_a_run_made_again_are_no_further_rows(tmp_path):
     """And a line of 20 MB is one."""
     recording = tmp_path / "data/2026-01-31-a-cpu"

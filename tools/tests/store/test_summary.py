@@ -91,6 +91,7 @@ def test_its_entries_are_derived_once_and_stay(summarised):
     assert sorted(derive.FOLDER.iterdir()) == kept
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", ["runs", "phases"])
 def test_a_query_finds_the_same_runs_and_phases(recording, summarised, table):
     own = {"runs": "recording, run, timings", "phases": "run"}[table]
@@ -99,6 +100,7 @@ def test_a_query_finds_the_same_runs_and_phases(recording, summarised, table):
     assert found == expected and len(found) > 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", ["blocks", "stacks"])
 def test_a_query_of_call_stacks_fails_with_the_way_out(recording, summarised, table):
     assert views.read(recording).sql(f"SELECT count(*) FROM {table}").fetchall()[0][0]

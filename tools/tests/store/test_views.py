@@ -149,6 +149,7 @@ def test_a_new_field_of_a_line_is_a_column_without_more_code(recording, monkeypa
     assert tlsmem.read(recording).sql("SELECT DISTINCT invented FROM runs").fetchall() == [(None,)]
 
 
+@pytest.mark.thorough
 def test_tables_of_no_files_have_the_same_columns(read):
     empty = views.Recordings(views.define_views(views.duckdb.connect(), []))
     for name in views.VIEWS:

@@ -74,6 +74,7 @@ ends = st.builds(End, *[AMOUNT] * 5, st.integers(1, 10**13), *[AMOUNT] * 2)  # n
 recorded = st.lists(st.tuples(st.integers(1, 10**6), ends), min_size=2, max_size=6)
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(recorded.filter(lambda runs: len({pairs for pairs, _ in runs}) > 1))
 def test_an_account_closes_to_the_last_fraction_of_a_byte(measured):
@@ -98,6 +99,7 @@ def test_without_a_walk_there_is_no_rest(snapshot):
     assert rest == snapshot
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 10**6), AMOUNT, AMOUNT), min_size=2, max_size=8, unique_by=lambda one: one[0]))
 def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):

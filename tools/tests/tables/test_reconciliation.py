@@ -1,5 +1,6 @@
 """Closed accounts on records that nobody measured: what a pair holds times all pairs, and what is left over."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_an_account_closes_with_a_rest_of_nothing():
     assert accounts["closed"].live_bytes == accounts["closed"].pair_bytes == 0
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 10**6))
 def test_what_grows_beside_the_pair_is_the_rest(more):
     """Bytes planted in the client's heap at the end of every phase but the first; the pair has none of them."""

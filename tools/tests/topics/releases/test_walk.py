@@ -256,6 +256,7 @@ def of_recorded(folder: Path, *stacks: str) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
     """Against the figures of tools/tls-memtest show tables: its table of heap is other code."""
     recording = of_recorded(tmp_path, "openssl@3.1.4", "openssl@3.2.0")
