@@ -1,12 +1,12 @@
 """A client or server of known numbers of TLS sessions, in a process of its own. Standard library only.
 
-    census_peer.py connect PORT     reads lines `open N`, `close N`, `silent N`, `part N`, `hello N` from stdin
+    census_peer.py connect PORT     reads lines such as `open N` from stdin
     census_peer.py serve PORT CHAIN KEY
 
 `open`: sessions whose handshake is complete; `close`: ends the oldest connections; `silent`: connections that send
-nothing; `part`: the first half of a ClientHello; `hello`: all of it, and nothing after. After each line the client
-prints how many sessions it holds, as {"established": N, "waiting": N}. The server holds what connects until its peer
-closes."""
+nothing; `part`: the first half of a ClientHello; `hello`: all of it, and nothing after; `leave`: ends the oldest of
+these. After each line the client prints how many sessions it holds, as {"established": N, "waiting": N}. The server
+holds what connects until its peer closes."""
 
 import json
 import selectors
@@ -38,6 +38,9 @@ class Client:
     def close(self) -> None:
         one = self.established.pop(0) if self.established else self.waiting.pop(0)
         one.close()
+
+    def leave(self) -> None:
+        self.waiting.pop(0).close()
 
     def silent(self) -> None:
         self.waiting.append(self.connect())

@@ -226,7 +226,7 @@ def figures(_: Options) -> Commands:
         for line in (ROOT / page).read_text().splitlines():
             if table := re.fullmatch(r"<!-- begin: (?!tools/dev/)(.*) -->", line):
                 commands[f"{table[1]} --into {page}"] = None
-            elif picture := re.fullmatch(r"Reproduce this figure: `(tools/.*)`", line):
+            elif picture := re.fullmatch(r"Reproduce this figure: `((?!tools/dev/)tools/.*)`", line):
                 commands[picture[1]] = None
     for command in commands:
         yield f"set -x; {command}"
