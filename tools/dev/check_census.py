@@ -24,6 +24,7 @@ from tlsmem.cli.main import run
 
 EXAMPLES = """examples:
   tools/dev/check_census.py --program nginx
+  tools/dev/check_census.py --delay
   tools/dev/check_census.py --into docs/reference/census.md"""
 
 
@@ -33,14 +34,21 @@ def main() -> None:
     parser.add_argument("--program", metavar="WORD", default="", help="only programs with this word in their name")
     parser.add_argument("--sessions", type=int, default=200, choices=range(4, 401), metavar="N", help="default: 200")
     parser.add_argument("--root", metavar="DIRECTORY", type=Path, help="another system (default: build/debian-13)")
+    parser.add_argument(
+        "--delay", action="store_true", help="only how long an echo server takes to answer, with and without censuses"
+    )
     parser.add_argument("--into", metavar="PAGE.md", type=Path, help="replace the tables in this page")
     given = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("check-census: only root may make a network and read all processes: run it as root")
     venv.activate()
+    import census_delay
     import census_table
 
-    census_table.check(given, parser)
+    if given.delay:
+        census_delay.print_delay(given.sessions)
+    else:
+        census_table.check(given, parser)
 
 
 if __name__ == "__main__":
