@@ -46,12 +46,12 @@ def numbers(text):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_begins_with_its_answer(question):
-    """Its numbers are printed below it, or are a sum, a difference or a saving of two that are."""
+    """Its numbers are printed below it, or are a sum, a difference, a saving or an addition of two that are."""
     first, _, rest = QUESTIONS[question].strip().partition("\n")
     assert re.fullmatch(r"\*\*.*\*\*", first), first
     assert COMMAND in rest and re.search(r"\]\([\w/.-]+\.(md|cff)", rest)
     printed = numbers("\n".join(line for _, lines in answers(rest) for line in lines))
     pairs = [(one, other) for one in printed for other in printed if other]
-    computed = {round(100 * (1 - one / other)) for one, other in pairs}
+    computed = {abs(round(100 * (1 - one / other))) for one, other in pairs}
     computed |= {abs(one - other) for one, other in pairs} | {one + other for one, other in pairs}
     assert numbers(first) <= printed | computed, first
