@@ -460,7 +460,7 @@ def test_what_a_storm_takes_and_what_stays_is_a_sentence():
     storm, excess = memory_answer.describe_storms([haproxy_case()], 1_000)
     assert storm == "If all clients reconnect at once: 23.5 MiB, and memory use stays that high."
     assert excess.startswith(
-        "A concurrent handshake includes 4,614 B that HAProxy itself keeps, measured on OpenSSL 3.0"
+        "For each concurrent handshake, the plan counts 4,614 B that HAProxy itself keeps, measured on OpenSSL 3.0"
     )
     _, unknown = memory_answer.describe_storms([haproxy_case(stack="awslc@5.12.0")], 1_000)
     assert unknown.endswith("(4,614 B with OpenSSL 3.0.19; not measured with AWS-LC 5.12.0).")
@@ -500,9 +500,20 @@ def test_the_limit_that_always_holds_is_a_sentence_but_not_haproxys():
     assert limit == ["Limit connections to 5,240; that many fit even in the worst case."]
     excess, way = fit_answer.describe_highest_limits([haproxy_case()], 100 * MIB)
     headline = fit_answer.fit_headline(haproxy_case(), 4_260, 100 * MIB, several=False)
-    assert headline.endswith("4,260 in the worst case)") and "includes 4,614 B" in excess
-    assert way.endswith("To set maxconn and maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB")
+    assert headline.endswith("4,260 in the worst case)") and "counts 4,614 B" in excess
+    assert way.endswith(
+        "To set maxconn and maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB --stack openssl@3.5.5"
+    )
     assert "5,240" not in excess + way
+
+
+def test_the_hint_for_maxconn_keeps_what_changes_the_figure():
+    stack, suite = "awslc@5.12.0", "tls13-rsa-mtls-aes256"
+    case = haproxy_case(stack=stack, suite=suite, allocator="jemalloc")
+    case = case._replace(price=case.price._replace(backends=Backends(1, 0, 0, 1, None)))
+    *_, way = fit_answer.describe_highest_limits([case], 100 * MIB, ["--kernel-bytes", "1"])
+    kept = f"--stack {stack} --suite {suite} --allocator jemalloc --role both --kernel-bytes 1"
+    assert way.endswith(f"maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB {kept}")
 
 
 def test_fit_is_what_memory_says(tmp_path):

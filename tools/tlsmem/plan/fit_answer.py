@@ -1,7 +1,10 @@
 """How many connections fit into so much memory."""
 
+import shlex
 from collections.abc import Sequence
 
+from tlsmem.config.choices import PLAN_SUITE
+from tlsmem.config.run import SYSTEM
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size, memory_cell, round_down
 from tlsmem.plan.capacity import Demand, Price
@@ -30,10 +33,12 @@ from tlsmem.stats.missing import NOT_RECORDED
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 
 
-def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = ()) -> Answer:
-    """Return the answer. Raises ValueError with a sentence where not even a process fits."""
+def answer_fit(
+    cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = (), kept: Sequence[str] = ()
+) -> Answer:
+    """Return the answer; `kept`: words of the command line that another command needs too. Raises ValueError with a sentence where not even a process fits."""
     counts = [fit_case(case, demand, size) for case in cases]
-    notes = [*describe_states(cases), *describe_highest_limits(cases, size), *describe_allocator_choice(cases)]
+    notes = [*describe_states(cases), *describe_highest_limits(cases, size, kept), *describe_allocator_choice(cases)]
     notes += [*describe_limits(cases, max(counts)), *describe_missing(cases), ""]
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
@@ -78,7 +83,7 @@ def fit_headline(case: Case, count: int, size: int, several: bool) -> str:
     return f"{text} into {format_size(size)} {amounts}"
 
 
-def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
+def describe_highest_limits(cases: Sequence[Case], size: int, kept: Sequence[str] = ()) -> list[str]:
     """Say which limit of connections holds whatever the clients do; of HAProxy, how to find it."""
     lines = []
     for case in cases:
@@ -89,13 +94,23 @@ def describe_highest_limits(cases: Sequence[Case], size: int) -> list[str]:
             lines += describe_handshake_excess(case)
             lines.append(
                 "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not included. "
-                f"To set {describe_maxconn(case.role == ROLES['both'])}: "
-                f"tools/tls-memtest plan haproxy --memory {format_size(size).replace(' ', '')}"
+                f"To set {describe_maxconn(case.role == ROLES['both'])}: {maxconn_command(case, size, kept)}"
             )
             continue
         name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
         lines.append(f"{name} connections to {round_down(most):,}; that many fit even in the worst case.")
     return list(dict.fromkeys(lines))
+
+
+def maxconn_command(case: Case, size: int, kept: Sequence[str]) -> str:
+    """Return the command that gives maxconn for the same connections."""
+    model, role = case.model, "both" if case.role == ROLES["both"] else case.model.role
+    words = ["tools/tls-memtest", "plan", "haproxy", "--memory", format_size(size).replace(" ", "")]
+    words += ["--stack", model.stack]
+    words += ["--suite", model.suite] * (model.suite != PLAN_SUITE)
+    words += ["--allocator", model.allocator] * (model.allocator != SYSTEM)
+    words += ["--role", role] * (role != "server")
+    return shlex.join([*words, *kept])
 
 
 def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) -> Section:

@@ -177,7 +177,9 @@ def describe_handshake_excess(case: Case) -> list[str]:
         return []
     size, library = f"{case.handshake_excess:,} B", case.measured.library
     if is_measured_with(server, stack):
-        return [f"A concurrent handshake includes {size} that {server.what} itself keeps, measured on {library}."]
+        return [
+            f"For each concurrent handshake, the plan counts {size} that {server.what} itself keeps, measured on {library}."
+        ]
     return [
         f"Not included: what {server.what} itself keeps for each concurrent handshake ({size} with {library}; not "
         f"measured with {stack_title(stack)})."
