@@ -84,6 +84,19 @@ def test_a_release_that_is_not_recorded_has_the_nearest_of_its_series_first():
         choose_values(["opensl"], there, "the stack")
 
 
+def test_another_build_of_the_same_release_comes_first():
+    there = ["openssl@3.5.7", "openssl@3.5.5", "openssl+debian@3.5.9", "gnutls+debian@3.5.9"]
+    with pytest.raises(ValueError, match=r"did you mean openssl\+debian@3\.5\.9, openssl@3\.5\.7"):
+        choose_values(["openssl@3.5.9"], there, "the stack")
+
+
+def test_a_series_is_of_the_build_that_was_its_default():
+    there = [f"rustls+{build}@{release}" for build in ("aws-lc", "ring") for release in ("0.22.0", "0.23.46")]
+    assert stack_names.match_stack("rustls@0.22", there) == "rustls+ring@0.22.0"
+    assert stack_names.match_stack("rustls@0.23", there) == "rustls+aws-lc@0.23.46"
+    assert stack_names.match_stack("rustls@0.22", ["rustls+aws-lc@0.22.0"]) == "rustls+aws-lc@0.22.0"
+
+
 @pytest.mark.thorough
 def test_the_table_of_advisories_leads_to_the_register():
     line = "show tables data/2026-11-26-amd-epyc-p355e-advisories --stack openssl@3.0.13 --table advisories"

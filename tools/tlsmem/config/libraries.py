@@ -20,6 +20,7 @@ class Library(Definition):
     other_builds: dict[str, str] = Field(
         default_factory=dict
     )  # what titles call other builds, by stack name without release
+    earlier_builds: dict[str, str] = Field(default_factory=dict)  # as `build`, by series with another default
 
 
 @cache

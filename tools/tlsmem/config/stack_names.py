@@ -32,16 +32,23 @@ def match_stack(name: str, there: Iterable[str]) -> str | None:
     if name in releases:
         return releases[name][-1]
     library = library_with_variant(name)
-    build = read_tables("libraries").get(library, {}).get("build", library)
-    for one in (build, library):  # of a library's builds the one that servers use first
+    entry = read_tables("libraries").get(library, {})
+    earlier = entry.get("earlier_builds", {})
+    build = earlier.get(".".join(version(name).split(".")[:2]), entry.get("build", library))
+    for one in dict.fromkeys(
+        (build, entry.get("build", library), library)
+    ):  # of a library's builds the one that servers use first
         if begun := [stack for stack in releases.get(one, ()) if begins_version(stack, version(name))]:
             return begun[-1]
     return None
 
 
 def suggest_releases(name: str, there: Iterable[str]) -> str:
-    """Return "; did you mean ...?" with the nearest releases; "" where there are none."""
-    nearest = nearest_releases(name, there)
+    """Return "; did you mean ...?" with other builds of the same release and the nearest releases; "" where there are
+    none."""
+    there = list(there)
+    same = [one for one in there if version(name) and one.partition("@")[2] == version(name) and is_of(name, one)]
+    nearest = list(dict.fromkeys([*same, *nearest_releases(name, there)]))
     return ask(nearest) if nearest else ""
 
 
@@ -55,6 +62,11 @@ def nearest_releases(name: str, there: Iterable[str]) -> list[str]:
     nearest += [one for one in releases if version(one) == "system"]
     nearest += newest_releases(releases).values()
     return [one for one in dict.fromkeys(nearest) if one != name]
+
+
+def is_of(name: str, stack: str) -> bool:
+    """Return whether both are of one library, in whatever builds."""
+    return re.split("[+@]", name)[0] == re.split("[+@]", stack)[0] and name != stack
 
 
 def last_number(stack: str) -> int:
