@@ -9,7 +9,7 @@ from rich.text import Text
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_table import LOW_MEMORY_WORDS, CostRow
-from tlsmem.cost.find_costs import Peak, StackCosts, find_peaks
+from tlsmem.cost.find_costs import SUITE, Peak, StackCosts, find_peaks
 from tlsmem.cost.screen import find_other_builds, format_bytes, title_in_suite
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
@@ -58,7 +58,8 @@ def describe_low_memory(rows: Sequence[CostRow], role: Role, suite: str, among: 
     if first := next((row for row in rows if row.configuration == "low memory"), None):
         notes += ["With the memory of the process:"]
         notes += ["  tools/tls-memtest plan memory --connections 1000 --low-memory \\"]
-        notes += [f"    --stack {first.costs.stack}"]
+        suite_words = f" --suite {first.costs.suite}" * (first.costs.suite != SUITE)
+        notes += [f"    --stack {first.costs.stack}{f' --role {role}' * (role != 'server')}{suite_words}"]
     return screen.append("".join(f"{note}\n" for note in notes))
 
 
