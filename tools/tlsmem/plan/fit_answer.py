@@ -36,7 +36,9 @@ from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 def answer_fit(
     cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = (), kept: Sequence[str] = ()
 ) -> Answer:
-    """Return the answer; `kept`: words of the command line that another command needs too. Raises ValueError with a sentence where not even a process fits."""
+    """Return the answer; `kept`: words of the command line that another command needs too.
+
+    Raises ValueError with a sentence where not even a process fits."""
     counts = [fit_case(case, demand, size) for case in cases]
     notes = [*describe_states(cases), *describe_highest_limits(cases, size, kept), *describe_allocator_choice(cases)]
     notes += [*describe_limits(cases, max(counts)), *describe_missing(cases), ""]

@@ -178,7 +178,8 @@ def describe_handshake_excess(case: Case) -> list[str]:
     size, library = f"{case.handshake_excess:,} B", case.measured.library
     if is_measured_with(server, stack):
         return [
-            f"For each concurrent handshake, the plan counts {size} that {server.what} itself keeps, measured on {library}."
+            f"For each concurrent handshake, the plan counts {size} that {server.what} itself keeps, measured on "
+            f"{library}."
         ]
     return [
         f"Not included: what {server.what} itself keeps for each concurrent handshake ({size} with {library}; not "
