@@ -40,6 +40,11 @@ def test_the_command_below_is_for_the_first_row_with_such_an_option(capsys, reco
     assert "plan memory" not in printed(capsys, recording, RUSTLS).out  # nothing has low memory there
 
 
+def test_the_command_below_keeps_role_and_suite(capsys):
+    assert run_words(["cost", "boringssl", "--low-memory", "--role", "client", "--mtls"]) in (0, None)
+    assert capsys.readouterr().out.endswith(" --role client --suite tls13-rsa-aes256-mutual\n")
+
+
 def test_rows_are_ranked_by_rss_in_use(capsys):
     """Of the committed recordings, whose order no name gives."""
     recordings.load_stack.cache_clear()
