@@ -516,6 +516,11 @@ def test_the_hint_for_maxconn_keeps_what_changes_the_figure():
     assert way.endswith(f"maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB {kept}")
 
 
+def test_the_command_for_a_session_is_of_the_options_of_the_plan():
+    case = storm_case(1.0, configuration=Configuration("low-memory"))
+    assert case.cost_command == f"{storm_case(1.0).cost_command} --low-memory"
+
+
 def test_fit_is_what_memory_says(tmp_path):
     where = recording(tmp_path, *default_runs())
     words = f"fit --stack {STACK} --memory 1GiB --handshaking 10% --kernel-bytes 0 --format json"

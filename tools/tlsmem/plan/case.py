@@ -8,7 +8,7 @@ from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import advise_recording
 from tlsmem.config.suite_title import suite_title
-from tlsmem.config.suite_variants import LIBRARY
+from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
 from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
@@ -86,7 +86,8 @@ class Case(NamedTuple):
     def cost_command(self) -> str:
         """The command that shows what a session of this stack in this suite costs."""
         suite = "" if self.model.suite == PLAN_SUITE else f" --suite {self.model.suite}"
-        return f"tools/tls-memtest cost {self.model.stack}{suite}"
+        low_memory = " --low-memory" * (self.model.configuration.options == LOW_MEMORY)
+        return f"tools/tls-memtest cost {self.model.stack}{suite}{low_memory}"
 
     @property
     def role(self) -> str:
