@@ -7,6 +7,7 @@ the same bytes."""
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -62,6 +63,7 @@ def main() -> int:
     if not systems:
         raise UserError(f"{CORES.relative_to(ROOT)} is not there: run `make wheel`, which compiles the heap meter")
     shutil.rmtree(OUT, ignore_errors=True)
+    before = digest_package()
     copy_all(COPIED, PUBLISHED)
     copy_all((*PROJECT, *list_package()), SOURCE)
     for place in (SOURCE / "tools/tlsmem", PUBLISHED / "memtest"):
@@ -76,6 +78,8 @@ def main() -> int:
     for recording in recordings:
         write_summary(recording)
     (PUBLISHED / "results.json.xz").write_bytes(pack_results(recordings))
+    if digest_package() != before:
+        raise UserError("the package changed while the wheel was built, so results are missing: run `make wheel` again")
     wheels = [build(system) for system in systems]
     contents = OUT / "contents.txt"
     contents.write_text("".join(line for wheel in wheels for line in list_contents(wheel)))
@@ -91,6 +95,14 @@ def list_package() -> list[str]:
     """Return the package's files in git, by their paths in the repository."""
     words = ["git", "ls-files", "-z", "--", PACKAGE.relative_to(ROOT)]
     return subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip("\0").split("\0")
+
+
+def digest_package() -> bytes:
+    """Return a digest of the package's files: results are found by that of the files that are copied."""
+    digest = hashlib.sha256()
+    for file in list_package():
+        digest.update((ROOT / file).read_bytes())
+    return digest.digest()
 
 
 def copy_all(patterns: Iterable[str], to: Path) -> None:
