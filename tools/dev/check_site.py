@@ -31,7 +31,7 @@ LIMIT_BYTES = 1 << 30  # of a site of GitHub Pages
 REPORT = "report/"  # its script makes the places that its links lead to
 SEARCHES = {  # the first result of each is this section
     "in use": "reference/glossary.html#memory",
-    "low memory": "reference/glossary.html#how-a-run-is-set-up",
+    "low memory": "questions.html#which-library-costs-least-with-its-low-memory-option",
     "mTLS": "questions.html#what-does-mtls-add",
     "nginx": "findings/live.html#",
     "RELEASE_BUFFERS": "findings/openssl.html#ssl-mode-release-buffers",
