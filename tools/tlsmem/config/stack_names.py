@@ -33,11 +33,9 @@ def match_stack(name: str, there: Iterable[str]) -> str | None:
         return releases[name][-1]
     library = library_with_variant(name)
     entry = read_tables("libraries").get(library, {})
-    earlier = entry.get("earlier_builds", {})
-    build = earlier.get(".".join(version(name).split(".")[:2]), entry.get("build", library))
-    for one in dict.fromkeys(
-        (build, entry.get("build", library), library)
-    ):  # of a library's builds the one that servers use first
+    usual = entry.get("build", library)  # of a library's builds the one that servers use
+    series = ".".join(version(name).split(".")[:2])
+    for one in (entry.get("earlier_builds", {}).get(series, usual), usual, library):
         if begun := [stack for stack in releases.get(one, ()) if begins_version(stack, version(name))]:
             return begun[-1]
     return None

@@ -17,8 +17,8 @@ from tlsmem.plan.request import (
     ImpossibleRequest,
     check_demand,
     given_assumptions,
-    kept_words,
     kernel_bytes,
+    list_kept_words,
     priced_case,
     requested_cases,
     requested_demand,
@@ -62,7 +62,7 @@ def answer_memory(given: argparse.Namespace) -> Answer:
 def answer_fit(given: argparse.Namespace) -> Answer:
     demand = check_demand(requested_demand(given), None)
     cases, left_out = requested_cases(given, bool(demand.handshaking))
-    answer = fit_answer.answer_fit(cases, demand, given.memory, given_assumptions(given), kept_words(given))
+    answer = fit_answer.answer_fit(cases, demand, given.memory, given_assumptions(given), list_kept_words(given))
     return with_terms(given, answer, cases)._replace(left_out=left_out)
 
 

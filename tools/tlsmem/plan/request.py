@@ -193,7 +193,7 @@ def given_assumptions(given: argparse.Namespace) -> list[str]:
     return [option for option, value in named.items() if value is not None]
 
 
-def kept_words(given: argparse.Namespace) -> list[str]:
+def list_kept_words(given: argparse.Namespace) -> list[str]:
     """Return the words of the command line that a command about the same connections needs too."""
     words = ["--kernel-bytes", str(given.kernel_bytes)] if given.kernel_bytes is not None else []
     return [*words, *(word for one in given.recording or () for word in ("--recording", str(one)))]
