@@ -164,3 +164,14 @@ def test_nothing_at_the_first_look_is_an_error(monkeypatch):
     monkeypatch.setattr(watch, "take_census", lambda _: (_ for _ in ()).throw(UserError("nothing")))
     with pytest.raises(UserError, match="nothing"):
         watch.Watch(lambda: [1], watch.WatchOptions(1.0, waits=True)).look(0.0)
+
+
+@pytest.mark.parametrize(("draw", "kept"), [(None, [0.0, 4.0]), (lambda *_: None, [0.0, 1.0, 2.0, 3.0, 4.0])])
+def test_without_a_picture_the_first_look_and_the_last_are_kept(draw, kept, monkeypatch):
+    seen = [type("Process", (), {"target": type("Target", (), {"program": "nginx"})})]
+    monkeypatch.setattr(watch, "take_census", lambda _: (seen, []))
+    monkeypatch.setattr(watch, "add_up", lambda seconds, _: replace(FIRST, seconds=seconds))
+    monkeypatch.setattr(watch, "render_census", lambda _found, _programs, looks: str(looks.number))
+    one = watch.Watch(lambda: [1], watch.WatchOptions(1.0, draw=draw), began=0.0)
+    assert all(one.look(float(second)) for second in range(5))
+    assert [look.seconds for look in one.looks] == kept and one.metrics == "5"

@@ -35,13 +35,14 @@ class WatchOptions:
 
 @dataclass
 class Watch:
-    """What was seen so far."""
+    """What was seen so far. `looks`: all of them for a picture, else the first and the last: it may run for weeks."""
 
     list_processes: Callable[[], Sequence[int | Path]]
     options: WatchOptions
     began: float = field(default_factory=time.monotonic)
     looks: list[Look] = field(default_factory=list)
     programs: list[str] = field(default_factory=list)
+    taken: int = 0
     failed: int = 0
     metrics: str = ""
     drawn: float = field(default_factory=time.monotonic)
@@ -79,12 +80,18 @@ class Watch:
             self.failed += 1
             print(f"memtest: {error}", file=sys.stderr, flush=True)
         if found:
-            self.looks.append(add_up(now - self.began, found))
+            self.keep(add_up(now - self.began, found))
             self.programs = [*dict.fromkeys([*self.programs, *(one.target.program for one in found)])]
             self.report(self.looks[-1])
-        looks = Looks(len(self.looks), self.failed, time.monotonic() - now, time.time())
+        looks = Looks(self.taken, self.failed, time.monotonic() - now, time.time())
         self.metrics = render_census(found, self.programs, looks)
         return True
+
+    def keep(self, look: Look) -> None:
+        if not self.options.draw:
+            del self.looks[1:]
+        self.looks.append(look)
+        self.taken += 1
 
     def report(self, look: Look) -> None:
         with stdout.raise_write_errors():
