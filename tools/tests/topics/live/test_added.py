@@ -45,3 +45,8 @@ def test_without_a_run_under_the_meter_the_cell_says_why():
 
 def test_a_server_whose_plain_connections_were_not_measured_has_no_row():
     assert rows([one for one in runs("mosquitto") if one.transport == "tls"]) == []
+
+
+def test_runs_whose_clients_keep_no_tls_have_no_row():
+    hollow = [one.model_copy(update={"hollow": one.transport == "tls"}) for one in runs("mosquitto")]
+    assert rows(hollow) == []

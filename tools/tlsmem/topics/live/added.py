@@ -82,11 +82,14 @@ COLUMNS = (
     Column("state", "state", left=True, value=lambda row: row.state),
     Column("plain_rss_anon_bytes", "RSS, plain", value=lambda row: row.slope(row.plain), form=bytes_cell),
     Column("tls_rss_anon_bytes", "over TLS", value=lambda row: row.slope(row.tls), form=bytes_cell),
-    Column("rss_anon_bytes", "TLS adds", value=lambda row: row.added(live_costs.rss_anon_bytes), form=bytes_cell),
-    Column("live_bytes", "of live heap", value=lambda row: row.added_live, form=live_cell),
+    Column("rss_anon_bytes", "TLS adds, RSS", value=lambda row: row.added(live_costs.rss_anon_bytes), form=bytes_cell),
+    Column("live_bytes", "TLS adds, live heap", value=lambda row: row.added_live, form=live_cell),
     optional(
         Column(
-            "kernel_bytes", "of kernel", value=lambda row: row.added(live_costs.server_kernel_bytes), form=bytes_cell
+            "kernel_bytes",
+            "TLS adds, kernel",
+            value=lambda row: row.added(live_costs.server_kernel_bytes),
+            form=bytes_cell,
         )
     ),
 )
