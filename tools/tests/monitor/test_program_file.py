@@ -3,6 +3,8 @@
 import shutil
 import struct
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -156,3 +158,13 @@ def test_the_sentence_stands_before_every_figure(tmp_path, monkeypatch, capsys):
     with pytest.raises(UserError, match="would start here"):
         watch.follow([str(program)], watch.ReportOptions(1.0, True, False, False, (), None, (), None))
     assert capsys.readouterr().err.startswith("memtest: server is a Go program")
+
+
+def test_a_directory_that_other_users_may_not_enter_is_named():
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "build/libheapmeter.so"
+        library.parent.mkdir()
+        assert program_file.find_closed_folder(library) == Path(folder)
+        Path(folder).chmod(0o755)
+        assert program_file.find_closed_folder(library) is None
+        assert program_file.find_closed_folder(library / "not/there") is None

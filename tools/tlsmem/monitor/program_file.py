@@ -1,7 +1,9 @@
 """What a program's file says of the heap meter's view of it: whether it is preloaded, which allocators there are."""
 
+import contextlib
 import os
 import shutil
+import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +12,19 @@ from typing import BinaryIO
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.run import heap_page
 
+
+def find_closed_folder(file: Path) -> Path | None:
+    """Return the outermost directory above the file that other users may not enter; None where there is none."""
+    with contextlib.suppress(OSError):
+        return next((one for one in reversed(file.parents) if not one.stat().st_mode & stat.S_IXOTH), None)
+    return None
+
+
+METER_IS_CLOSED_BY = find_closed_folder(ROOT / HEAP_METER)
 NO_PRELOAD = (
     "a program with capabilities or of another architecture ignores LD_PRELOAD, and one that has changed its user may "
     "not be allowed to read the meter's library"
-)
+) + (f": other users may not enter {METER_IS_CLOSED_BY}; chmod o+x lets them" if METER_IS_CLOSED_BY else "")
 CLEARED = "it was started without LD_PRELOAD in its environment (`env -i` does that)"
 SET_ID = "it is set-user-ID or set-group-ID, and the loader then ignores LD_PRELOAD"
 STATIC = "it is statically linked, and LD_PRELOAD is the dynamic loader's"
