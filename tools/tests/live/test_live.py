@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tlsmem.base.paths import ROOT
+from tlsmem.config.choices import LIVE_SERVERS
 from tlsmem.live.servers import SEARCHED
 
 
@@ -27,8 +28,7 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
     [
         (
             ["--server=apache"],
-            "--server=apache must be nginx, haproxy, go, rustls, mosquitto, httpd, redis, pgbouncer, postgresql, "
-            "openssl-s_server or path:CONFIGURATION",
+            f"--server=apache must be {', '.join(LIVE_SERVERS)}, openssl-s_server or path:CONFIGURATION",
         ),
         (["--server=path:/nowhere"], "--server=path:/nowhere: /nowhere is no file"),
         (["--server=path:"], "--server=path:: name a configuration file after path:"),

@@ -53,7 +53,7 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
     for connections in given.n:
         most = min(connections, server.at_once or connections)
         windows = [most if one == "all" else min(one, most) for one in given.window]
-        over: list[tuple[Transport, int]] = [("plain", connections)]
+        over: list[tuple[Transport, int]] = [] if server.no_plain else [("plain", connections)]
         over += [("tls", window) for window in dict.fromkeys(windows)]
         runs += [
             LiveRun(

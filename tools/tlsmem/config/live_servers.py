@@ -10,7 +10,10 @@ from tlsmem.config.servers import check_library_pattern
 from tlsmem.config.toml_tables import DEFINITIONS
 
 FILE = "live_servers"
-FILLED = ("folder", "plain", "tls", "chain", "key", "most", "protocol", "protocol_lower", "modules")
+FILLED = (
+    *("folder", "plain", "tls", "backend", "chain", "key", "both", "most"),
+    *("protocol", "protocol_lower", "modules"),
+)
 Pattern = Annotated[str, AfterValidator(check_library_pattern)]
 
 
@@ -41,6 +44,8 @@ class LiveServer(Definition):
     user: str | None = None
     prepare: list[list[Template]] = Field(default=[])
     largest: PositiveInt | None = None
+    backend: bool = False
+    no_plain: str | None = None
     unseen: str | None = None
     at_once: PositiveInt | None = None
     still_s: PositiveFloat = 0.3

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tlsmem.base.paths import HEAP_METER, ROOT
+from tlsmem.live.backend import run_backend
 from tlsmem.live.cgroup import FIRST, MemoryGroup
 from tlsmem.live.clients import Clients, count_processes
 from tlsmem.live.network import Network
@@ -238,6 +239,7 @@ def measure(run: LiveRun, server: Server, program: Program, timeline: Timeline) 
         Network() as network,
         MemoryGroup("server") as held,
         MemoryGroup("client") as own,
+        run_backend(server, network),
         RunningServer(server, program, run.meter, run.connections, run.protocol, network, held, run.ktls) as started,
         Clients(network, own, run.connections) as clients,
         timeline.watch(started, held),

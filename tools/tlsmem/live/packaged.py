@@ -9,7 +9,18 @@ from pathlib import Path
 
 from tlsmem.config.live_servers import LiveServer, live_servers
 from tlsmem.live.applications import find_application
-from tlsmem.live.servers import CERTS, FULL_BYTES, SEARCHED, SPARE, Ports, Server, ServerError, Setup, locate
+from tlsmem.live.servers import (
+    BACKEND_PORT,
+    CERTS,
+    FULL_BYTES,
+    SEARCHED,
+    SPARE,
+    Ports,
+    Server,
+    ServerError,
+    Setup,
+    locate,
+)
 
 
 def read_servers() -> dict[str, Server]:
@@ -30,10 +41,10 @@ def make_server(name: str, table: LiveServer) -> Server:
         package=table.package,
         version=table.asked,
         full_bytes=FULL_BYTES if table.client["protocol"] == "http" else None,
-        largest=lambda descriptors: descriptors - SPARE,
+        largest=lambda descriptors: (descriptors - SPARE) // (2 if table.backend else 1),
         configured=table.largest,
         configure=lambda setup: configure(table, setup),
-        ports=Ports(*table.ports),
+        ports=Ports(table.ports[-1] if table.no_plain else table.ports[0], table.ports[-1]),
         prefix=("prlimit", f"--nofile={files}:{files}", *become(table.user)),
         client=table.client,
         says=table.says,
@@ -41,6 +52,8 @@ def make_server(name: str, table: LiveServer) -> Server:
         prepare=lambda setup: prepare(table, setup),
         at_once=table.at_once,
         still_s=table.still_s,
+        has_backend=table.backend,
+        no_plain=table.no_plain,
     )
 
 
@@ -60,6 +73,8 @@ def configure(table: LiveServer, setup: Setup) -> list[str]:
     folder, filled = setup.folder, fill(table, setup)
     for name in ("chain", "key"):
         shutil.copyfile(CERTS / f"{name}.pem", folder / f"{name}.pem")
+    if any("{both}" in text for text in table.files.values()):
+        (folder / "both.pem").write_text("".join((CERTS / f"{name}.pem").read_text() for name in ("chain", "key")))
     for name, text in table.files.items():
         (folder / name).write_text(text.format(**filled))
     if table.client["protocol"] == "http":
@@ -74,8 +89,10 @@ def fill(table: LiveServer, setup: Setup) -> dict[str, str | int]:
         "folder": str(setup.folder),
         "plain": setup.ports.plain,
         "tls": setup.ports.tls,
+        "backend": BACKEND_PORT,
         "chain": str(setup.folder / "chain.pem"),
         "key": str(setup.folder / "key.pem"),
+        "both": str(setup.folder / "both.pem"),
         "most": setup.most + SPARE,
         "protocol": setup.protocol,
         "protocol_lower": setup.protocol.lower(),

@@ -47,6 +47,7 @@ class Ports(NamedTuple):
     tls: int
 
 
+BACKEND_PORT = 8081  # where a proxy finds the server behind it
 PORTS = Ports(8080, 8443)  # of a network of the run's own, where nothing else listens
 
 
@@ -89,6 +90,8 @@ class Server(NamedTuple):
     configured: int | None = None  # connections that its configuration allows, where that is fixed
     at_once: int | None = None  # connections that it can open at a time, where that is limited
     still_s: float = 0.3  # at rest: no figure has changed for so long
+    has_backend: bool = False  # it is a proxy, and a server of ours stands behind it
+    no_plain: str | None = None  # why it takes no plain connections; None: it does
     stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
 
 

@@ -50,3 +50,10 @@ def test_a_server_whose_plain_connections_were_not_measured_has_no_row():
 def test_runs_whose_clients_keep_no_tls_have_no_row():
     hollow = [one.model_copy(update={"hollow": one.transport == "tls"}) for one in runs("mosquitto")]
     assert rows(hollow) == []
+
+
+def test_of_a_proxy_that_listens_for_tls_alone_nothing_is_subtracted():
+    for row in rows([one for one in runs("hitch") if one.transport == "tls"]):
+        assert row["tls_live_bytes"].value == HEAP
+        for key in ("plain_rss_anon_bytes", "rss_anon_bytes", "live_bytes", "kernel_bytes"):
+            assert row[key].is_missing and row[key].note.startswith("hitch: it listens for TLS alone")

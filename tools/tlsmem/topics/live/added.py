@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tlsmem.config.live_servers import live_servers
+from tlsmem.config.live_servers import LiveServer, live_servers
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
@@ -18,7 +18,7 @@ CAPTION = (
     "Bytes that one connection adds to a server, plain and over TLS, and the difference: what TLS adds. RSS: anonymous "
     "memory of all its processes, the slope over numbers of connections. Live heap: by the heap meter, from the "
     "largest number of connections; what a process inherits when it is forked counts once. Kernel: the server's end, "
-    "a slope as RSS. {servers}."
+    "a slope as RSS; of a proxy its ends on both sides. {servers}."
 )
 
 
@@ -34,14 +34,15 @@ def live_cell(found: LiveBytes) -> Cell:
 
 
 class AddedRow(NamedTuple):
-    """A state of the connections of a server."""
+    """A state of the connections of a server. `plain`: missing where it takes no plain connections."""
 
-    plain: LiveSeries
+    plain: LiveSeries | Missing
     tls: LiveSeries
     state: str
 
-    def slope(self, series: LiveSeries, reading: Reading = live_costs.rss_anon_bytes) -> float | Missing:
-        return map_present(lambda line: line.slope, series.line(self.state, reading))
+    def slope(self, series: LiveSeries | Missing, reading: Reading = live_costs.rss_anon_bytes) -> float | Missing:
+        line = map_present(lambda one: one.line(self.state, reading), series)
+        return map_present(lambda line: line.slope, line)
 
     def added(self, reading: Reading) -> float | Missing:
         """Return the difference of slopes."""
@@ -52,28 +53,41 @@ class AddedRow(NamedTuple):
     @property
     def unseen(self) -> str | None:
         """What the heap meter does not see of the server."""
-        known = live_servers().get(self.tls.server)
+        known = find_server(self.tls)
         return f"{self.tls.server}: the heap meter does not see {known.unseen}" if known and known.unseen else None
 
     @property
-    def added_live(self) -> "LiveBytes | Missing":
-        live, plain = (live_of(one, self.state) for one in (self.tls, self.plain))
-        if isinstance(live, Missing) or isinstance(plain, Missing):
-            return Missing("no run under the heap meter")
-        return LiveBytes(live - plain, self.unseen)
+    def live(self) -> LiveBytes | Missing:
+        return map_present(lambda live: LiveBytes(live, self.unseen), live_of(self.tls, self.state))
+
+    @property
+    def added_live(self) -> LiveBytes | Missing:
+        plain = map_present(lambda series: live_of(series, self.state), self.plain)
+        return map_present(lambda live, plain: LiveBytes(live.bytes - plain, live.note), self.live, plain)
 
 
 def list_rows(records: Sequence[LiveRecord]) -> Iterator[AddedRow]:
-    """Yield a row for each series over TLS whose plain connections were measured, and each state that both have."""
+    """Yield a row for each series over TLS whose plain connections were measured, or cannot be, and each state that it
+    has."""
     series = group_live(records)
     plain = {one.build: one for one in series if one.transport == "plain"}
     for one in series:
-        beside = plain.get(one.build)
-        if one.transport == "plain" or one.hollow or not beside:
+        beside = plain.get(one.build) or explain_no_plain(one)
+        if one.transport == "plain" or one.hollow or beside is None:
             continue
         for state in STATES:
-            if state in one.phases and state in beside.phases:
+            if state in one.phases and (isinstance(beside, Missing) or state in beside.phases):
                 yield AddedRow(beside, one, state)
+
+
+def find_server(series: LiveSeries) -> LiveServer | None:
+    return live_servers().get(series.server)
+
+
+def explain_no_plain(series: LiveSeries) -> Missing | None:
+    """Return why the server takes no plain connections; None where it does."""
+    known = find_server(series)
+    return Missing(f"{series.server}: {known.no_plain}") if known and known.no_plain else None
 
 
 COLUMNS = (
@@ -83,6 +97,7 @@ COLUMNS = (
     Column("plain_rss_anon_bytes", "RSS, plain", value=lambda row: row.slope(row.plain), form=bytes_cell),
     Column("tls_rss_anon_bytes", "over TLS", value=lambda row: row.slope(row.tls), form=bytes_cell),
     Column("rss_anon_bytes", "TLS adds, RSS", value=lambda row: row.added(live_costs.rss_anon_bytes), form=bytes_cell),
+    Column("tls_live_bytes", "live heap over TLS", value=lambda row: row.live, form=live_cell),
     Column("live_bytes", "TLS adds, live heap", value=lambda row: row.added_live, form=live_cell),
     optional(
         Column(
