@@ -10,6 +10,7 @@ from tlsmem.config.servers import Server, servers
 from tlsmem.config.suite_variants import LIBRARY
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.server_memory import measure_server
+from tlsmem.store.recordings import display_name
 
 PAGE = (ROOT / "docs/how-to/plan.md").read_text()
 ROWS = {
@@ -46,6 +47,6 @@ def test_a_row_is_what_the_server_sets_and_holds(name: str, server: Server):
 
 
 def test_the_page_names_the_recording_of_the_live_runs():
-    recordings = {server.live.recording for server in servers().values() if server.live}
+    recordings = {display_name(found.recording) for name in servers() if (found := measure_server(name))}
     (named,) = re.findall(r"^The columns .* are RSS of live runs, .*, in `(data/[^`]+)`", PAGE, re.MULTILINE)
     assert recordings == {named}

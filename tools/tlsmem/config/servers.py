@@ -1,4 +1,4 @@
-"""Servers as they run a TLS library, from memtest/servers.toml: options, tickets, and their live runs."""
+"""Servers as they run a TLS library, from memtest/servers.toml: options, tickets, and how they are built."""
 
 import re
 from fractions import Fraction
@@ -21,14 +21,6 @@ def check_library_pattern(text: str) -> str:
     if not re.compile(text).groups:
         raise ValueError(f"{text!r} needs a group, which is the library with its version")
     return text
-
-
-class LiveRuns(Definition):
-    """Where the live runs of a server are, and what its sessions were there."""
-
-    recording: str
-    stack: str
-    suite: str
 
 
 class ServerBuild(Definition):
@@ -70,7 +62,7 @@ class Server(Definition):
     releases: list[str]
     tickets: Annotated[int | str, PlainValidator(parse_tickets)]
     phase: Literal["blocked", "idle"]
-    live: LiveRuns | None = None
+    packaged: str | None = None
     build: ServerBuild | None = None
     table: Annotated[Fraction, PlainValidator(Fraction)] = Fraction(0)
     sources: list[str] = Field(min_length=1)

@@ -19,6 +19,7 @@ from tlsmem.plan.request import (
     given_assumptions,
     kernel_bytes,
     list_kept_words,
+    live_recordings,
     priced_case,
     requested_cases,
     requested_demand,
@@ -124,7 +125,7 @@ def answer_check(given: argparse.Namespace) -> Answer:
     stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
     among = recordings.find_recordings(given.recording)
     suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stacks[0], among)
-    live = [] if given.stack or given.suite or given.recording else check_answer.check_live()
+    live = [] if given.stack or given.suite or given.recording else check_answer.check_live(live_recordings(given))
     return check_answer.answer_check(stacks, suite, among, live)
 
 
@@ -171,6 +172,8 @@ def deliver(answer: Answer, given: argparse.Namespace, parser: argparse.Argument
 def print_answer(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Print what was asked for; return the exit status: 1 if a part of it is missing. Raises UserError."""
     with raise_user_errors(given.into):
+        harness, live = recordings.split_live(given.recording)
+        given = argparse.Namespace(**vars(given) | {"recording": harness, "live": live})
         answer = ANSWERS[given.answer](given)
         deliver(answer, given, parser)
     for reason in answer.left_out:

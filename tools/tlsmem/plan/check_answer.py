@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.config import choices
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.servers import servers
+from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.configuration import Configuration, describe_recording
 from tlsmem.plan.connection_model import SYSTEM, MachineIdentity, find_series, find_settings, select_runs
 from tlsmem.plan.screen import Answer, Line, Section
-from tlsmem.plan.server_memory import WINDOW, find_live_runs, measured_rss, predict_rss
+from tlsmem.plan.server_memory import WINDOW, find_live_runs, list_builds, measured_rss, predict_rss
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.selection import Selection, select_campaign
@@ -40,6 +42,7 @@ class Check(NamedTuple):
     measured: float  # bytes, median of repeats
     predicted: float
     elsewhere: bool = False  # on another machine than the model's runs
+    build: str | None = None  # of a server: the stack that it was built on; None: as it is packaged
 
     @property
     def error(self) -> float:
@@ -118,22 +121,16 @@ def check_line(stack: str, process: str, path: Path, series: Series, quantity: Q
     yield Check(stack, process, most // 2, window, path, points[most], line.value_at(most))
 
 
-def check_live() -> list[Check]:
-    """Return the plan of each server against all its live runs, in use and at rest."""
+def check_live(among: tuple[Path, ...] | None = None) -> list[Check]:
+    """Return the plan of each server, in each build, against all its live runs, in use and at rest; `among`: of these
+    recordings; None: the committed ones."""
     return [
-        Check(
-            name,
-            words,
-            run.connections,
-            run.window,
-            path,
-            measured_rss(run, state),
-            predict_rss(name, run, state),
-        )
-        for name, server in servers().items()
-        if server.live
+        Check(name, words, run.connections, run.window, path, measured_rss(run, state), predicted, build=build)
+        for name in servers()
+        for build in list_builds(name, among)
         for words, state in LIVE_STATES.items()
-        for path, run in find_live_runs(name)
+        for path, run in find_live_runs(name, build, among)
+        if (predicted := predict_rss(name, run, state, path, among)) is not None
     ]
 
 
@@ -184,29 +181,33 @@ def find_worst(checks: Sequence[Check]) -> tuple[Check, str]:
 def live_section(checks: Sequence[Check]) -> Section:
     """Return the largest error of each server in each state."""
     lines = []
-    for server, process in dict.fromkeys((one.stack, one.process) for one in checks):
-        worst, among = find_worst([one for one in checks if (one.stack, one.process) == (server, process)])
+    for kind in dict.fromkeys((one.stack, one.build, one.process) for one in checks):
+        worst, among = find_worst([one for one in checks if (one.stack, one.build, one.process) == kind])
         window = "all" if worst.window == worst.sessions else f"{worst.window:,}"
-        remark = f"{worst.sessions:,} connections, W {window}{among}"
-        lines.append(Line(f"{server}, {process}", f"{worst.error:+.1%}", remark))
+        on = f", {worst.build}" if worst.build else ""
+        remark = f"{worst.sessions:,} connections, W {window}{among}{on}"
+        lines.append(Line(f"{worst.stack}, {worst.process}", f"{worst.error:+.1%}", remark))
     return Section("RSS of real servers, as planned with --as and W concurrent handshakes", lines)
 
 
 def live_table(checks: Sequence[Check]) -> Table:
     """Return a row for each live run and state."""
     caption = (
-        "RSS of the server's processes, added up, without kernel memory. Model: the process, N·(E + own), and W·H. The "
-        f"process and own come from the runs with W = {WINDOW} of the recording that memtest/servers.toml names; the "
-        "plan was not fitted to any other."
+        "RSS of the server's processes, added up, without kernel memory. Model: the process, N·(E + own), and (W - "
+        f"{WARM_UP})·H: the process was read after the first {WARM_UP} connections. The process and own come from the "
+        f"runs with W = {WINDOW} of the newest recording of this server on this library, H from the harness, and what "
+        "the server keeps of a handshake beyond H from the largest run with all handshakes concurrent. In each row, "
+        "runs of the same recording with the same N are left out of the fit, so nothing is compared with itself."
     )
-    names = {"server": "server", "state": "state", "recording": "recording"}
+    names = {"server": "server", "library": "library", "state": "state", "recording": "recording"}
     columns = [Heading(key, heading, left=True) for key, heading in names.items()]
     columns += [Heading("connections", "N"), Heading("window", "W"), Heading("measured_bytes", "measured")]
     columns += [Heading("predicted_bytes", "model"), Heading("error", "error")]
     table = Table("servers", "Plans against real servers", caption, columns)
     for one in checks:
         error = Cell(f"{one.error:+.1%}".replace("%", " %"), round(one.error, 6))
-        cells = [text_cell(one.stack), text_cell(one.process), text_cell(recordings.display_name(one.recording))]
+        cells = [text_cell(one.stack), text_cell(one.build or choices.PACKAGED), text_cell(one.process)]
+        cells += [text_cell(recordings.display_name(one.recording))]
         cells += [integer_cell(one.sessions), integer_cell(one.window)]
         table.rows.append([*cells, memory_cell(one.measured), memory_cell(one.predicted), error])
     return table

@@ -176,7 +176,7 @@ def describe_handshake_excess(case: Case) -> list[str]:
     if not case.handshake_excess or not server or not case.measured or case.model.handshake is None:
         return []
     size, library = f"{case.handshake_excess:,} B", case.measured.library
-    if is_measured_with(server, stack):
+    if is_measured_with(case.measured, stack):
         return [
             f"For each concurrent handshake, the plan counts {size} that {server.what} itself keeps, measured on "
             f"{library}."

@@ -15,7 +15,7 @@ from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
-from tlsmem.plan.server_memory import is_measured_with, measure_handshake_excess, measure_server
+from tlsmem.plan.server_memory import ServerMemory, is_measured_with, measure_handshake_excess, measure_server
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
@@ -100,10 +100,20 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
     idle, active = (
         state_price(given, model, model.configuration.with_state(at_rest), handshakes) for at_rest in (True, False)
     )
-    measured = measure_server(given.server) if given.server else None
+    measured = find_server_memory(given, model)
     price = price_model(given, model)._replace(rest=idle.connection if idle else None)
     other, nearest = find_other_build(given, model), find_release_with_handshake(given, model)
-    return Case(model, price, note, idle, active, other, nearest, measured, find_handshake_excess(given))
+    return Case(model, price, note, idle, active, other, nearest, measured, find_handshake_excess(given, measured))
+
+
+def find_server_memory(given: argparse.Namespace, model: ConnectionModel) -> ServerMemory | None:
+    """Return what the server of the plan holds beside TLS; None without one, or where it is not recorded."""
+    return measure_server(given.server, model.stack, live_recordings(given)) if given.server else None
+
+
+def live_recordings(given: argparse.Namespace) -> tuple[Path, ...]:
+    """Return the recordings of live runs that were named, and the committed ones."""
+    return recordings.find_live_recordings(vars(given).get("live", ()))
 
 
 def find_other_build(given: argparse.Namespace, model: ConnectionModel) -> ConnectionModel | None:
@@ -149,16 +159,18 @@ def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
     """Return the prices of the model's connections, in bytes. Raises ValueError where a backend's is not recorded."""
     kernel = kernel_bytes(given, model.role)
     assumed_record = assumptions.assumed_size("record_bytes").value
-    server = measure_server(given.server) if given.server else None
+    server = find_server_memory(given, model)
     price = capacity.price_model(model, kernel, given.record_bytes, assumed_record, server)
-    own = find_handshake_excess(given) if is_measured_with(model.configuration.server, model.stack) else None
+    own = find_handshake_excess(given, server) if is_measured_with(server, model.stack) else None
     handshake = price.handshake + (own or 0) if model.handshake is not None else price.handshake
     return price._replace(handshake=handshake, backends=price_backends(given, model))
 
 
-def find_handshake_excess(given: argparse.Namespace) -> int | None:
+def find_handshake_excess(given: argparse.Namespace, measured: ServerMemory | None) -> int | None:
     """Return what the server of the plan keeps for each concurrent handshake beyond the model; None: not known."""
-    return measure_handshake_excess(given.server) if given.server == "haproxy" else None
+    if not measured:
+        return None
+    return measure_handshake_excess(given.server, measured.run.stack, live_recordings(given))
 
 
 def kernel_bytes(given: argparse.Namespace, role: str) -> int:
@@ -196,7 +208,8 @@ def given_assumptions(given: argparse.Namespace) -> list[str]:
 def list_kept_words(given: argparse.Namespace) -> list[str]:
     """Return the words of the command line that a command about the same connections needs too."""
     words = ["--kernel-bytes", str(given.kernel_bytes)] if given.kernel_bytes is not None else []
-    return [*words, *(word for one in given.recording or () for word in ("--recording", str(one)))]
+    named = [*(given.recording or ()), *(one for one in given.live if one not in (given.recording or ()))]
+    return [*words, *(word for one in named for word in ("--recording", str(one)))]
 
 
 def requested_demand(given: argparse.Namespace) -> Demand:

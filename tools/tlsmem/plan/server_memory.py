@@ -1,19 +1,23 @@
 """What a server holds beside the sessions of its TLS library: its process, and its own part of a connection.
 
-Both are RSS of live runs that memtest/servers.toml names. The process is RSS before the first connection, all its
-processes added up. Its own part of a connection is the slope of RSS over connections, with 100 handshakes at a time,
-less the RSS of a session of the same stack in the harness."""
+Both are RSS of live runs: of the server built on the library of the plan, where such runs are recorded, else of the
+server as it is packaged. The process is RSS before the first connection, all its processes added up. Its own part of a
+connection is the slope of RSS over connections, with 100 handshakes at a time, less the RSS of a session of the same
+stack in the harness. Of several recordings the newest counts."""
 
 import math
 import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.base.paths import ROOT
+from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import library_key
-from tlsmem.config.servers import Server, servers
+from tlsmem.config.servers import servers
+from tlsmem.live.live_run import WARM_UP
 from tlsmem.live.servers import SERVERS
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import configure
@@ -26,24 +30,42 @@ from tlsmem.stats.session_cost import fit_line
 from tlsmem.store import recordings
 
 WINDOW = 100  # handshakes at a time, as in the harness's runs of RSS in use
+PROTOCOL = "TLSv1.3"
 PHASES = {"at-rest": "established", "in-use": "idle"}  # of live runs, by the state of a plan
+SUITES = {"TLS_AES_128_GCM_SHA256": "tls13-rsa-aes128", "TLS_AES_256_GCM_SHA384": "tls13-rsa-aes256"}  # by cipher
+KEEPING = ("nginx", "haproxy")  # servers whose concurrent handshakes are compared with the library's
+
+
+class LeftOut(NamedTuple):
+    """Runs that nothing is fitted to, because a prediction is held against them: those of a recording with so many
+    connections."""
+
+    recording: Path
+    connections: int
 
 
 class ServerMemory(NamedTuple):
     """Bytes of RSS. `process`: without connections and without a connection table. `entry`: of an entry of that table.
-    `entries`: its entries per connection. `at_rest` and `in_use`: of a connection, beside TLS."""
+    `entries`: its entries per connection. `at_rest` and `in_use`: of a connection, beside TLS. `stack`: of the sessions
+    of the live runs. `runs`: those that it was fitted to, fewest connections first."""
 
     process: int
     entry: float
     entries: Fraction
     at_rest: int
     in_use: int
-    run: LiveRecord
-    recording: str
+    stack: str
+    runs: tuple[LiveRecord, ...]
+    recording: Path
 
     def own(self, at_rest: bool) -> int:
         """Return what the server holds for a connection beside TLS, with its entry in the connection table."""
         return self.table + (self.at_rest if at_rest else self.in_use)
+
+    @property
+    def run(self) -> LiveRecord:
+        """The run with most connections."""
+        return self.runs[-1]
 
     @property
     def table(self) -> int:
@@ -51,10 +73,15 @@ class ServerMemory(NamedTuple):
         return math.ceil(self.entry * self.entries)
 
     @property
+    def is_built(self) -> bool:
+        """Whether the server was built on its stack, from source; else it ran as it is packaged."""
+        return bool(self.run.stack)
+
+    @property
     def source(self) -> str:
         """Say what was measured: `nginx/1.22.1 on OpenSSL 3.0.19, data/2026-11-24-amd-epyc-p0457-live`."""
         library = f" on {self.library}" if self.library else ""
-        return f"{short_version(self.run.reported)}{library}, {self.recording}"
+        return f"{short_version(self.run.reported)}{library}, {recordings.display_name(self.recording)}"
 
     @property
     def library(self) -> str:
@@ -63,28 +90,74 @@ class ServerMemory(NamedTuple):
 
 
 @cache
-def measure_server(name: str) -> ServerMemory | None:
-    """Return what a server of servers.toml holds beside TLS; None where no live runs of it are recorded.
+def measure_server(
+    name: str, stack: str | None = None, among: tuple[Path, ...] | None = None, left_out: LeftOut | None = None
+) -> ServerMemory | None:
+    """Return what a server of servers.toml holds beside TLS: built on the stack, where that is recorded, else as it is
+    packaged. None where neither is.
 
-    Raises ValueError with a sentence where the recording that servers.toml names has not the runs for it."""
+    `among`: recordings, the newest first; None: the committed ones."""
+    built = fit_server(name, stack, among, left_out) if stack else None
+    return built or fit_server(name, None, among, left_out)
+
+
+@cache
+def fit_server(
+    name: str, stack: str | None, among: tuple[Path, ...] | None = None, left_out: LeftOut | None = None
+) -> ServerMemory | None:
+    """Return the same of this build alone; None where it has not the runs. `stack`: None, as it is packaged."""
     server = servers()[name]
-    if not server.live:
+    sessions = stack or server.packaged
+    found = find_fitted(name, stack, among, left_out)
+    if not sessions or not found:
         return None
-    file = locate(ROOT / server.live.recording / FOLDER / f"{name}{PLAIN}")
-    runs = group_live(load_live_file(file)) if file.exists() else []
-    found = [
-        one for one in runs if one.transport == "tls" and not one.hollow and one.window == WINDOW and not one.stack
-    ]
-    if not found or len({run.connections for run in found[0].measured("rss")}) < 2:
-        raise ValueError(
-            f"memtest/servers.toml: [{name}]: live: {server.live.recording} has no runs of RSS over TLS with {WINDOW} "
-            f"handshakes at a time and two numbers of connections; `make live SERVER={name} WINDOW={WINDOW}` makes some"
-        )
-    series = found[0]
+    path, series = found
     each, process = fit_process(name, series)
-    at_rest, in_use = (own_bytes(series, phase, model_session(server, name, state)) for state, phase in PHASES.items())
-    return ServerMemory(
-        round(process), each, server.table, at_rest, in_use, series.measured("rss")[-1], server.live.recording
+    suite = find_suite(series.runs)
+    at_rest, in_use = (
+        own_bytes(series, phase, model_session(name, sessions, suite, state)) for state, phase in PHASES.items()
+    )
+    runs = tuple(series.measured("rss"))
+    return ServerMemory(round(process), each, server.table, at_rest, in_use, sessions, runs, path)
+
+
+def find_suite(runs: Sequence[LiveRecord]) -> str:
+    """Return the suite of the harness with the cipher that live runs negotiated."""
+    ciphers = sorted({run.negotiated["cipher"] for run in runs if run.negotiated})
+    return next((SUITES[one] for one in ciphers if one in SUITES), PLAN_SUITE)
+
+
+def find_fitted(
+    name: str, stack: str | None, among: Sequence[Path] | None, left_out: LeftOut | None = None
+) -> tuple[Path, LiveSeries] | None:
+    """Return the newest series that a plan can be fitted to: two numbers of connections, 100 handshakes at a time."""
+    for path, series in list_live_series(name, among, left_out):
+        several = len({run.connections for run in series.measured("rss")}) > 1
+        if (series.stack, series.window) == (stack, WINDOW) and several:
+            return path, series
+    return None
+
+
+def list_live_series(
+    name: str, among: Sequence[Path] | None = None, left_out: LeftOut | None = None
+) -> Iterator[tuple[Path, LiveSeries]]:
+    """Yield the series of a server over TLS 1.3, the newest recording first."""
+    for path in recordings.find_live_recordings() if among is None else among:
+        for one in load_series(path, name):
+            if left_out and path == left_out.recording:
+                one = replace(one, runs=tuple(run for run in one.runs if run.connections != left_out.connections))
+            yield path, one
+
+
+@cache
+def load_series(recording: Path, name: str) -> tuple[LiveSeries, ...]:
+    """Return the series of a server over TLS 1.3 in a recording."""
+    file = locate(recording / FOLDER / f"{name}{PLAIN}")
+    return tuple(
+        one
+        for one in (group_live(load_live_file(file)) if file.exists() else ())
+        if one.transport == "tls" and not one.hollow
+        if {run.negotiated["protocol"] for run in one.runs if run.negotiated} == {PROTOCOL}
     )
 
 
@@ -101,16 +174,32 @@ def fit_process(name: str, series: LiveSeries) -> tuple[float, float]:
     return line.slope, line.intercept
 
 
-def predict_rss(name: str, run: LiveRecord, state: str) -> float:
-    """Return the RSS that a plan has for a live run: with its connections, its handshakes at a time, and the connection
-    table that it was configured with. Raises ValueError where the session is not recorded."""
-    measured, entries = measure_server(name), SERVERS[name].table_entries
-    assert measured  # of a server with live runs
-    session = model_session(servers()[name], name, state)
+def predict_rss(
+    name: str, run: LiveRecord, state: str, recording: Path, among: tuple[Path, ...] | None = None
+) -> float | None:
+    """Return the RSS that a plan has for a live run of a recording: with its connections, its handshakes at a time, and
+    the connection table that it was configured with.
+
+    It is not fitted to runs of this recording with as many connections. None where others do not suffice."""
+    left_out = LeftOut(recording, run.connections)
+    measured = fit_server(name, run.stack, among, left_out)
+    if not measured:
+        return None
+    excess = measure_handshake_excess(name, run.stack, among, left_out) or 0
+    return add_terms(name, run, state, measured, run.window - WARM_UP, excess)
+
+
+def add_terms(
+    name: str, run: LiveRecord, state: str, measured: ServerMemory, handshakes: int, excess: int = 0
+) -> float:
+    """Return the sum of the terms of a plan. `handshakes`: concurrent ones that the process did not have before it was
+    read; `excess`: what the server keeps of each beyond the library."""
+    entries = SERVERS[name].table_entries
+    session = model_session(name, measured.stack, find_suite([run]), state)
     own = measured.at_rest if state == "at-rest" else measured.in_use
     table = measured.entry * entries(run.connections) if entries else 0.0
-    handshakes = run.window * (session.handshake or 0.0) * session.handshake_retention
-    return measured.process + table + run.connections * (session.connection + own) + handshakes
+    each = (session.handshake or 0.0) * session.handshake_retention + excess
+    return measured.process + table + run.connections * (session.connection + own) + handshakes * each
 
 
 def measured_rss(run: LiveRecord, state: str) -> int:
@@ -118,36 +207,47 @@ def measured_rss(run: LiveRecord, state: str) -> int:
     return resident_bytes(next(phase for phase in run.phases if phase.phase == PHASES[state]))
 
 
-def is_measured_with(server: Server | None, stack: str) -> bool:
+def is_measured_with(measured: ServerMemory | None, stack: str) -> bool:
     """Return whether the live runs of a server are with the library of this stack, of whatever release."""
-    return bool(server and server.live and library_key(stack) == library_key(server.live.stack))
+    return bool(measured and library_key(stack) == library_key(measured.stack))
 
 
 @cache
-def measure_handshake_excess(name: str) -> int | None:
+def measure_handshake_excess(
+    name: str, stack: str | None = None, among: tuple[Path, ...] | None = None, left_out: LeftOut | None = None
+) -> int | None:
     """Return the RSS that a server keeps for each concurrent handshake beyond what a plan has, in bytes: from the runs
-    with most connections and all handshakes at once, the largest. None where there are none, or it keeps no more."""
-    runs = [run for _, run in find_live_runs(name) if run.window == run.connections]
+    with most connections and all handshakes at once, the largest. None where there are none, or it keeps no more.
+
+    `stack`: that it was built on; None, as it is packaged."""
+    measured = fit_server(name, stack, among, left_out) if name in KEEPING else None
+    if not measured:
+        return None
+    runs = [run for _, run in find_live_runs(name, stack, among, left_out) if run.window == run.connections]
     widest = max((run.connections for run in runs), default=0)
     found = [
-        (measured_rss(run, "in-use") - predict_rss(name, run, "in-use")) / run.window
+        (measured_rss(run, "in-use") - add_terms(name, run, "in-use", measured, run.window)) / run.window
         for run in runs
         if run.connections == widest
     ]
     return round(max(found)) if found and max(found) > 0 else None
 
 
-def find_live_runs(name: str) -> list[tuple[Path, LiveRecord]]:
-    """Return the runs of a server that a plan predicts, in all committed recordings: RSS over TLS, in one worker."""
+def find_live_runs(
+    name: str, stack: str | None = None, among: Sequence[Path] | None = None, left_out: LeftOut | None = None
+) -> list[tuple[Path, LiveRecord]]:
+    """Return the runs of a build of a server that a plan predicts: RSS over TLS, in one worker."""
     return [
         (path, run)
-        for path in recordings.find_live_recordings()
-        for file in [locate(path / FOLDER / f"{name}{PLAIN}")]
-        if file.exists()
-        for one in group_live(load_live_file(file))
-        if one.transport == "tls" and not one.hollow and not one.stack
+        for path, one in list_live_series(name, among, left_out)
+        if one.stack == stack
         for run in one.measured("rss")
     ]
+
+
+def list_builds(name: str, among: Sequence[Path] | None = None) -> list[str | None]:
+    """Return the stacks that a server was built on and measured; None stands for the server as it is packaged."""
+    return list(dict.fromkeys(series.stack for _, series in list_live_series(name, among)))
 
 
 def base_bytes(run: LiveRecord) -> float:
@@ -167,9 +267,7 @@ def own_bytes(series: LiveSeries, phase: str, session: ConnectionModel) -> int:
     return max(0, round(line.slope - session.connection))
 
 
-def model_session(server: Server, name: str, state: str) -> ConnectionModel:
+def model_session(name: str, stack: str, suite: str, state: str) -> ConnectionModel:
     """Return the session of the live runs as the harness measured it. Raises ValueError where it is not recorded."""
-    assert server.live
-    stack, suite = server.live.stack, server.live.suite
     wanted = ModelRequest(stack, suite, SYSTEM, "server", configure(name, state, stack))
     return find_model.choose_model(wanted, recordings.find_recordings(None))

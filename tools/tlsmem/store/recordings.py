@@ -11,6 +11,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.schema import recording_files
 from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import (
+    find_recording,
     is_recording,
     list_files,
     require_recording,
@@ -36,9 +37,18 @@ def committed_recordings() -> list[Path]:
     return sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
 
 
-def find_live_recordings() -> list[Path]:
-    """Return the committed recordings that have live runs, the newest first."""
-    return sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{FOLDER}/")), reverse=True)
+def find_live_recordings(named: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Return the recordings that have live runs: those that were named, then the committed ones, the newest first."""
+    committed = sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{FOLDER}/")), reverse=True)
+    return tuple(dict.fromkeys([*named, *committed]))
+
+
+def split_live(named: Sequence[Path] | None) -> tuple[list[Path] | None, list[Path]]:
+    """Return the named recordings that have runs of the harness, and those that have live runs; None where none of the
+    harness was named."""
+    live = [found for one in named or () if (found := find_recording(one)) and (found / FOLDER).is_dir()]
+    others = [one for one in named or () if (found := find_recording(one)) not in live or is_recording(found)]
+    return others or None, live
 
 
 def find_named(name: Path) -> Path:

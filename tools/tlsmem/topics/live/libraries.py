@@ -10,12 +10,13 @@ from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import ModelRequest
+from tlsmem.plan.server_memory import PROTOCOL
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.tables.table import Column, Table, optional
-from tlsmem.topics.live.prediction import PROTOCOL, STATES, request
+from tlsmem.topics.live.prediction import STATES, request
 from tlsmem.topics.live.table import bytes_cell, name_window
 
 CAPTION = (

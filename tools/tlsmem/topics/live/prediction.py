@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import configure, describe_recording_of_handshakes
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, find_series, select_runs
+from tlsmem.plan.server_memory import PROTOCOL, SUITES
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats import runtime_parts as runtime_memory
@@ -29,8 +30,6 @@ STACKS = {  # packages link the system's library; Go's suite has AES-128, as its
     "go": ("go@1.26.8", "tls13-rsa-aes128"),
     "rustls": ("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"),
 }
-SUITES = {"TLS_AES_128_GCM_SHA256": "tls13-rsa-aes128", "TLS_AES_256_GCM_SHA384": "tls13-rsa-aes256"}  # by cipher
-PROTOCOL = "TLSv1.3"  # of STACKS
 TOLERANCE = 0.05
 CAPTION = (
     "Bytes of one connection over TLS. Predicted: the server's own plain connection, and a session of {stacks} as the "
