@@ -1,5 +1,6 @@
 /* heapwalk [--chunks FILE] PID...: divides RssAnon of each process, an object of JSON a line. docs/reference/records.md
- * has the keys. FILE, an open file's number, gets the chunks in use of each process: where they are and how large.
+ * has the keys. FILE, an open file's number, gets the chunks in use of each process: where they are, how large, and
+ * which marks they have: --chunks FILE:RULES says how blocks begin that get one.
  * heapwalk [--chunks FILE] --core CORE MAPPINGS LIBC PID does the same with a core: numbers of open files, of which
  * LIBC may be -1, and the process that it is of. */
 #include "heapwalk.h"
@@ -28,6 +29,7 @@ static bool divide(const struct process *process, struct glibc *glibc, struct he
     free(parts->free_sizes.slots);
     *parts = (struct parts){0};
     live_clear(live);
+    marks_set_lead(&live->marks, process->has_meter ? METER_HEADER : 0);
     bool complete = glibc_heaps(process, glibc, heaps);
     if (complete)
         pages = calloc(heaps->count, sizeof *pages);
@@ -171,16 +173,19 @@ static bool report(pid_t pid, const struct core *core, struct live *live, int ch
 
 int main(int argc, char **argv)
 {
-    struct live live = {.is_wanted = argc > 2 && !strcmp(argv[1], "--chunks")};
+    static struct live live;
+    live.is_wanted = argc > 2 && !strcmp(argv[1], "--chunks");
     struct core core = {-1, -1, -1};
     int first = live.is_wanted ? 3 : 1, chunks_file = live.is_wanted ? atoi(argv[2]) : -1;
     bool is_written = true;
+    const char *rules = live.is_wanted ? strchr(argv[2], ':') : NULL;
     if (argc == first + 5 && !strcmp(argv[first], "--core")) {
         core = (struct core){atoi(argv[first + 1]), atoi(argv[first + 2]), atoi(argv[first + 3])};
         first += 4;
     }
-    if (argc <= first) {
-        fputs("usage: heapwalk [--chunks FILE] PID... | [--chunks FILE] --core CORE MAPPINGS LIBC PID\n", stderr);
+    if (argc <= first || (rules && !marks_parse(rules + 1, &live.marks))) {
+        fputs("usage: heapwalk [--chunks FILE[:RULES]] PID... | [--chunks FILE[:RULES]] --core CORE MAPPINGS LIBC PID\n",
+              stderr);
         return 2;
     }
     for (int i = first; i < argc; i++) {

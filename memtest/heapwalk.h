@@ -15,6 +15,7 @@
 #define CHUNK_BEFORE_IN_USE UINT64_C(1)
 #define CHUNK_MMAPPED UINT64_C(2)
 #define CHUNK_LEAST UINT64_C(32)
+#define METER_HEADER 16 /* of the heap meter, before a block that is not aligned further */
 
 struct range {
     uint64_t begin, end; /* the end excluded */
@@ -145,13 +146,33 @@ struct parts {
     uint64_t mapping_bytes[MAPPING_KINDS]; /* of mappings, without what malloc has in them */
 };
 
+/* heapwalk_marks.c: which chunks begin as objects that are looked for. */
+enum { MARK_RULES_MOST = 1024, MARK_WORDS = 4, MARK_SLOTS = 4096 };
+struct marks {
+    struct mark_rule {
+        unsigned mark; /* the number of a bit */
+        unsigned word;
+        uint64_t bytes, mask, low, high; /* the block's; of the word, `high` excluded */
+        uint64_t chunk_bytes;
+    } rules[MARK_RULES_MOST];
+    size_t count;
+    uint64_t lead; /* that the heap meter has before each block */
+    bool may[MARK_SLOTS];
+};
+bool marks_parse(const char *text, struct marks *); /* MARK:BYTES:WORD:MASK:LOW:HIGH,..., the last three hexadecimal */
+void marks_set_lead(struct marks *, uint64_t lead);
+bool marks_may(const struct marks *, uint64_t size);
+uint64_t marks_of(const struct marks *, uint64_t size, const uint64_t words[MARK_WORDS]);
+
 /* heapwalk_live.c: where the chunks in use are, for whoever asks for them: those that were walked over, and later those
  * of them that turn out to be cached. */
 struct live_chunk {
     uint64_t address, bytes, resident_bytes; /* of the chunk, header included */
+    uint64_t marks;
 };
 struct live {
     bool is_wanted; /* else nothing is kept */
+    struct marks marks;
     struct live_chunk *used;
     uint64_t *cached;
     size_t used_count, used_room, cached_count, cached_room;
@@ -160,7 +181,7 @@ void live_clear(struct live *);
 void live_add(struct live *, struct live_chunk);
 void live_add_cached(struct live *, uint64_t address);
 void live_take_out_cached(struct live *);       /* the others are in the order of their addresses then */
-bool live_write(const struct live *, int file); /* their number, and three numbers of 64 bits for each */
+bool live_write(const struct live *, int file); /* their number, and four numbers of 64 bits for each */
 
 /* heapwalk_cached.c: freed chunks that count as in use. Candidates have the size of a thread's cache. */
 struct candidates {

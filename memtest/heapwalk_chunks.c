@@ -9,7 +9,6 @@
 #define METER_MAGIC UINT64_C(0xb70c0) /* ends in the generation of the block */
 #define METER_GENERATIONS UINT64_C(63)
 #define METER_SIZE_BITS 44
-#define METER_HEADER 16
 #define METER_LEAD_SHIFT 26 /* in the last of its four numbers */
 
 #define LARGE_MAPPING (UINT64_C(1) << 28)
@@ -145,6 +144,19 @@ static bool walk_again(void)
     return walk.again++ < AGAIN_MOST;
 }
 
+/* Returns the marks of a chunk in use; none where its beginning cannot be read. */
+static uint64_t marks_read(uint64_t chunk, uint64_t size)
+{
+    const struct marks *marks = &walk.live->marks;
+    uint64_t words[MARK_WORDS] = {0};
+    if (!marks_may(marks, size))
+        return 0;
+    for (size_t i = 0; i < MARK_WORDS && (i + 3) * 8 + marks->lead <= size; i++)
+        if (!window_word(&walk.window, chunk + 16 + marks->lead + i * 8, &words[i]))
+            return 0;
+    return marks_of(marks, size, words);
+}
+
 enum step { STEP_ON, STEP_END, STEP_NOWHERE };
 
 /* Counts what is behind the last chunk of a heap: the top, or what malloc puts where a heap is full. */
@@ -168,7 +180,7 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
     const struct process *process = walk.window.process;
     const struct pages *pages = walk.window.pages;
     struct tally requested = {0};
-    uint64_t head, next_head;
+    uint64_t head, next_head, marks = 0;
     if (!window_word(&walk.window, *chunk + 8, &head))
         return STEP_NOWHERE;
     uint64_t size = head & ~CHUNK_FLAGS, end = *chunk + size, room = heap->at.end - *chunk;
@@ -183,12 +195,14 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
         return last_count(glibc, heap, *chunk, size);
     if (process->has_meter)
         block_count(&walk.window, *chunk, end, false, &requested);
+    if (walk.live->is_wanted)
+        marks = marks_read(*chunk, size);
     if (!window_word(&walk.window, end + 8, &next_head))
         return STEP_NOWHERE;
     if (next_head & CHUNK_BEFORE_IN_USE) {
         tally_add(&walk.parts->used, pages, *chunk, end);
         if (walk.live->is_wanted)
-            live_add(walk.live, (struct live_chunk){*chunk, size, pages_resident(pages, *chunk, end)});
+            live_add(walk.live, (struct live_chunk){*chunk, size, pages_resident(pages, *chunk, end), marks});
         tally_join(&walk.parts->requested, requested);
         if (cached_is_candidate(glibc, size))
             candidate_add(walk.candidates, *chunk);

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from array import array
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,18 @@ ROOT = Path(__file__).resolve().parents[2]
 WALK = ROOT / "build/core/heapwalk"
 STEPS = ("start", "blocks", "cached", "fast", "free", "mmapped", "unwritten", "thread", "zeros", "fork")
 PAGE = 4096
+ONES = "0101010101010101"  # with which blocks are filled
+MARKED = ",".join(
+    [
+        f"0:1000:3:{'f' * 16}:{ONES}:{ONES[:-1]}2",
+        "3:1000:0:ff:0:2",
+        "63:984:1:ff:1:2",
+        "1:1000:0:ff:2:3",
+        "2:968:0:ff:1:2",
+        "2:1016:0:ff:1:2",
+        "5:640:0:ffff000000000000:2000000000000:2000000000001",  # of a block that looks like a thread's cache
+    ]
+)
 # Directories with another glibc, of `debootstrap SUITE DIRECTORY` or of `dpkg -x libc6_*.deb DIRECTORY`.
 GLIBCS = ["", *filter(None, os.environ.get("MEMTEST_GLIBC", "").split(":"))]
 
@@ -51,16 +64,16 @@ def walk(pid):
     return json.loads(subprocess.run([WALK, str(pid)], capture_output=True, check=True).stdout)
 
 
-def walk_chunks(pid):
-    """What heapwalk says of a process, and its chunks in use by address: bytes, and those of them that are resident."""
+def walk_chunks(pid, rules=""):
+    """What heapwalk says of a process, and its chunks in use by address: bytes, those of them that are resident, and
+    marks."""
     with tempfile.TemporaryFile() as file:
-        words = [WALK, "--chunks", str(file.fileno()), str(pid)]
+        words = [WALK, "--chunks", f"{file.fileno()}{rules}", str(pid)]
         done = subprocess.run(words, capture_output=True, check=True, pass_fds=[file.fileno()])
         file.seek(0)
         count, *numbers = array("Q", file.read())
-    assert len(numbers) == 3 * count
-    chunks = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-    return json.loads(done.stdout), {address: (size, resident) for address, size, resident in chunks}
+    assert len(numbers) == 4 * count
+    return json.loads(done.stdout), {numbers[at]: tuple(numbers[at + 1 : at + 4]) for at in range(0, len(numbers), 4)}
 
 
 def present_pages(pid):
@@ -81,6 +94,7 @@ class Holding:
 
     def __init__(self, command, **how):
         self.walks, self.counts, self.rss, self.mapped, self.chunks = {}, {}, {}, {}, {}
+        self.marks = {}
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how) as process:
             for step in STEPS:
                 process.stdin.write(f"{step}\n")
@@ -89,6 +103,7 @@ class Holding:
                 present = present_pages(process.pid)
                 self.walks[step] = walk(process.pid)
                 self.chunks[step] = walk_chunks(process.pid)
+                self.marks[step] = walk_chunks(process.pid, f":{MARKED}")[1]
                 self.rss[step] = read_rss([process.pid])[process.pid]
                 self.mapped[step] = present_pages(process.pid) - present
             (self.child,) = descendants(process.pid)
@@ -143,13 +158,28 @@ def test_malloc_counts_the_same(holding, step):
 @pytest.mark.parametrize("step", STEPS)
 def test_the_chunks_listed_are_those_in_use(holding, step):
     line, chunks = holding.chunks[step]
-    sizes = [sum(sizes) for sizes in zip(*chunks.values(), strict=True)]
-    assert line == holding.walks[step]
+    *sizes, marks = (sum(numbers) for numbers in zip(*chunks.values(), strict=True))
+    assert line == holding.walks[step] and not marks
     assert [len(chunks), *sizes] == [line["used"][unit] for unit in ("chunks", "bytes", "resident_bytes")]
 
 
+def test_chunks_are_marked_by_their_size_and_how_their_blocks_begin(holding, metered):
+    """A chunk can be 16 bytes longer than it must be: the mark of blocks of 984 bytes is on those of 1,000 too."""
+    marked = 1 << 0 | 1 << 3 | 1 << 63
+    for steps in (holding.marks, metered.marks):
+        counts = {step: Counter(marks for _, _, marks in chunks.values()) for step, chunks in steps.items()}
+        assert [counts[step][marked] for step in ("start", "blocks", "cached")] == [0, 1000, 995]
+        assert set(counts["blocks"]) == {0, marked, 1 << 5} and counts["blocks"][1 << 5] == 1
+
+
+@pytest.mark.parametrize("rules", ["x", "1:1000", "64:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"])
+def test_rules_that_say_nothing_are_refused(rules):
+    done = subprocess.run([WALK, "--chunks", f"1:{rules}", str(os.getpid())], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("usage: ") and not done.stdout
+
+
 def test_a_chunk_that_a_thread_caches_is_not_listed(holding):
-    sizes = [[size for size, _ in holding.chunks[step][1].values()] for step in ("start", "blocks", "cached")]
+    sizes = [[size for size, *_ in holding.chunks[step][1].values()] for step in ("start", "blocks", "cached")]
     start, blocks, cached = (of_step.count(chunk(1000)) for of_step in sizes)
     assert (blocks - start, cached - start) == (1000, 995)
 

@@ -75,8 +75,8 @@ def test_others_are_counted_where_one_process_cannot_be(holder, idle):
 
 
 def test_a_process_that_ends_while_it_is_read_is_said(holder, monkeypatch):
-    def read_and_end(target):
-        heap = read_live_heap(target)
+    def read_and_end(*of_target):
+        heap = read_live_heap(*of_target)
         holder.process.kill()
         holder.process.wait()
         return heap

@@ -190,10 +190,10 @@ def test_sessions_that_end_before_the_second_walk_are_no_leaks(holder_program, c
     holder.read(), holder.step(), holder.step(), holder.step()
     walks = []
 
-    def walk(target):
+    def walk(target, *beginnings):
         if walks:
             holder.step()
-        walks.append(read_live_heap(target))
+        walks.append(read_live_heap(target, *beginnings))
         return walks[-1]
 
     monkeypatch.setattr(census, "read_live_heap", walk)

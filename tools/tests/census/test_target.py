@@ -6,8 +6,9 @@ import os
 import struct
 
 import numpy as np
+import pytest
 
-from tlsmem.census.target import PAGE, WINDOW_BYTES, ProcessMemory, list_files
+from tlsmem.census.target import BATCH_PAGES, PAGE, ProcessMemory, list_files, list_pages
 
 PAGES = 12
 
@@ -45,25 +46,36 @@ def test_words_of_places_near_and_far_come_in_order():
     assert found == [0, 1, 3, 511, 512, 513, 11 * 512]
 
 
-def test_a_large_heap_is_read_window_by_window_and_nothing_of_one_is_left_for_the_next():
-    with mmap.mmap(-1, 4 * WINDOW_BYTES) as area:
+def test_a_large_heap_is_read_batch_by_batch_and_nothing_of_one_is_left_for_the_next():
+    """Of each page the last word, which leads into the next; every third page has never been written."""
+    pages = 2 * BATCH_PAGES + 100
+    with mmap.mmap(-1, (pages + 1) * PAGE) as area:
         address = ctypes.addressof(ctypes.c_char.from_buffer(area))
-        base = -(-address // WINDOW_BYTES) * WINDOW_BYTES - address
-        numbers = [0, 64, WINDOW_BYTES - 8, WINDOW_BYTES + 64, 2 * WINDOW_BYTES + 64, 2 * WINDOW_BYTES + 8 * PAGE]
-        written = {
-            0: 1,
-            64: 2,
-            WINDOW_BYTES - 8: 3,
-            WINDOW_BYTES: 4,
-            WINDOW_BYTES + 64: 5,
-            2 * WINDOW_BYTES + 8 * PAGE: 6,
-        }
-        for number, value in written.items():
-            ctypes.c_uint64.from_address(address + base + number).value = value
-        starts, counts = np.array(numbers) + address + base, np.array([1, 2, 2, 1, 1, 1])
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(address), ctypes.c_size_t(len(area)), 15)  # MADV_NOHUGEPAGE
+        for page in range(pages + 1):
+            if page % 3:
+                words = (ctypes.c_uint64 * 512).from_address(address + page * PAGE)
+                words[0], words[511] = 2 * page, 2 * page + 1
+        starts = np.arange(1, pages + 1) * PAGE - 8 + address
         with ProcessMemory(os.getpid()) as memory:
-            found = memory.read_words(starts, counts).tolist()
-    assert found == [1, 2, 0, 3, 4, 5, 0, 6]
+            found = memory.read_words(starts, np.full(pages, 2)).tolist()
+        del words
+    expected = [[2 * page + 1 if page % 3 else 0, 2 * (page + 1) if (page + 1) % 3 else 0] for page in range(pages)]
+    assert found == [word for pair in expected for word in pair]
+
+
+@pytest.mark.parametrize(
+    ("firsts", "afters", "pages"),
+    [
+        ([5], [6], [5]),
+        ([5, 5, 6], [6, 7, 7], [5, 6]),
+        ([5, 9], [6, 10], [5, 6, 7, 8, 9]),  # three between are read with them
+        ([5, 10], [6, 11], [5, 10]),
+        ([1, 1, 20, 30], [4, 3, 21, 32], [1, 2, 3, 20, 30, 31]),
+    ],
+)
+def test_pages_are_listed_once_with_those_between_that_are_near(firsts, afters, pages):
+    assert list_pages(np.array(firsts), np.array(afters)).tolist() == pages
 
 
 MAPS = """\

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from tlsmem.base.errors import UserError
@@ -10,7 +11,7 @@ from tlsmem.census.core_file import read_core
 from tlsmem.census.library import BIO, CRYPTO, GNUTLS, OPENSSL, SESSION, Library, LibraryFile
 from tlsmem.census.library_file import identify
 from tlsmem.census.live_heap import read_live_heap
-from tlsmem.census.sessions import LibraryCensus, count_sessions
+from tlsmem.census.sessions import LibraryCensus, count_sessions, list_beginnings
 from tlsmem.census.sockets import Descriptors, count_established, list_descriptors
 from tlsmem.census.target import MappedFile, Target, read_target
 from tlsmem.monitor.rss_parts import RssParts
@@ -102,7 +103,7 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
         raise UserError(f"{target.title}: {why}")
     before = list_open(target)
     try:
-        heap = read_live_heap(target)
+        heap = read_live_heap(target, chain.from_iterable(map(list_beginnings, libraries.counted)))
     except UserError as error:
         titles = " and ".join(library.title for library in libraries.counted)
         connections = describe_connections(count_connections(target))

@@ -21,7 +21,7 @@ from elftools.elf.segments import NoteSegment
 
 from tlsmem.base.errors import Usage
 from tlsmem.census.elf_image import UNREADABLE
-from tlsmem.census.target import GONE, PAGE, MappedFile, Memory, Range, Target
+from tlsmem.census.target import GONE, PAGE, MappedFile, Memory, Places, Range, Target
 from tlsmem.monitor.rss_parts import walk_core
 
 SHARED = ("/dev/zero", "/SYSV", "/dev/shm/", "/memfd:")  # begin the names of memory that processes share
@@ -130,7 +130,7 @@ class Core(Target):
     def open_memory(self) -> Memory:
         return CoreMemory(self)
 
-    def walk(self, chunks_file: int) -> dict[str, Any]:
+    def walk(self, chunks_file: int, rules: str) -> dict[str, Any]:
         libc = next((one for one in self.files if one.name.startswith(LIBC)), None)
         opened = self.open_file(libc) if libc else None
         if libc and not opened:
@@ -139,7 +139,7 @@ class Core(Target):
             mappings.write("".join(self.describe_mappings()).encode(errors="surrogateescape"))
             mappings.seek(0)
             number = libc_file.fileno() if opened else -1
-            return walk_core((core.fileno(), mappings.fileno(), number), self.pid, chunks_file)
+            return walk_core((core.fileno(), mappings.fileno(), number), self.pid, chunks_file, rules)
 
     def describe_mappings(self) -> Iterator[str]:
         """Yield a line for each mapping, as heapwalk takes it."""
@@ -177,18 +177,22 @@ class CoreMemory(Memory):
     """The memory that a core has."""
 
     def __init__(self, core: Core) -> None:
-        self.segments = core.segments
+        self.segments = core.segments  # in the order of their addresses
+        self.starts = np.array([one.start // PAGE for one in core.segments])
+        self.ends = np.array([-(-(one.start + one.dumped) // PAGE) for one in core.segments])
         self.file = core.path.open("rb")
 
     def close(self) -> None:
         self.file.close()
 
-    def have_pages(self, begin: int, count: int) -> npt.NDArray[np.bool_]:
-        """All are read; those that the core does not have are left as they are, zeros."""
-        return np.ones(count, np.bool_)
+    def have_pages(self, pages: Places) -> npt.NDArray[np.bool_]:
+        numbers = np.searchsorted(self.starts, pages, side="right") - 1
+        is_there: npt.NDArray[np.bool_] = (numbers >= 0) & (pages < self.ends[numbers])
+        return is_there
 
     def read_range(self, begin: int, into: memoryview) -> None:
         end = begin + len(into)
+        into[:] = bytes(len(into))  # the last page of a segment may not be dumped to its end
         for one in self.segments:
             first, last = max(begin, one.start), min(end, one.start + one.dumped)
             if first < last:

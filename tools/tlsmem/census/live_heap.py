@@ -1,8 +1,10 @@
 """The chunks in use of a process's heap, as build/core/heapwalk lists them, and where its memory is by kind."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +15,46 @@ from tlsmem.monitor.rss_parts import RssParts, parse
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
-NUMBERS = 3  # of each chunk
+NUMBERS = 4  # of each chunk
 BATCH_BYTES = 64 << 20  # read at once
+ALL_BITS = (1 << 64) - 1
+
+
+class Mark(IntEnum):
+    """What a chunk may be by how its block begins."""
+
+    SESSION = 0
+    TICKET = 1
+    BIO = 2
+    X509 = 3
+
+
+class Beginning(NamedTuple):
+    """How a block begins that gets a mark: of so many bytes, and the bits of a mask in one of its first 4 words are in a
+    range, the end excluded. heapwalk looks at that while it walks, as reading all blocks of a size again takes as long
+    as the walk."""
+
+    mark: Mark
+    block_bytes: int
+    word: int
+    low: int
+    high: int
+    mask: int = ALL_BITS
+
+    def __str__(self) -> str:
+        return f"{self.mark:d}:{self.block_bytes}:{self.word}:{self.mask:x}:{self.low:x}:{self.high:x}"
 
 
 @dataclass(frozen=True)
 class LiveHeap:
     """The heap of one process: `rss` by kind of memory; of each chunk in use the address that malloc returned, the size
-    with its header, and how much of it is resident, in bytes and in the order of addresses."""
+    with its header, how much of it is resident, in bytes, and its marks, in the order of addresses."""
 
     rss: RssParts
     addresses: Places
     sizes: Places
     resident: Places
+    marks: Places
     lead_bytes: int = 0  # that the heap meter has before each block
 
     def have_block(self, size: int) -> npt.NDArray[np.bool_]:
@@ -33,6 +62,11 @@ class LiveHeap:
         malloc leaves no remainder that is smaller than a chunk."""
         least = chunk_bytes(size + self.lead_bytes)
         found: npt.NDArray[np.bool_] = (self.sizes == least) | (self.sizes == least + 16)
+        return found
+
+    def have_mark(self, mark: Mark) -> npt.NDArray[np.bool_]:
+        """Return which chunks have a mark."""
+        found: npt.NDArray[np.bool_] = (self.marks & (1 << mark)) != 0
         return found
 
     def find(self, pointers: npt.NDArray[np.uint64]) -> Places:
@@ -49,10 +83,11 @@ def chunk_bytes(size: int) -> int:
     return max(32, (size + 8 + 15) & ~15)
 
 
-def read_live_heap(target: Target) -> LiveHeap:
+def read_live_heap(target: Target, beginnings: Iterable[Beginning] = ()) -> LiveHeap:
     """Return the heap of a process. Raises UserError where it cannot be read or divided."""
+    rules = ",".join(map(str, beginnings))
     with tempfile.TemporaryFile() as file:
-        line = target.walk(file.fileno())
+        line = target.walk(file.fileno(), rules)
         name = target.title if target.is_core else target.pid
         if "refused" in line:
             raise UserError(f"{name}: {line['refused']}")
@@ -65,16 +100,25 @@ def read_live_heap(target: Target) -> LiveHeap:
     if not len(numbers) or len(chunks) != numbers[0]:
         raise UserError(f"{name}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
     lead = METER_BYTES if rss.found_bytes is not None else 0
-    return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, chunks[:, 1].copy(), chunks[:, 2].copy(), lead)
+    sizes, resident, marks = (chunks[:, column].copy() for column in (1, 2, 3))
+    return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, sizes, resident, marks, lead)
 
 
-def read_fields(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> Words:
-    """Return the 8 bytes at an offset of each chunk, in any order; of an offset that is no multiple of 8, 4 bytes.
+def read_fields(memory: Memory, heap: LiveHeap, chunks: Places, *offsets: int) -> Iterator[Words]:
+    """Yield the 8 bytes at each offset of each chunk, in any order; of an offset that is no multiple of 8, 4 bytes. The
+    fields are read together.
 
     Raises OSError once the process has ended."""
-    places, which = np.unique(heap.addresses[chunks] + offset // 8 * 8, return_inverse=True)
-    words = memory.read_words(places, np.ones(len(places), np.int64))[which.ravel()]
-    return words >> np.uint64(32) if offset % 8 else words
+    starts = np.array([offset // 8 * 8 for offset in offsets], np.int64)
+    places, which = np.unique(heap.addresses[chunks][None, :] + starts[:, None], return_inverse=True)
+    words = memory.read_words(places, np.ones(len(places), np.int64))[which.reshape(len(offsets), len(chunks))]
+    for offset, row in zip(offsets, words, strict=True):
+        yield row >> np.uint64(32) if offset % 8 else row
+
+
+def read_field(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> Words:
+    """As read_fields(), of one."""
+    return next(read_fields(memory, heap, chunks, offset))
 
 
 def split_batches(chunks: Places, sizes: Places) -> Iterable[Places]:

@@ -6,7 +6,7 @@ application's, and those that several sessions or a context lead to are shared. 
 only what is a pointer, a kind or a state; record buffers are not."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
-from tlsmem.census.live_heap import LiveHeap, read_fields, split_batches
+from tlsmem.census.live_heap import Beginning, LiveHeap, Mark, read_field, read_fields, split_batches
 from tlsmem.census.sockets import Descriptors, SocketState, confirm_closed, pair, read_endpoints
 from tlsmem.census.target import Memory, Places, Words
 
@@ -25,7 +25,7 @@ LOW = np.uint64(0xFFFFFFFF)
 STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
 NO_OWNER, SHARED = -1, 1 << 40
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
-V_ASN1_INTEGER, V_ASN1_NEG_INTEGER = 2, 0x102  # the type of a serial number, with which an X509 begins
+SERIAL_KINDS = (2, 0x102)  # V_ASN1_INTEGER, V_ASN1_NEG_INTEGER: the type of a serial number, with which an X509 begins
 LONGEST_SERIAL_BYTES = 64
 BEFORE, OK = 0, 1  # OSSL_HANDSHAKE_STATE
 UNINITIALISED = 0  # MSG_FLOW_STATE
@@ -112,9 +112,31 @@ def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> W
     return memory.read_words(heap.addresses[chunks], counts).reshape(-1, words)
 
 
+def list_beginnings(library: Library) -> Iterator[Beginning]:
+    """Yield how the objects begin that are counted: what find_sessions() and count_objects() look for."""
+    sizes = library.sizes
+    if library.found.library == GNUTLS:
+        for entity in ENTITIES:
+            yield Beginning(Mark.SESSION, sizes[SESSION], 0, entity, entity + 1, int(LOW))
+        return
+    for word in METHOD_WORDS:
+        yield Beginning(Mark.SESSION, sizes[SESSION], word, *library.mapped.bounds)
+    for protocol in PROTOCOLS if TICKET in sizes else ():
+        yield Beginning(Mark.TICKET, sizes[TICKET], 0, protocol, protocol + 1, int(LOW))
+    for word in BIO_METHOD_WORDS if BIO in sizes else ():
+        yield Beginning(Mark.BIO, sizes[BIO], word, *library.mapped_crypto.bounds)
+    for kind in SERIAL_KINDS if X509 in sizes else ():
+        yield Beginning(Mark.X509, sizes[X509], 1, kind << 32, (kind << 32) + LONGEST_SERIAL_BYTES + 1)
+
+
+def find_marked(heap: LiveHeap, library: Library, mark: Mark, name: str) -> Places:
+    """Return the chunks that may be an object of the library, and began as one when the heap was walked through."""
+    return np.flatnonzero(heap.have_mark(mark) & library.find(heap, name))
+
+
 def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> Places:
     """Return which chunks are sessions."""
-    chunks = np.flatnonzero(library.find(heap, SESSION))
+    chunks = find_marked(heap, library, Mark.SESSION, SESSION)
     first = read_starts(memory, heap, chunks, METHOD_WORDS.stop)
     if library.found.library == GNUTLS:
         return chunks[np.isin(first[:, 0] & LOW, list(ENTITIES))]
@@ -124,12 +146,14 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> Places:
 def read_states(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> list[tuple[Role, State]]:
     """Return role and state of each session."""
     if library.found.library == GNUTLS:
-        entities = (read_fields(memory, heap, roots, 0) & LOW).tolist()
+        entities = (read_field(memory, heap, roots, 0) & LOW).tolist()
         return [(ENTITIES[entity], State.UNKNOWN) for entity in entities]
     fields = library.fields
     if not fields.keys() >= NEEDED:
         return [(Role.UNKNOWN, State.UNKNOWN)] * len(roots)
-    values = {name: read_fields(memory, heap, roots, fields[name]) & LOW for name in STATE_FIELDS & fields.keys()}
+    names = sorted(STATE_FIELDS & fields.keys())
+    words = read_fields(memory, heap, roots, *(fields[name] for name in names))
+    values = {name: row & LOW for name, row in zip(names, words, strict=True)}
     unset = np.ones(len(roots), np.uint64)
     columns = [values["handshake"], values["in_init"]]
     columns += [values.get(name, unset) for name in ("machine", "is_server")]
@@ -149,15 +173,15 @@ def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str,
     """Return how many objects there are of each kind that can be told by its size and its beginning."""
     found: dict[str, int] = {}
     if TICKET in library.sizes:
-        first = read_starts(memory, heap, np.flatnonzero(library.find(heap, TICKET)), 1)[:, 0]
+        first = read_starts(memory, heap, find_marked(heap, library, Mark.TICKET, TICKET), 1)[:, 0]
         found[TICKET] = int(np.isin(first & LOW, PROTOCOLS).sum())
     if BIO in library.sizes:
-        first = read_starts(memory, heap, np.flatnonzero(library.find(heap, BIO)), BIO_METHOD_WORDS.stop)
+        first = read_starts(memory, heap, find_marked(heap, library, Mark.BIO, BIO), BIO_METHOD_WORDS.stop)
         found[BIO] = int(library.mapped_crypto.has(first).any(axis=1).sum())
     if X509 in library.sizes:
-        first = read_starts(memory, heap, np.flatnonzero(library.find(heap, X509)), 2)[:, 1]
+        first = read_starts(memory, heap, find_marked(heap, library, Mark.X509, X509), 2)[:, 1]
         kinds, lengths = first >> np.uint64(32), first & LOW
-        is_serial = np.isin(kinds, (V_ASN1_INTEGER, V_ASN1_NEG_INTEGER)) & (lengths <= LONGEST_SERIAL_BYTES)
+        is_serial = np.isin(kinds, SERIAL_KINDS) & (lengths <= LONGEST_SERIAL_BYTES)
         found[X509] = int(is_serial.sum())
     return found
 
@@ -203,10 +227,10 @@ def find_attached(memory: Memory, heap: LiveHeap, library: Library, roots: Place
     of the stack in the field leads. Before the stack, the field has a context since OpenSSL 3.0."""
     if "ex_data" not in library.fields:
         return np.zeros(0, np.int64)
-    words = [read_fields(memory, heap, roots, library.fields["ex_data"] + at) for at in (0, 8)]
-    stacks = find_chunks(heap, np.concatenate(words))
+    words = read_fields(memory, heap, roots, *(library.fields["ex_data"] + at for at in (0, 8)))
+    stacks = find_chunks(heap, np.concatenate(list(words)))
     stacks = stacks[heap.sizes[stacks] <= LARGEST_STACK_BYTES]
-    arrays = find_chunks(heap, read_fields(memory, heap, stacks, STACK_DATA_AT))
+    arrays = find_chunks(heap, read_field(memory, heap, stacks, STACK_DATA_AT))
     return find_direct(memory, heap, arrays)
 
 

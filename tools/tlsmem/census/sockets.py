@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, GNUTLS, Library
-from tlsmem.census.live_heap import LiveHeap, read_fields, split_batches
+from tlsmem.census.live_heap import LiveHeap, read_field, read_fields, split_batches
 from tlsmem.census.target import Memory, Places, Words
 
 ESTABLISHED = "01"
@@ -157,7 +157,7 @@ def read_endpoints(memory: Memory, heap: LiveHeap, library: Library, roots: Plac
         return read_transports(memory, heap, library, roots)
     fields = library.fields
     is_bio = library.find(heap, BIO)
-    pointers = read_fields(memory, heap, roots, fields["read_bio"])
+    pointers = read_field(memory, heap, roots, fields["read_bio"])
     kinds[pointers == 0] = Kind.NOTHING
     left = np.flatnonzero(pointers)
     for _ in range(MOST_FILTERS):
@@ -166,12 +166,14 @@ def read_endpoints(memory: Memory, heap: LiveHeap, library: Library, roots: Plac
         bios = bios[(bios >= 0) & is_bio[bios]]
         if not len(left):
             break
-        types, is_own = read_types(memory, heap, library, read_fields(memory, heap, bios, fields["bio_method"]))
+        names = ("bio_method", "bio_number", "bio_next")
+        methods, found, following = read_fields(memory, heap, bios, *(fields[name] for name in names))
+        types, is_own = read_types(memory, heap, library, methods)
         kinds[left] = [name_kind(*one) for one in zip(types.tolist(), is_own.tolist(), strict=True)]
-        numbers[left] = (read_fields(memory, heap, bios, fields["bio_number"]) & LOW).astype(np.uint32).view(np.int32)
+        numbers[left] = (found & LOW).astype(np.uint32).view(np.int32)
         is_filter = (types & FILTER) != 0
-        left, bios = left[is_filter], bios[is_filter]
-        pointers[left] = read_fields(memory, heap, bios, fields["bio_next"])
+        left = left[is_filter]
+        pointers[left] = following[is_filter]
     return Endpoints(kinds, numbers)
 
 
@@ -185,8 +187,9 @@ def name_kind(type_: int, is_own: bool) -> Kind:
 
 def read_transports(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Endpoints:
     """As read_endpoints(), of GnuTLS: with its own function that reads, a session's transport is a number."""
-    transports = read_fields(memory, heap, roots, library.fields["transport"])
-    is_default = library.mapped.has(read_fields(memory, heap, roots, library.fields["pull_function"]))
+    offsets = (library.fields[name] for name in ("transport", "pull_function"))
+    transports, functions = read_fields(memory, heap, roots, *offsets)
+    is_default = library.mapped.has(functions)
     is_number = transports <= np.uint64(LARGEST_NUMBER)
     kinds = np.where(is_default & is_number, Kind.SOCKET, Kind.UNKNOWN)
     kinds[is_default & (transports == 0)] = Kind.NOTHING

@@ -23,8 +23,9 @@ PAGE = 4096
 WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)", re.ASCII)
 GONE = " (deleted)"
 PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a page maps no new one
-NEAR_PAGES = 4  # pages that are so near are read together, with those between them
-WINDOW_BYTES = 4 << 20  # of addresses, read at once: the buffer stays in the processor's cache
+NEAR_PAGES = 3  # that many between others are read with them
+NEAR_ENTRIES = 32  # of pages that are so near the entries of pagemap are read together
+BATCH_PAGES = 512  # read at once: the buffer stays in the processor's cache
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -55,9 +56,14 @@ class MappedFile:
     def has_code(self) -> bool:
         return any(one.is_code for one in self.ranges)
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The first address that is mapped of it, and that after the last."""
+        return min(one.start for one in self.ranges), max(one.end for one in self.ranges)
+
     def has(self, words: Words) -> npt.NDArray[np.bool_]:
         """Return which words are addresses in what is mapped of it, from its first byte to its last."""
-        start, end = min(one.start for one in self.ranges), max(one.end for one in self.ranges)
+        start, end = self.bounds
         inside: npt.NDArray[np.bool_] = (words >= np.uint64(start)) & (words < np.uint64(end))
         return inside
 
@@ -94,8 +100,9 @@ class Target(ABC):
         """Return its memory. Raises OSError where it has ended."""
 
     @abstractmethod
-    def walk(self, chunks_file: int) -> dict[str, Any]:
-        """Return what heapwalk says; the open file gets the chunks in use. Raises UserError."""
+    def walk(self, chunks_file: int, rules: str) -> dict[str, Any]:
+        """Return what heapwalk says; the open file gets the chunks in use, with marks by these rules. Raises
+        UserError."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +125,8 @@ class Running(Target):
     def open_memory(self) -> "Memory":
         return ProcessMemory(self.pid)
 
-    def walk(self, chunks_file: int) -> dict[str, Any]:
-        lines = walk_heaps([self.pid], chunks_file)
+    def walk(self, chunks_file: int, rules: str) -> dict[str, Any]:
+        lines = walk_heaps([self.pid], chunks_file, rules)
         if not lines:
             raise UserError(f"{self.pid}: heapwalk ended early")
         return lines[0]
@@ -196,8 +203,8 @@ class Memory(ABC):
         """Close its files."""
 
     @abstractmethod
-    def have_pages(self, begin: int, count: int) -> npt.NDArray[np.bool_]:
-        """Return which of so many pages from an address on are there to be read."""
+    def have_pages(self, pages: Places) -> npt.NDArray[np.bool_]:
+        """Return which pages, by their numbers in order, are there to be read."""
 
     @abstractmethod
     def read_range(self, begin: int, into: memoryview) -> None:
@@ -206,43 +213,43 @@ class Memory(ABC):
     def read_words(self, starts: Places, counts: Places) -> Words:
         """Return the words of 64 bits at these addresses, one place after the other; 0 where there is no page.
 
-        `starts` are in order and multiples of 8, and so do not overlap; `counts` are in words. Windows are read one
-        after the other into the same buffer, so a large heap takes no more memory than a small one. Raises OSError once
-        the process has ended."""
+        `starts` are in order and multiples of 8, and so do not overlap; `counts` are in words. The pages are read a
+        batch after the other into the same buffer, so a large heap takes no more memory than a small one. Raises
+        OSError once the process has ended."""
         found = np.zeros(int(counts.sum()), np.uint64)
-        edges = np.flatnonzero(np.diff(starts // WINDOW_BYTES)) + 1
-        ends = starts + 8 * counts
+        firsts, afters = starts // PAGE, (starts + 8 * counts - 1) // PAGE + 1
+        edges = np.flatnonzero(np.diff(np.cumsum(afters - firsts) // BATCH_PAGES)) + 1
         done, buffer = 0, np.zeros(0, np.uint8)
         for first, after in pairwise([0, *edges.tolist(), len(starts)] if len(starts) else []):
-            begin = int(starts[first]) // PAGE * PAGE
-            size = (int(ends[after - 1]) + PAGE - 1) // PAGE * PAGE - begin
-            if len(buffer) < size:
-                buffer = np.zeros(max(size, WINDOW_BYTES), np.uint8)
-            self.read_window(begin, starts[first:after], ends[first:after], buffer[:size])
+            pages = list_pages(firsts[first:after], afters[first:after])
+            if len(buffer) < len(pages) * PAGE:
+                buffer = np.zeros(len(pages) * PAGE, np.uint8)
+            self.read_pages(pages, buffer[: len(pages) * PAGE])
             lengths = counts[first:after]
-            skipped = (starts[first:after] - begin) // 8 - (np.cumsum(lengths) - lengths)
-            index = np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))
-            found[done : done + len(index)] = buffer[:size].view(np.uint64)[index]
+            begins = np.searchsorted(pages, firsts[first:after]) * PAGE + starts[first:after] % PAGE
+            index = np.repeat(begins // 8 - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+            found[done : done + len(index)] = buffer.view(np.uint64)[index]
             done += len(index)
         return found
 
-    def read_window(self, begin: int, starts: Places, ends: Places, content: npt.NDArray[np.uint8]) -> None:
-        """Read the pages of a window with what lies between these addresses; those that are not there become zeros."""
-        count = len(content) // PAGE
-        changes = np.bincount((starts - begin) // PAGE, minlength=count + 1)
-        changes -= np.bincount((ends - 1 - begin) // PAGE + 1, minlength=count + 1)
-        pages = np.flatnonzero(np.cumsum(changes)[:count])
-        is_near = np.diff(pages) <= NEAR_PAGES
-        firsts, lasts = pages[np.append(True, ~is_near)], pages[np.append(~is_near, True)]
-        is_read = np.zeros(count + 2, np.bool_)
-        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-            is_read[first + 1 : last + 2] = True
-        is_read[1:-1] &= self.have_pages(begin, count)
-        content[:] = 0
-        edges = np.flatnonzero(np.diff(is_read))
+    def read_pages(self, pages: Places, content: npt.NDArray[np.uint8]) -> None:
+        """Read pages one behind the other; those that are not there become zeros."""
+        is_there = self.have_pages(pages)
+        content.reshape(-1, PAGE)[~is_there] = 0
+        numbers = np.flatnonzero(is_there)
+        edges = np.flatnonzero((np.diff(pages[numbers]) != 1) | (np.diff(numbers) != 1)) + 1
         view = memoryview(content)  # type: ignore[arg-type] # an array is a buffer
-        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            self.read_range(begin + first * PAGE, view[first * PAGE : last * PAGE])
+        begins, ends = numbers[np.append(0, edges)[: len(numbers)]], numbers[np.append(edges - 1, -1)[: len(numbers)]] + 1
+        for page, first, after in zip(pages[begins].tolist(), begins.tolist(), ends.tolist(), strict=True):
+            self.read_range(page * PAGE, view[first * PAGE : after * PAGE])
+
+
+def list_pages(firsts: Places, afters: Places) -> Places:
+    """Return the numbers of pages, each once, from first ones on to before others, both in order; with those between
+    that are near to both, which takes no longer than to begin to read again."""
+    begins = np.append(True, firsts[1:] > afters[:-1] + NEAR_PAGES)
+    starts, lengths = firsts[begins], np.maximum.accumulate(afters)[np.append(begins[1:], True)] - firsts[begins]
+    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
 
 
 class ProcessMemory(Memory):
@@ -257,10 +264,15 @@ class ProcessMemory(Memory):
         os.close(self.memory)
         os.close(self.pagemap)
 
-    def have_pages(self, begin: int, count: int) -> npt.NDArray[np.bool_]:
-        entries = np.frombuffer(os.pread(self.pagemap, 8 * count, 8 * (begin // PAGE)), np.uint64)
-        is_there = np.zeros(count, np.bool_)
-        is_there[: len(entries)] = (entries & np.uint64(PRESENT)) != 0
+    def have_pages(self, pages: Places) -> npt.NDArray[np.bool_]:
+        is_there = np.zeros(len(pages), np.bool_)
+        edges = np.flatnonzero(np.diff(pages) > NEAR_ENTRIES) + 1
+        for first, after in pairwise([0, *edges.tolist(), len(pages)]):
+            begin, count = int(pages[first]), int(pages[after - 1] - pages[first]) + 1
+            entries = np.frombuffer(os.pread(self.pagemap, 8 * count, 8 * begin), np.uint64)
+            is_present = np.zeros(count, np.bool_)
+            is_present[: len(entries)] = (entries & np.uint64(PRESENT)) != 0
+            is_there[first:after] = is_present[pages[first:after] - begin]
         return is_there
 
     def read_range(self, begin: int, into: memoryview) -> None:
