@@ -184,8 +184,9 @@ int main(int argc, char **argv)
         first += 4;
     }
     if (argc <= first || (rules && !marks_parse(rules + 1, &live.marks))) {
-        fputs("usage: heapwalk [--chunks FILE[:RULES]] PID... | [--chunks FILE[:RULES]] --core CORE MAPPINGS LIBC PID\n",
-              stderr);
+        fputs(
+            "usage: heapwalk [--chunks FILE[:RULES]] PID... | [--chunks FILE[:RULES]] --core CORE MAPPINGS LIBC PID\n",
+            stderr);
         return 2;
     }
     for (int i = first; i < argc; i++) {

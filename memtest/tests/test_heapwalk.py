@@ -172,7 +172,10 @@ def test_chunks_are_marked_by_their_size_and_how_their_blocks_begin(holding, met
         assert set(counts["blocks"]) == {0, marked, 1 << 5} and counts["blocks"][1 << 5] == 1
 
 
-@pytest.mark.parametrize("rules", ["x", "1:1000", "64:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"])
+NO_RULES = ["x", "1:1000", "64:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"]
+
+
+@pytest.mark.parametrize("rules", NO_RULES)
 def test_rules_that_say_nothing_are_refused(rules):
     done = subprocess.run([WALK, "--chunks", f"1:{rules}", str(os.getpid())], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("usage: ") and not done.stdout

@@ -30,9 +30,9 @@ class Mark(IntEnum):
 
 
 class Beginning(NamedTuple):
-    """How a block begins that gets a mark: of so many bytes, and the bits of a mask in one of its first 4 words are in a
-    range, the end excluded. heapwalk looks at that while it walks, as reading all blocks of a size again takes as long
-    as the walk."""
+    """How a block begins that gets a mark: of so many bytes, and the bits of `mask` in one of its first 4 words are in
+    a range, the end excluded. heapwalk looks at that while it walks, as reading all blocks of a size again takes as
+    long as the walk."""
 
     mark: Mark
     block_bytes: int

@@ -239,7 +239,9 @@ class Memory(ABC):
         numbers = np.flatnonzero(is_there)
         edges = np.flatnonzero((np.diff(pages[numbers]) != 1) | (np.diff(numbers) != 1)) + 1
         view = memoryview(content)  # type: ignore[arg-type] # an array is a buffer
-        begins, ends = numbers[np.append(0, edges)[: len(numbers)]], numbers[np.append(edges - 1, -1)[: len(numbers)]] + 1
+        if not len(numbers):
+            return
+        begins, ends = numbers[np.append(0, edges)], numbers[np.append(edges - 1, -1)] + 1
         for page, first, after in zip(pages[begins].tolist(), begins.tolist(), ends.tolist(), strict=True):
             self.read_range(page * PAGE, view[first * PAGE : after * PAGE])
 

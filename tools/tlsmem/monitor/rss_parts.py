@@ -59,8 +59,8 @@ def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
 def walk_heaps(pids: Iterable[int], chunks_file: int | None = None, rules: str = "") -> list[dict[str, Any]]:
     """Return what heapwalk says of each process: docs/reference/records.md has the keys.
 
-    `chunks_file`, an open file's number, gets the chunks in use, with marks by `rules`. Raises UserError where heapwalk is not built, or is of
-    another version: an older one takes the words of options for processes."""
+    `chunks_file`, an open file's number, gets the chunks in use, with marks by `rules`. Raises UserError where heapwalk
+    is not built, or is of another version: an older one takes the words of options for processes."""
     processes = list(map(str, pids))
     if not processes:
         return []
