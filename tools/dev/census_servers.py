@@ -26,7 +26,8 @@ from tlsmem.monitor.tree import descendants
 PEER = Path(__file__).with_name("census_peer.py")
 SOURCE = Path(__file__).with_name("census_server.c")  # for builds of OpenSSL of the repository's own
 OWN_BUILDS = ("openssl@3.5.7", "openssl@3.6.3", "openssl@4.0.3")
-OWN, SYSTEM = ROOT / "build/census", ROOT / "build/debian-13"
+OWN = ROOT / "build/census"
+SYSTEMS = "debian-*"  # directories in build/ with other systems
 JEMALLOC_NAME = b"libjemalloc.so"
 # In a mount namespace of its own the root $0 has what the server needs of this system, under the same names.
 ENTER = """\
@@ -148,24 +149,24 @@ SERVERS = (
 
 
 def list_servers(root: Path | None) -> list[TlsServer]:
-    """Return the servers of this system, and those of the system in a directory; that is SYSTEM, if it is there and no
-    other is named."""
-    root = root or (SYSTEM if SYSTEM.is_dir() else None)
-    if not root:
-        return list(SERVERS)
-    system = read_system(root)
-    others = [one._replace(title=f"{one.title}, {system}", root=str(root)) for one in SERVERS if not one.stack]
-    return [*SERVERS, *others]
+    """Return the servers of this system, and those of the system in a directory; without one, of all SYSTEMS."""
+    found = list(SERVERS)
+    for place in [root] if root else sorted((ROOT / "build").glob(SYSTEMS)):
+        system = read_system(place)
+        found += [one._replace(title=f"{one.title}, {system}", root=str(place)) for one in SERVERS if not one.stack]
+    return found
 
 
 def read_system(root: Path) -> str:
-    """Return the name and version of the system in a directory. Raises UserError where there is none."""
+    """Return the name and version of the system in a directory: of one in development, the name of the version. Raises
+    UserError where there is none."""
     try:
         lines = (root / "etc/os-release").read_text().splitlines()
     except OSError as error:
         raise UserError(f"--root {root}: no system ({error.strerror}); debootstrap makes one", 2) from None
     told = dict(line.split("=", 1) for line in lines if "=" in line)
-    return f"{told['ID'].capitalize()} {told.get('VERSION_ID', '')}".replace('"', "").strip()
+    version = told.get("VERSION_ID") or told.get("VERSION_CODENAME", "")
+    return f"{told['ID'].capitalize()} {version}".replace('"', "").strip()
 
 
 class Running(NamedTuple):

@@ -5,9 +5,9 @@ Servers as their packages have them run on the loopback of a network of their ow
 of them, then all; then it opens connections that send nothing, half of a ClientHello, or all of it and nothing after.
 In each state the census is held against the client's count, RssAnon, and the heap meter in a second run of the same
 server. The programs that the census refuses are rows too, each with its sentence. So are a server that is linked to
-builds of OpenSSL of this repository (`tools/tls-memtest build openssl@4.0.3`), and the servers of another system in
-build/debian-13, if it is there: `debootstrap trixie build/debian-13`. It needs root, and takes two minutes, with all
-programs seven.
+builds of OpenSSL of this repository (`tools/tls-memtest build openssl@4.0.3`), and the servers of other systems in
+build/debian-*, those that are there: `debootstrap trixie build/debian-13`. It needs root, and takes two minutes, with
+all programs and two other systems ten.
 
 Exit status 1: a count differs, or the target has changed by being looked at. Programs that are not installed are
 named, and left out."""
@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
     parser.add_argument("--program", metavar="WORD", default="", help="only programs with this word in their name")
     parser.add_argument("--sessions", type=int, default=200, choices=range(4, 401), metavar="N", help="default: 200")
-    parser.add_argument("--root", metavar="DIRECTORY", type=Path, help="another system (default: build/debian-13)")
+    parser.add_argument("--root", metavar="DIRECTORY", type=Path, help="another system (default: build/debian-*)")
     parser.add_argument(
         "--delay", action="store_true", help="only how long an echo server takes to answer, with and without censuses"
     )

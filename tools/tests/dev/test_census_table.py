@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import census_looks
+import census_servers
 import census_table
 from census_looks import Look, take_look
 from tlsmem.base.errors import UserError
@@ -71,6 +72,20 @@ def test_servers_of_another_system_have_its_name(tmp_path):
     (tmp_path / "usr/sbin/nginx").chmod(0o755)
     programs, _ = census_table.list_programs("nginx", tmp_path)
     assert "nginx, Debian 13" in programs
+    (tmp_path / "etc/os-release").write_text("VERSION_CODENAME=forky\nID=debian\n")
+    programs, _ = census_table.list_programs("nginx", tmp_path)
+    assert "nginx, Debian forky" in programs
+
+
+def test_each_system_that_is_there_has_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(census_servers, "ROOT", tmp_path)
+    for number in (13, 14):
+        (tmp_path / f"build/debian-{number}/etc").mkdir(parents=True)
+        (tmp_path / f"build/debian-{number}/etc/os-release").write_text(f"ID=debian\nVERSION_ID={number}\n")
+    titles = [one.title for one in census_servers.list_servers(None)]
+    assert {"nginx", "nginx, Debian 13", "nginx, Debian 14"} <= set(titles)
+    titles = [one.title for one in census_servers.list_servers(tmp_path / "build/debian-14")]
+    assert "nginx, Debian 13" not in titles and "nginx, Debian 14" in titles
 
 
 @pytest.mark.slow
