@@ -716,6 +716,11 @@ OPTIONS: dict[str, Option] = {
     "tickets planned": Option(
         "--tickets", "tickets that the server issues per session", Number(0, word="library"), example="--tickets 0"
     ),
+    "write predictions": Option(
+        "--write",
+        "append them to data/predictions.jsonl: plan check holds them against runs that are made later",
+        Flag(),
+    ),
     "kernel bytes": Option(
         "--kernel-bytes",
         "kernel memory per connection; assumed: 3,866 at a server, 3,903 at a client",

@@ -115,6 +115,19 @@ COMMANDS = (
         "--memory 16GiB --role both",
     ),
     command(
+        "predict",
+        "the RSS of live runs that are yet to be made, written down before them",
+        {
+            "as": REQUIRED,
+            "n live": "1000,3000,9900",
+            "window live": "1,100,all",
+            "write predictions": None,
+            "output text": None,
+        },
+        "--as haproxy --stack awslc@5.12.0 --window 100",
+        "--as haproxy --stack openssl@3.5.5 --stack awslc@5.12.0 --write",
+    ),
+    command(
         "check",
         "the error of the memory model at recorded runs that it was not fitted to",
         {"output text": None},

@@ -87,7 +87,7 @@ PURPOSES = (
 
 # Plans
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
-PLAN_TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "servers", "terms", "left-out")
+PLAN_TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "servers", "predictions", "terms", "left-out")
 PLAN_STATES = ("in-use", "at-rest")
 PLAN_SUITE = "tls13-rsa-aes256"
 

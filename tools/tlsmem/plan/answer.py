@@ -9,7 +9,16 @@ from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
-from tlsmem.plan import check_answer, find_model, fit_answer, haproxy_answer, memory_answer, screen
+from tlsmem.plan import (
+    check_answer,
+    find_model,
+    fit_answer,
+    haproxy_answer,
+    memory_answer,
+    prediction_answer,
+    predictions,
+    screen,
+)
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand
 from tlsmem.plan.case import Case
@@ -126,7 +135,16 @@ def answer_check(given: argparse.Namespace) -> Answer:
     among = recordings.find_recordings(given.recording)
     suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stacks[0], among)
     live = [] if given.stack or given.suite or given.recording else check_answer.check_live(live_recordings(given))
-    return check_answer.answer_check(stacks, suite, among, live)
+    answer = check_answer.answer_check(stacks, suite, among, live)
+    return prediction_answer.add_outcomes(answer, live_recordings(given)) if live else answer
+
+
+def answer_predict(given: argparse.Namespace) -> Answer:
+    stacks, among = requested_stacks(given), live_recordings(given)
+    found = predictions.predict(given.server, stacks, given.n, given.window, among)
+    if given.write:
+        predictions.append(predictions.FILE, found)
+    return prediction_answer.answer_predict(found, given.write)
 
 
 ANSWERS = {
@@ -135,6 +153,7 @@ ANSWERS = {
     "storm": answer_storm,
     "fleet": answer_fleet,
     "haproxy": answer_haproxy,
+    "predict": answer_predict,
     "check": answer_check,
 }
 

@@ -177,8 +177,7 @@ def fit_process(name: str, series: LiveSeries) -> tuple[float, float]:
 def predict_rss(
     name: str, run: LiveRecord, state: str, recording: Path, among: tuple[Path, ...] | None = None
 ) -> float | None:
-    """Return the RSS that a plan has for a live run of a recording: with its connections, its handshakes at a time, and
-    the connection table that it was configured with.
+    """Return the RSS that a plan has for a live run of a recording.
 
     It is not fitted to runs of this recording with as many connections. None where others do not suffice."""
     left_out = LeftOut(recording, run.connections)
@@ -186,20 +185,23 @@ def predict_rss(
     if not measured:
         return None
     excess = measure_handshake_excess(name, run.stack, among, left_out) or 0
-    return add_terms(name, run, state, measured, run.window - WARM_UP, excess)
+    session = model_session(name, measured.stack, find_suite([run]), state)
+    return add_terms(measured, session, run.connections, run.window - WARM_UP, excess)
 
 
 def add_terms(
-    name: str, run: LiveRecord, state: str, measured: ServerMemory, handshakes: int, excess: int = 0
+    measured: ServerMemory, session: ConnectionModel, connections: int, handshakes: int, excess: int = 0
 ) -> float:
-    """Return the sum of the terms of a plan. `handshakes`: concurrent ones that the process did not have before it was
-    read; `excess`: what the server keeps of each beyond the library."""
-    entries = SERVERS[name].table_entries
-    session = model_session(name, measured.stack, find_suite([run]), state)
-    own = measured.at_rest if state == "at-rest" else measured.in_use
-    table = measured.entry * entries(run.connections) if entries else 0.0
+    """Return the RSS that a plan has for a live run: with its connections, its handshakes at a time, and the connection
+    table that it is configured with.
+
+    `handshakes`: concurrent ones that the process did not have before it was read; `excess`: what the server keeps of
+    each beyond the library."""
+    entries = SERVERS[measured.run.server].table_entries
+    own = measured.at_rest if session.configuration.is_at_rest else measured.in_use
+    table = measured.entry * entries(connections) if entries else 0.0
     each = (session.handshake or 0.0) * session.handshake_retention + excess
-    return measured.process + table + run.connections * (session.connection + own) + handshakes * each
+    return measured.process + table + connections * (session.connection + own) + handshakes * each
 
 
 def measured_rss(run: LiveRecord, state: str) -> int:
@@ -226,9 +228,10 @@ def measure_handshake_excess(
     runs = [run for _, run in find_live_runs(name, stack, among, left_out) if run.window == run.connections]
     widest = max((run.connections for run in runs), default=0)
     found = [
-        (measured_rss(run, "in-use") - add_terms(name, run, "in-use", measured, run.window)) / run.window
+        (measured_rss(run, "in-use") - add_terms(measured, session, run.connections, run.window)) / run.window
         for run in runs
         if run.connections == widest
+        for session in [model_session(name, measured.stack, find_suite([run]), "in-use")]
     ]
     return round(max(found)) if found and max(found) > 0 else None
 

@@ -1,0 +1,163 @@
+"""Predictions of live runs that are yet to be made: written before, with the commit, and held against the runs after.
+
+They are lines of data/predictions.jsonl, one a server, library, number of connections, number of handshakes at a time
+and state. A line is compared with runs that began after it was written."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+from tlsmem.config.libraries import library_key
+from tlsmem.config.servers import find_server
+from tlsmem.live.live_run import WARM_UP
+from tlsmem.plan.server_memory import (
+    PHASES,
+    ServerMemory,
+    add_terms,
+    find_live_runs,
+    find_suite,
+    measure_handshake_excess,
+    measure_server,
+    measured_rss,
+    model_session,
+)
+from tlsmem.run.harness import utc_now
+from tlsmem.run.provenance import checkout
+from tlsmem.schema.harness_output import Model, PositiveInt, describe_error
+from tlsmem.schema.live_records import LiveRecord
+
+FILE = ROOT / "data/predictions.jsonl"
+
+
+class Prediction(Model):
+    """RSS of a live run, in bytes. `stack`: that the server is built on; None: as it is packaged. `fitted_to`: the live
+    runs that its process and its own part of a connection are from."""
+
+    schema_: Literal[1] = Field(1, alias="schema")
+    server: str
+    stack: str | None
+    connections: PositiveInt
+    window: PositiveInt
+    state: str
+    rss_bytes: PositiveInt
+    fitted_to: str
+    predicted_at: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+    commit: str
+    dirty: bool
+
+
+class Outcome(NamedTuple):
+    """A prediction and a run that was made after it."""
+
+    prediction: Prediction
+    recording: Path
+    measured_bytes: int
+
+    @property
+    def error(self) -> float:
+        return self.prediction.rss_bytes / self.measured_bytes - 1
+
+
+def predict(
+    name: str, stacks: Sequence[str], connections: Sequence[int], windows: Sequence[int | str], among: tuple[Path, ...]
+) -> list[Prediction]:
+    """Return the predictions of a server built on these stacks, in all states. Raises ValueError with a sentence where
+    one cannot be made."""
+    commit, dirty = checkout()
+    now = utc_now()
+    return [
+        Prediction(
+            schema=1,
+            server=name,
+            stack=stack,
+            connections=count,
+            window=window,
+            state=state,
+            rss_bytes=round(size),
+            fitted_to=measured.source,
+            predicted_at=now,
+            commit=commit,
+            dirty=dirty,
+        )
+        for stack in stacks
+        for measured in [require_memory(name, stack, among)]
+        for count in connections
+        for window in dict.fromkeys(count if one == "all" else min(int(one), count) for one in windows)
+        for state in PHASES
+        for size in [predict_one(name, stack, measured, count, window, state, among)]
+    ]
+
+
+def require_memory(name: str, stack: str, among: tuple[Path, ...]) -> ServerMemory:
+    """Return what the server holds beside TLS. Raises ValueError with a sentence where it is not recorded."""
+    found = measure_server(name, stack, among)
+    if not found:
+        raise ValueError(
+            f"--as {name}: no live runs of it are recorded, so there is nothing to predict from; "
+            f"`make live SERVER={name}` makes some"
+        )
+    return found
+
+
+def predict_one(
+    name: str,
+    stack: str,
+    measured: ServerMemory,
+    connections: int,
+    window: int,
+    state: str,
+    among: tuple[Path, ...],
+) -> float:
+    """Return the RSS of one run. Raises ValueError where a session of the stack is not recorded."""
+    session = model_session(name, stack, find_suite(measured.runs), state)
+    same = library_key(measured.stack) == library_key(stack)
+    excess = measure_handshake_excess(name, measured.run.stack, among) if same else None
+    return add_terms(measured, session, connections, window - WARM_UP, excess or 0)
+
+
+def append(file: Path, predictions: Sequence[Prediction]) -> None:
+    """Append lines. Raises UserError where that fails."""
+    text = "".join(f"{one.model_dump_json(by_alias=True)}\n" for one in predictions)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as written:
+            written.write(text)
+            written.flush()
+            os.fsync(written.fileno())
+    except OSError as error:
+        raise UserError(f"{file}: cannot write the predictions: {error.strerror}") from None
+
+
+def load(file: Path) -> list[Prediction]:
+    """Return the lines of a file; none where there is no file. Raises UserError with file and line."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: cannot read the predictions: {error}") from None
+    return [parse(line, f"{file}: line {number}") for number, line in enumerate(lines, start=1)]
+
+
+def parse(line: str, where: str) -> Prediction:
+    """Return a prediction. Raises UserError with a sentence that begins with `where`."""
+    try:
+        return Prediction.model_validate_json(line)
+    except ValidationError as error:
+        raise UserError(f"{where}: {describe_error(error)}") from None
+
+
+def compare(predictions: Sequence[Prediction], among: Sequence[Path]) -> Iterator[Outcome]:
+    """Yield the predictions of which a run was made afterwards, with the first such run of each recording."""
+    for one in predictions:
+        find_server(one.server)  # raises where the file has a server that there is not
+        found: dict[Path, LiveRecord] = {}
+        for path, run in find_live_runs(one.server, one.stack, among):
+            is_it = (run.connections, run.window) == (one.connections, one.window)
+            if is_it and run.started_at > one.predicted_at:
+                found.setdefault(path, run)
+        for path, run in found.items():
+            yield Outcome(one, path, measured_rss(run, one.state))
