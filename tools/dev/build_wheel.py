@@ -32,7 +32,7 @@ OUT = ROOT / "build/wheel"
 PUBLISHED = OUT / "published"
 SOURCE = OUT / "source"
 COPIED = (
-    *("memtest/*.toml", "memtest/certs/*/only-in-campaigns", "memtest/certs/*/padding"),
+    *("memtest/*.toml", "data/predictions.jsonl", "memtest/certs/*/only-in-campaigns", "memtest/certs/*/padding"),
     *("data/published/*.csv", "data/20*/live/*"),
 )
 PROJECT = ("pyproject.toml", "LICENSE*", "tools/dev/wheel_hook.py")  # what pip builds the package of, besides

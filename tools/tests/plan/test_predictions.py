@@ -1,0 +1,60 @@
+"""Predictions of live runs: written before, compared only with runs that began later."""
+
+import pytest
+
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+from tlsmem.plan import predictions
+from tlsmem.plan.server_memory import measured_rss
+from tlsmem.schema.live_records import append_live, load_live_file
+from tlsmem.store.recordings import find_live_recordings
+
+NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
+
+
+@pytest.fixture(scope="module")
+def found():
+    return predictions.predict("nginx", ["openssl@3.5.5"], [1_000], [1, 100, "all"], find_live_recordings())
+
+
+def test_a_prediction_is_the_sum_of_what_a_plan_has(found):
+    """By hand: 16,499,331 B of process, 2,100 entries of 435.8 B, 1,000 sessions of 21,301 B with 921 B of nginx's
+    own, and handshakes of 30,009 B beyond the 20 that the process has had."""
+    by_hand = [
+        16_499_331 + 2_100 * 435.8 + 1_000 * (21_301 + 921) + (window - 20) * 30_009 for window in (1, 100, 1_000)
+    ]
+    sizes = [one.rss_bytes for one in found if one.state == "in-use"]
+    assert sizes == pytest.approx(by_hand, rel=0.001)
+    assert {one.window for one in found} == {1, 100, 1_000}
+
+
+def test_what_is_written_is_read_again_and_a_broken_line_is_one_sentence(found, tmp_path):
+    file = tmp_path / "new/predictions.jsonl"
+    predictions.append(file, found[:2])
+    predictions.append(file, found[2:])
+    assert predictions.load(file) == found
+    assert predictions.load(tmp_path / "none") == []
+    file.write_text(file.read_text() + "{}\n")
+    with pytest.raises(UserError, match=rf"^{file}: line {len(found) + 1}: ") as error:
+        predictions.load(file)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("started_at", "count"), [("2026-01-01T00:00:00Z", 0), ("2099-01-01T00:00:00Z", 1)])
+def test_only_a_run_that_began_later_is_compared(found, started_at, count, tmp_path):
+    (run,) = (
+        one
+        for one in load_live_file(NGINX)
+        if (one.transport, one.meter, one.connections, one.window, one.hollow) == ("tls", "rss", 1_000, 100, False)
+    )
+    append_live(tmp_path, run.model_copy(update={"stack": "openssl@3.5.5", "started_at": started_at}))
+    (mine,) = (one for one in found if one.window == 100 and one.state == "in-use")
+    outcomes = [*predictions.compare([mine], [tmp_path])]
+    assert len(outcomes) == count
+    assert all(one.error == mine.rss_bytes / measured_rss(run, "in-use") - 1 for one in outcomes)
+
+
+def test_a_server_without_live_runs_cannot_be_predicted():
+    with pytest.raises(ValueError, match=r"^--as envoy: no live runs of it are recorded") as error:
+        predictions.predict("envoy", ["boringssl@5.4.0"], [1_000], [100], find_live_recordings())
+    assert "\n" not in str(error.value)
