@@ -25,9 +25,10 @@ SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
 def list_server_packages() -> dict[str, list[str]]:
-    """Return the package of each server of memtest/live_servers.toml."""
+    """Return the package of each server of memtest/live_servers.toml and runtimes.toml."""
     try:
-        return {name: [one["package"]] for name, one in toml_tables.read_tables("live_servers").items()}
+        tables = toml_tables.read_tables("live_servers") | toml_tables.read_tables("runtimes")
+        return {name: [one["package"]] for name, one in tables.items()}
     except (ValueError, KeyError):
         return {}  # what reads the tables says what is wrong
 
@@ -101,13 +102,15 @@ INSTALLING = threading.Lock()
 
 
 def list_server_programs() -> dict[str, Callable[[], object]]:
-    """Return, by package, whether the server of memtest/live_servers.toml that it brings is there."""
+    """Return, by package, whether the server of memtest/live_servers.toml or runtimes.toml that it brings is there."""
 
     def is_there(program: str) -> bool:
         found = glob(program) if "*" in program else [program]
         return any(shutil.which(one, path=SEARCHED) for one in found)
 
-    tables = toml_tables.read_tables("live_servers") if list_server_packages() else {}
+    if not list_server_packages():
+        return {}
+    tables = toml_tables.read_tables("live_servers") | toml_tables.read_tables("runtimes")
     return {one["package"]: partial(is_there, one["program"]) for one in tables.values() if "program" in one}
 
 

@@ -260,11 +260,13 @@ def show_runs(recording: Path, records: Sequence[LiveRecord], form: str | None =
     from tlsmem.topics.live import added as live_added
     from tlsmem.topics.live import libraries as live_libraries
     from tlsmem.topics.live import prediction as live_prediction
+    from tlsmem.topics.live import runtimes as live_runtimes
     from tlsmem.topics.live import table as live
 
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.raise_write_errors():
         tables = [live_libraries.library_table(records, among), live_added.added_table(records), *live.build(records)]
+        tables += [live_runtimes.runtime_table(records)]
         tables += [live.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without], form)
         if form in (None, choices.TABLE, choices.MARKDOWN):

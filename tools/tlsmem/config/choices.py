@@ -66,19 +66,21 @@ PROFILE_FILES = ("folded", *OF_ONE_PROFILE, "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 
-def list_packaged_servers() -> tuple[str, ...]:
-    """Return the names of memtest/live_servers.toml."""
+def list_tables(file: str) -> tuple[str, ...]:
+    """Return the names of the tables of memtest/FILE.toml."""
     try:
-        return tuple(toml_tables.read_tables("live_servers"))
+        return tuple(toml_tables.read_tables(file))
     except ValueError:
         return ()  # what reads the tables says what is wrong
 
 
 # Purposes of system packages
 PACKAGED = "system"  # as the stack of a live run: the server as its package has it, or as this repository builds it
+RUNTIMES = list_tables("runtimes")
 LIVE_SERVERS = (  # whose configuration tlsmem/live/servers.py has, and those of memtest/live_servers.toml
     *("nginx", "haproxy", "go", "rustls"),
-    *list_packaged_servers(),
+    *list_tables("live_servers"),
+    *RUNTIMES,
 )
 PURPOSES = (
     *("mem", "timed", "selfcheck", "check", "check-pages", "check-ci-page", "compare", "profile"),

@@ -129,7 +129,7 @@ class Measuring:
         memory = self.server.settle()
         kernels = (KernelBytes(**group.read()._asdict()) for group in (self.server_group, self.client_group))
         server, client = kernels
-        malloc = self.server.read_malloc()
+        malloc, managed = self.server.read_malloc(), self.server.read_managed()
         self.timeline.phases.append(
             LivePhase(
                 phase=name,
@@ -139,6 +139,7 @@ class Measuring:
                 server_kernel=server,
                 client_kernel=client,
                 malloc=malloc,
+                managed=managed,
             )
         )
 
@@ -202,6 +203,8 @@ class Measuring:
         if self.run.ktls:
             check_use(self.server.network.statistics, min(WARM_UP, self.run.connections))
         self.close()
+        if self.server.server.answers:
+            self.server.collect()
         self.end_phase("started")
         self.connect(self.run.connections, named=True)
         if self.run.hollow:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tlsmem.live.packaged import read_servers
+from tlsmem.live.runtimes import read_runtimes
 from tlsmem.live.servers import HAPROXY_SERVER, NGINX_SERVER, SEARCHED, SERVERS, Ports, Server, ServerError, Setup
 
 PREFIX = "path:"
@@ -25,7 +26,10 @@ def find_server(name: str) -> Server:
     """Return the server of this name, or of path:FILE. Raises ServerError with a sentence."""
     if name.startswith(PREFIX):
         return read_configuration(name)
-    return SERVERS[name] if name in SERVERS else read_servers()[name]
+    if name in SERVERS:
+        return SERVERS[name]
+    packaged = read_servers()
+    return packaged[name] if name in packaged else read_runtimes()[name]
 
 
 def read_configuration(name: str) -> Server:

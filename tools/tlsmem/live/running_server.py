@@ -1,7 +1,9 @@
 """A real server while it runs: in a network and a memory cgroup of its own, under the heap meter or without it."""
 
 import contextlib
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
@@ -20,7 +24,7 @@ from tlsmem.monitor import rss_parts
 from tlsmem.monitor.process import preload_value
 from tlsmem.monitor.tree import ProcessTree, descendants, list_pages
 from tlsmem.run import stale_files
-from tlsmem.schema.live_records import LiveMeter, MallocBytes, ServerMemory
+from tlsmem.schema.live_records import LiveMeter, MallocBytes, ManagedBytes, ServerMemory
 
 FOLDER_PREFIX = "memtest-live."  # in /tmp; `memtest-live-` were without a lock
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
@@ -72,6 +76,7 @@ class RunningServer:
             [*self.network.prefix, *self.server.prefix, *metered, self.program.path, *words],
             signal.SIGTERM,  # by which nginx ends its workers too
             join=self.group.add,
+            stdin=subprocess.PIPE if self.server.answers else None,
             stdout=self.log,
             stderr=self.log,
         )
@@ -86,6 +91,9 @@ class RunningServer:
 
     def __exit__(self, *_: object) -> None:
         pids = self.pids()
+        if self.process.stdin:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
         self.process.terminate()
         try:
             self.process.wait(LIMIT_S)
@@ -170,8 +178,41 @@ class RunningServer:
         status = [read_status(pid) for pid in self.pids()]
         return sum(one["RssAnon"] for one in status), sum(one["VmPTE"] for one in status)
 
+    def ask(self, command: str) -> Any:
+        """Send a line to a program that answers, and return what it says to that, from JSON. Raises ServerError with
+        its last words where it ends, answers in another way, or does not within the time."""
+        assert self.process.stdin
+        log, name = Path(self.log.name), command.split()[0]
+        begin = log.stat().st_size
+        with contextlib.suppress(BrokenPipeError):  # it has ended, as `check_alive` says
+            print(command, file=self.process.stdin, flush=True)
+        for _ in moments(LIMIT_S):
+            said = log.read_bytes()[begin:].decode(errors="replace")
+            answers = re.findall(rf"^{name} (.*)\n", said, re.MULTILINE)
+            if answers:
+                try:
+                    return json.loads(answers[0])
+                except ValueError:
+                    raise ServerError(f"{self.server.name} answered {answers[0]!r} to `{command}`") from None
+            self.check_alive()
+        raise ServerError(f"{self.server.name} did not answer `{command}` within {LIMIT_S:.0f} s: {self.last_words()}")
+
+    def read_managed(self) -> ManagedBytes | None:
+        """Return what a program of a managed runtime says of its heap; None for other servers. Raises ServerError where
+        it says something else."""
+        if not self.server.answers:
+            return None
+        answer = self.ask("heap")
+        try:
+            return ManagedBytes.model_validate(answer)
+        except ValidationError:
+            raise ServerError(f"{self.server.name} answered {answer!r} to `heap`") from None
+
     def collect(self) -> None:
         """Have it collect its garbage and return free pages to the OS, and wait until it has. Raises ServerError."""
+        if self.server.answers:
+            self.ask("collect")
+            return
         before = Path(self.log.name).read_text(errors="replace").count(COLLECTED)
         self.process.send_signal(signal.SIGUSR1)
         for _ in moments(LIMIT_S):

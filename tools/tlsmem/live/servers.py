@@ -76,7 +76,8 @@ class Server(NamedTuple):
     build: Callable[[], None] | None = None
     meters: tuple[LiveMeter, ...] = ("rss", "heap")
     has_ktls: bool = False  # it can ask OpenSSL for kernel TLS
-    collects: bool = False  # garbage, when it gets SIGUSR1
+    collects: bool = False  # garbage, when it gets SIGUSR1, or is asked
+    answers: bool = False  # commands on stdin, as RunningServer.ask sends them
     ports: Ports = PORTS
     prefix: tuple[str, ...] = ()  # words before its command
     table_entries: Callable[[int], int] | None = (
@@ -93,6 +94,7 @@ class Server(NamedTuple):
     has_backend: bool = False  # it is a proxy, and a server of ours stands behind it
     no_plain: str | None = None  # why it takes no plain connections; None: it does
     stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
+    find: "Callable[[], Program] | None" = None  # the program, where that is not as `find_program` does it
 
 
 NGINX = """\
@@ -306,6 +308,8 @@ def find_program(server: Server) -> Program:
     had, or does not tell its version."""
     if server.stack:
         return build_on_stack(server, server.stack)
+    if server.find:
+        return server.find()
     if server.build:
         server.build()
         own = OWN / server.program

@@ -59,9 +59,18 @@ class MallocBytes(Model):
     free_sizes: dict[PositiveInt, PositiveInt]
 
 
+class ManagedBytes(Model):
+    """What a managed runtime says of its heap: bytes in use, garbage included that was not collected, and bytes that it
+    took from the OS for it; `parts` are further figures of the runtime, which may lie outside the heap."""
+
+    used_bytes: NonNegativeInt
+    committed_bytes: NonNegativeInt
+    parts: dict[str, NonNegativeInt] = Field(default={})
+
+
 class LivePhase(Model):
     """The end of a phase, once the server is at rest. `malloc` since schema 2, of runs without the heap meter; None
-    where a process has a heap that heapwalk does not divide."""
+    where a process has a heap that heapwalk does not divide. `managed`: of programs of a managed runtime."""
 
     phase: str
     ended_s: NonNegativeFloat  # since the run began
@@ -70,6 +79,7 @@ class LivePhase(Model):
     server_kernel: KernelBytes
     client_kernel: KernelBytes
     malloc: MallocBytes | None = None
+    managed: ManagedBytes | None = None
 
 
 class Samples(Model):

@@ -19,6 +19,7 @@ from tlsmem.topics.live import table as live
 from tlsmem.topics.live import timeline as live_timeline
 from tlsmem.topics.live.libraries import library_table
 from tlsmem.topics.live.prediction import Prediction, predict, prediction_table
+from tlsmem.topics.live.runtimes import runtime_table
 
 FRAME_INCHES, TIMELINE_INCHES = 2.0, 4.4  # around rows; a whole picture
 
@@ -32,7 +33,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         among = list(dict.fromkeys([ROOT / one.path, *find_recordings(None)]))
         command = f"tools/tls-memtest measure live {recording_arguments(one)}"
         tables = [library_table(records, among), *live.build(records)]
-        tables += [live.rss_table(records), prediction_table(records, among)]
+        tables += [runtime_table(records), live.rss_table(records), prediction_table(records, among)]
         shown = tuple(ShownTable(table, command) for table in tables if table.rows)
         found = list(pictures(one, records, predict(records, among).rows))
         return Section("live", "Real servers", pictures=found, tables=shown)

@@ -1,0 +1,50 @@
+"""Managed runtimes, from memtest/runtimes.toml: how a program of each is started, and what its heap figure is."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, PositiveFloat, PositiveInt
+
+from tlsmem.config import definitions
+from tlsmem.config.campaigns import Definition
+from tlsmem.config.live_servers import Pattern
+from tlsmem.config.toml_tables import DEFINITIONS
+
+FILE = "runtimes"
+PROGRAMS = DEFINITIONS / "runtimes"
+
+
+def check_file(name: str) -> str:
+    """Return the name of a file. Raises ValueError with half a sentence where memtest/runtimes has no such file."""
+    if not (PROGRAMS / name).is_file():
+        raise ValueError(f"memtest/runtimes has no file {name}")
+    return name
+
+
+def check_argument(text: str) -> str:
+    """Return the text. Raises ValueError with half a sentence where it has a name that is not filled in."""
+    try:
+        text.format(folder="")
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(f"{{...}} must be folder, not {error}") from None
+    return text
+
+
+class Runtime(Definition):
+    """A table of runtimes.toml, whose head explains the keys."""
+
+    what: str
+    package: str
+    program: str
+    asked: list[str]
+    says: Pattern
+    linked: str | None = None
+    files: list[Annotated[str, AfterValidator(check_file)]]
+    arguments: list[Annotated[str, AfterValidator(check_argument)]]
+    heap: str
+    still_s: PositiveFloat = 0.3
+    largest: PositiveInt | None = None
+
+
+def runtimes() -> dict[str, Runtime]:
+    """Return the runtimes by name; raises UserError when the file is wrong."""
+    return definitions.read(DEFINITIONS / f"{FILE}.toml", Runtime.model_validate)
