@@ -135,7 +135,11 @@ THERE = "known: {source}, {build}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}
         ("stacks", C + f'driver = "a"\nsteps = ["x {{"]\n{SOURCE}', "'x {' is not a command: Single '{'"),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{job}}"]\n{SOURCE}', "unknown placeholder {job}; " + THERE),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{}}"]\n{SOURCE}', "unknown placeholder {}; " + THERE),
-        ("stacks", C + f'driver = "a"\n{SOURCE}package = "b"\n', "source: needs one of crate, debian and package"),
+        (
+            "stacks",
+            C + f'driver = "a"\n{SOURCE}package = "b"\n',
+            "source: needs one of crate, debian, package and",
+        ),
         ("stacks", C + f'driver = "a"\n{SOURCE}suite = "b"\n', "source: debian and package need suite"),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{jobs:3}}"]\n{SOURCE}', "the placeholder {jobs} has no format"),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuse = []\n', "[a@1]: expect.refuse: no such key"),

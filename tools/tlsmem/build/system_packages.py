@@ -25,11 +25,14 @@ SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
 def list_server_packages() -> dict[str, list[str]]:
-    """Return the package of each server of memtest/live_servers.toml and runtimes.toml."""
+    """Return the packages of each server of memtest/live_servers.toml and runtimes.toml: its own, or what a pinned one
+    needs."""
     try:
         tables = toml_tables.read_tables("live_servers") | toml_tables.read_tables("runtimes")
-        return {name: [one["package"]] for name, one in tables.items()}
-    except (ValueError, KeyError):
+        return {
+            name: [one["package"]] if "package" in one else list(one.get("needs", {})) for name, one in tables.items()
+        }
+    except (ValueError, AttributeError):
         return {}  # what reads the tables says what is wrong
 
 
@@ -102,7 +105,8 @@ INSTALLING = threading.Lock()
 
 
 def list_server_programs() -> dict[str, Callable[[], object]]:
-    """Return, by package, whether the server of memtest/live_servers.toml or runtimes.toml that it brings is there."""
+    """Return, by package, whether the server of memtest/live_servers.toml or runtimes.toml that it brings is there, or
+    the library."""
 
     def is_there(program: str) -> bool:
         found = glob(program) if "*" in program else [program]
@@ -111,7 +115,11 @@ def list_server_programs() -> dict[str, Callable[[], object]]:
     if not list_server_packages():
         return {}
     tables = toml_tables.read_tables("live_servers") | toml_tables.read_tables("runtimes")
-    return {one["package"]: partial(is_there, one["program"]) for one in tables.values() if "program" in one}
+    libraries = {name: file for one in tables.values() for name, file in one.get("needs", {}).items()}
+    programs = {one["package"]: one["program"] for one in tables.values() if {"package", "program"} <= set(one)}
+    return {name: partial(has_library, file) for name, file in libraries.items()} | {
+        name: partial(is_there, program) for name, program in programs.items()
+    }
 
 
 PRESENT |= list_server_programs()

@@ -99,35 +99,36 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Source(Definition):
-    """A crate, or a source or binary package of Debian's with its suite there; `tree` is the upstream tree's place in
-    it, or what the binary package installs."""
+    """A crate, a wheel of PyPI's, or a source or binary package of Debian's with its suite there; `tree` is the place
+    in it of the upstream tree, or of what the binary package installs."""
 
     crate: str | None = None
     debian: str | None = None  # a source package
     package: str | None = None  # a binary one: the library is as Debian ships it
+    wheel: str | None = None  # a program for x86-64, as PyPI has it
     suite: str | None = None
     version: str
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of the .crate file, of Debian's .orig archive, or of the .deb
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of the .crate file, .orig archive, .deb or .whl
     tree: str = "."
 
     @model_validator(mode="after")
     def check_origin(self) -> Self:
-        if len([one for one in (self.crate, self.debian, self.package) if one]) != 1:
-            raise ValueError("needs one of crate, debian and package, and no two")
-        if bool(self.crate) == bool(self.suite):
+        if len([one for one in (self.crate, self.debian, self.package, self.wheel) if one]) != 1:
+            raise ValueError("needs one of crate, debian, package and wheel, and no two")
+        if bool(self.crate or self.wheel) == bool(self.suite):
             raise ValueError("debian and package need suite, and suite needs one of them")
         return self
 
     @property
     def registry_name(self) -> str:
-        """Return the name of the crate or package."""
-        return str(self.crate or self.debian or self.package)
+        """Return the name of the crate, wheel or package."""
+        return str(self.crate or self.wheel or self.debian or self.package)
 
     @property
     def in_debian(self) -> tuple[str, str]:
         """Return the package and its suite. Raises ValueError for a crate."""
         if not self.suite:
-            raise ValueError(f"{self.crate} is no package of Debian's")
+            raise ValueError(f"{self.registry_name} is no package of Debian's")
         return self.registry_name, self.suite
 
 

@@ -1,18 +1,19 @@
 """Servers that people run, from memtest/live_servers.toml: how each is started, and what its clients say."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import Definition
+from tlsmem.config.definitions import Source
 from tlsmem.config.servers import check_library_pattern
 from tlsmem.config.toml_tables import DEFINITIONS
 
 FILE = "live_servers"
 FILLED = (
     *("folder", "plain", "tls", "backend", "chain", "key", "both", "most"),
-    *("protocol", "protocol_lower", "modules"),
+    *("protocol", "protocol_lower", "minor", "modules"),
 )
 Pattern = Annotated[str, AfterValidator(check_library_pattern)]
 
@@ -29,15 +30,26 @@ def check_template(text: str) -> str:
 Template = Annotated[str, AfterValidator(check_template)]
 
 
+class StaticLibrary(Definition):
+    """How a program that has its TLS library inside says what it is."""
+
+    asked: str
+    says: Pattern
+
+
 class LiveServer(Definition):
     """A table of live_servers.toml, whose head explains the keys."""
 
     what: str
-    package: str
+    package: str | None = None
+    source: Source | None = None
+    needs: dict[str, str] = Field(default={})
+    link_to: str | None = None
     program: str
     asked: str
     says: Pattern
     linked: str | None = None
+    library: StaticLibrary | None = None
     arguments: list[Template]
     files: dict[str, Template] = Field(default={})
     ports: list[PositiveInt] = Field(default=[8080, 8443], min_length=2, max_length=2)
@@ -47,9 +59,16 @@ class LiveServer(Definition):
     backend: bool = False
     no_plain: str | None = None
     unseen: str | None = None
+    unmetered: str | None = None
     at_once: PositiveInt | None = None
     still_s: PositiveFloat = 0.3
     client: dict[str, str | bool]
+
+    @model_validator(mode="after")
+    def check_origin(self) -> Self:
+        if bool(self.package) == bool(self.source):
+            raise ValueError("needs package, which is installed, or source, which is pinned, and not both")
+        return self
 
 
 def live_servers() -> dict[str, LiveServer]:

@@ -38,7 +38,10 @@ def make_server(name: str, table: LiveServer) -> Server:
     return Server(
         name=name,
         program=table.program,
-        package=table.package,
+        package=table.package or "",
+        source=table.source,
+        link_to=table.link_to,
+        library=table.library,
         version=table.asked,
         full_bytes=FULL_BYTES if table.client["protocol"] == "http" else None,
         largest=lambda descriptors: (descriptors - SPARE) // (2 if table.backend else 1),
@@ -54,6 +57,7 @@ def make_server(name: str, table: LiveServer) -> Server:
         still_s=table.still_s,
         has_backend=table.backend,
         no_plain=table.no_plain,
+        meters=("rss",) if table.unmetered else ("rss", "heap"),
     )
 
 
@@ -96,6 +100,7 @@ def fill(table: LiveServer, setup: Setup) -> dict[str, str | int]:
         "most": setup.most + SPARE,
         "protocol": setup.protocol,
         "protocol_lower": setup.protocol.lower(),
+        "minor": setup.protocol[-1],
         "modules": str(Path(table.linked or "/").parent),
     }
 

@@ -243,7 +243,8 @@ class RunningServer:
         maps = Path(f"/proc/{self.pids()[-1]}/maps").read_text(errors="replace")
         files = {line.split(maxsplit=5)[5].strip() for line in maps.splitlines() if "/libcrypto.so" in line}
         loaded = {library_version(Path(file)) for file in files}
-        expected = None if self.server.stack else self.program.tls_library
+        is_static = self.server.stack or self.server.library
+        expected = None if is_static else self.program.tls_library
         if loaded != {expected} - {None}:
             raise ServerError(
                 f"{self.server.name} runs with {' and '.join(sorted(loaded)) or 'no libcrypto'}, not with "

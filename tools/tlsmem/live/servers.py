@@ -6,6 +6,7 @@ idleness, which are raised so that idle connections stay."""
 
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,10 +18,11 @@ from typing import NamedTuple
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.build import commands, go_stack, server_program
+from tlsmem.build import commands, go_stack, server_program, sources
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config import servers as definitions
-from tlsmem.config.definitions import stacks
+from tlsmem.config.definitions import Source, stacks
+from tlsmem.config.live_servers import StaticLibrary
 from tlsmem.schema.live_records import LiveMeter
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
@@ -33,6 +35,8 @@ SPREAD = 3_000  # that the kernel may give one worker more than another
 MANY = 10_000_000  # connections: no limit of descriptors
 SPARE = 200  # descriptors of a server beside those of connections
 LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
+PINNED_FOR = "x86_64"
+PINNED_WAY_OUT = "another version is pinned by its SHA-256 in memtest/live_servers.toml"
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
@@ -92,6 +96,9 @@ class Server(NamedTuple):
     at_once: int | None = None  # connections that it can open at a time, where that is limited
     still_s: float = 0.3  # at rest: no figure has changed for so long
     has_backend: bool = False  # it is a proxy, and a server of ours stands behind it
+    source: Source | None = None  # that brings the program, pinned; None: its package is installed
+    link_to: str | None = None  # the file beside it in the source, of which the program is another name
+    library: StaticLibrary | None = None  # how it says what library it has inside; None: it loads libcrypto
     no_plain: str | None = None  # why it takes no plain connections; None: it does
     stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
     find: "Callable[[], Program] | None" = None  # the program, where that is not as `find_program` does it
@@ -314,10 +321,12 @@ def find_program(server: Server) -> Program:
         server.build()
         own = OWN / server.program
         return Program(str(own), describe_own(server), digest(own), None)
-    path = locate(server.program)
+    path = unpack_pinned(server) if server.source else locate(server.program)
     if not path:
         raise ServerError(f"{server.name} is not installed: apt install {server.package}")
     reported = ask_version(server, path)
+    if server.library:
+        return Program(path, reported, digest(Path(path)), ask(path, server.library.asked, server.library.says))
     linked = subprocess.run(["ldd", server.linked or path], capture_output=True, text=True, check=False).stdout
     files = re.findall(r"libcrypto\.so\S* => (\S+)", linked)
     library = library_version(Path(files[0])) if files else None
@@ -333,12 +342,36 @@ def locate(program: str) -> str | None:
 def ask_version(server: Server, path: str) -> str:
     """Return what a program says of its version: the first line, or what `says` finds. Raises ServerError where it says
     nothing of it."""
-    said = subprocess.run([path, server.version], capture_output=True, text=True, check=False)
+    return ask(path, server.version, server.says)
+
+
+def ask(path: str, option: str, says: str | None) -> str:
+    """Return the first line that a program prints for an option, or what `says` finds. Raises ServerError where it says
+    nothing of it, or cannot be run."""
+    try:
+        said = subprocess.run([path, option], capture_output=True, text=True, check=False)
+    except OSError as error:  # such as a program for another processor
+        raise ServerError(f"{path} cannot be run: {error.strerror}") from None
     answer = (said.stdout + said.stderr).strip()
-    lines = re.findall(server.says, answer, re.MULTILINE) if server.says else answer.splitlines()
+    lines = re.findall(says, answer, re.MULTILINE) if says else answer.splitlines()
     if not lines:
-        raise ServerError(f"{path} {server.version} says nothing of its version")
+        raise ServerError(f"{path} {option} says nothing of its version")
     return str(lines[0])
+
+
+def unpack_pinned(server: Server) -> str:
+    """Return the program of a server whose package is pinned, fetched and unpacked where it is not there. Raises
+    ServerError, and BuildFailed with the log's last lines."""
+    assert server.source
+    if (processor := platform.machine()) != PINNED_FOR:
+        raise ServerError(f"{server.name} is pinned as a program for {PINNED_FOR}, and this machine is {processor}")
+    log, place = ROOT / f"build/logs/{server.name}.log", f"memtest/live_servers.toml, [{server.name}]"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    tree = sources.provide_tree(server.name, server.source, ROOT / "build/sources", log, place, PINNED_WAY_OUT)
+    program = tree / server.program
+    if server.link_to and not program.exists():
+        program.symlink_to(server.link_to)
+    return str(program)
 
 
 def build_on_stack(server: Server, stack: str) -> Program:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tlsmem.config.live_servers import LiveServer, live_servers
+from tlsmem.config.live_servers import live_servers
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
@@ -53,11 +53,13 @@ class AddedRow(NamedTuple):
     @property
     def unseen(self) -> str | None:
         """What the heap meter does not see of the server."""
-        known = find_server(self.tls)
+        known = live_servers().get(self.tls.server)
         return f"{self.tls.server}: the heap meter does not see {known.unseen}" if known and known.unseen else None
 
     @property
     def live(self) -> LiveBytes | Missing:
+        if (why := explain_unmetered(self.tls.server)) is not None:
+            return why
         return map_present(lambda live: LiveBytes(live, self.unseen), live_of(self.tls, self.state))
 
     @property
@@ -80,13 +82,15 @@ def list_rows(records: Sequence[LiveRecord]) -> Iterator[AddedRow]:
                 yield AddedRow(beside, one, state)
 
 
-def find_server(series: LiveSeries) -> LiveServer | None:
-    return live_servers().get(series.server)
+def explain_unmetered(server: str) -> Missing | None:
+    """Return why the heap meter sees nothing of the server; None where it does."""
+    known = live_servers().get(server)
+    return Missing(f"{server}: {known.unmetered}") if known and known.unmetered else None
 
 
 def explain_no_plain(series: LiveSeries) -> Missing | None:
     """Return why the server takes no plain connections; None where it does."""
-    known = find_server(series)
+    known = live_servers().get(series.server)
     return Missing(f"{series.server}: {known.no_plain}") if known and known.no_plain else None
 
 
