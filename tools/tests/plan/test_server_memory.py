@@ -14,6 +14,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.config.servers import servers
 from tlsmem.plan import server_memory
+from tlsmem.plan.amounts import format_size
 from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case, describe_limits
 from tlsmem.plan.check_answer import check_live
@@ -188,3 +189,16 @@ def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, sta
     assert "RSS in use: 54,023 B" in shown
     assert "RSS in use: 3,509 B" not in shown
     assert "wolfSSL 5.9.4 (default build), a connection takes 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown
+
+
+def test_the_first_line_says_what_one_of_two_libraries_saves_in_a_server(capsys):
+    """By hand, for 1,000 connections: 22,097,920 B of HAProxy, and 26,665 or 10,637 B each."""
+    words = ("--connections", "1000", "--stack", "openssl@3.5.5", "--stack", "awslc@5.12.0")
+    shown = screen_of(capsys, "memory", *words, "--as", "haproxy")
+    more, less = 22_097_920 + 26_665_000, 22_097_920 + 10_637_000
+    saved = f"{format_size(more - less)} ({100 * (more - less) / more:.0f} %)"
+    assert shown.startswith(
+        f"AWS-LC 5.12.0 saves {saved} in HAProxy: {format_size(less)} instead of {format_size(more)} "
+    )
+    assert "HAProxy itself was not measured on OpenSSL 3.5.5 or AWS-LC 5.12.0" in shown
+    assert not screen_of(capsys, "memory", *words).startswith("AWS-LC 5.12.0 saves")

@@ -165,12 +165,15 @@ def describe_own(cases: Sequence[Case]) -> str:
 
 def describe_server(cases: Sequence[Case]) -> list[str]:
     """Say where the server's own memory was measured, and that another allocator does not change it."""
-    measured, model = cases[0].measured, cases[0].model
-    if not measured:
-        return []
-    table = f"; server's own includes {measured.table:,} B for its connection table" if measured.table else ""
-    other = "" if model.allocator == SYSTEM else f" They are as measured with glibc malloc, not with {model.allocator}."
-    return [f"Process and server's own: RSS of {measured.source}{table}.{other}"]
+    model = cases[0].model
+    by_source = {case.measured.source: case.measured for case in cases if case.measured}
+    lines = []
+    for source, measured in by_source.items():
+        table = f"; server's own includes {measured.table:,} B for its connection table" if measured.table else ""
+        lines.append(f"Process and server's own: RSS of {source}{table}.")
+    if lines and model.allocator != SYSTEM:
+        lines[-1] += f" They are as measured with glibc malloc, not with {model.allocator}."
+    return lines
 
 
 def describe_backends(cases: Sequence[Case]) -> list[str]:

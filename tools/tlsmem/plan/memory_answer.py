@@ -30,6 +30,7 @@ WORST_CASE = (
     "record in flight, whichever is more."
 )
 ESTIMATED = (capacity.CONNECTIONS, capacity.RESTING, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
+NOTABLE = 0.05  # of what a handshake adds: what the server keeps of it is worth a sentence
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
 
 
@@ -39,8 +40,9 @@ def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given
     notes += describe_allocator_choice(cases)
     notes += [*describe_limits(cases, connections), *describe_missing(cases), ""]
     notes += [describe_origin(cases), *describe_server(cases), describe_next(cases)]
+    headlines = [memory_headline(case, demand, connections, len(cases) > 1) for case in cases]
     return Answer(
-        [memory_headline(case, demand, connections, len(cases) > 1) for case in cases],
+        [*describe_saving(cases, demand, connections), *headlines],
         [memory_section(case, demand, connections, given) for case in cases],
         notes,
         [memory_table(cases, demand, connections)],
@@ -116,21 +118,56 @@ def describe_process(case: Case) -> str:
     return f"the library alone; {server.what}: not recorded" if server and not case.measured else ""
 
 
+def describe_saving(cases: Sequence[Case], demand: Demand, connections: int) -> list[str]:
+    """Say what one of two libraries saves in a server; nothing without a server, or where they cannot be compared."""
+    server = cases[0].model.configuration.server
+    if not server or not are_comparable(cases):
+        return []
+    sizes = [capacity.memory_bytes(case.price, demand, connections) for case in cases]
+    (least, less), (most, _) = sorted(zip(sizes, cases, strict=True), key=lambda one: one[0])
+    share = f"{(most - least) / most:.0%}".replace("%", " %")
+    return [
+        f"{less.title} saves {format_size(most - least)} ({share}) in {server.what}: {format_size(least)} instead of "
+        f"{format_size(most)}"
+    ]
+
+
+def are_comparable(cases: Sequence[Case]) -> bool:
+    """Return whether these are two stacks that were measured on one machine and differ."""
+    if len(cases) != 2 or any(case.model.how == BY_RATIO for case in cases):
+        return False
+    first, second = cases
+    differ = first.price.connection + first.price.kernel != second.price.connection + second.price.kernel
+    return differ and first.model.machine == second.model.machine
+
+
 def describe_difference(cases: Sequence[Case]) -> list[str]:
     """Say how much less a connection of one of two stacks takes; nothing where a figure is an estimate, or where they
     were measured on different machines."""
-    if len(cases) != 2 or any(case.model.how == BY_RATIO for case in cases):
+    if not are_comparable(cases):
         return []
     first, second = cases
     sizes = [case.price.connection + case.price.kernel for case in cases]
-    if first.model.machine != second.model.machine or sizes[0] == sizes[1]:
-        return []
     less, more = (first, second) if sizes[0] < sizes[1] else (second, first)
     share = f"{(max(sizes) - min(sizes)) / max(sizes):.0%}".replace("%", " %")
     return [
         f"A connection of {less.title} takes {max(sizes) - min(sizes):,} B ({share}) less than one of {more.title}: "
-        f"{min(sizes):,} B instead of {max(sizes):,} B, kernel memory included."
+        f"{min(sizes):,} B instead of {max(sizes):,} B, kernel memory included.",
+        *describe_basis(cases),
     ]
+
+
+def describe_basis(cases: Sequence[Case]) -> list[str]:
+    """Say on which libraries the server itself was measured; nothing without one."""
+    server = cases[0].model.configuration.server
+    if not server or not all(case.measured for case in cases):
+        return []
+    others = [case for case in cases if case.measured and case.measured.stack != case.model.stack]
+    if not others:
+        return [f"Both are measured: {server.what} ran on each of the two."]
+    names = " or ".join(case.title for case in others)
+    libraries = " and ".join(dict.fromkeys(case.measured.library for case in others if case.measured))
+    return [f"{server.what} itself was not measured on {names}: what it holds beside TLS is from {libraries}."]
 
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
@@ -174,6 +211,8 @@ def describe_handshake_excess(case: Case) -> list[str]:
     it was not measured with, that it is not included."""
     server, stack = case.model.configuration.server, case.model.stack
     if not case.handshake_excess or not server or not case.measured or case.model.handshake is None:
+        return []
+    if case.handshake_excess < NOTABLE * case.price.handshake:
         return []
     size, library = f"{case.handshake_excess:,} B", case.measured.library
     if is_measured_with(case.measured, stack):
