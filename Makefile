@@ -110,7 +110,7 @@ prove: names setup core built ## what the project claims of its own figures, rec
 # Steps of tools/dev/checks.py, which has the commands of each (--print shows them); what they need is made here.
 
 STEPS := $(sort $(CHECKS) $(STACK_CHECKS))
-HEAVY := check-bare check-bisect check-census check-ci-page check-gate check-kills check-patches check-prometheus soak
+HEAVY := check-bare check-bisect check-census check-ci-page check-gate check-kills check-live check-patches check-prometheus soak
 OTHERS := check-answers check-cluster check-notebook check-pages check-slow check-thorough check-wheel docs figures snapshots wheel
 check-bisect check-kills check-patches: purpose := compare
 check-bare check-ci-page: purpose := check-ci-page
@@ -131,6 +131,7 @@ check-gate: ## budgets let through what has not changed, 50 times of 50: half an
 check-kills: ## a comparison that is killed at a random moment leaves no process behind: 50 times, ten minutes
 check-notebook: names setup setup-dev build/notebook-venv/ready ## the notebooks in docs/notebooks run, and show the figures that are committed: a minute
 check-pages: names packages setup setup-dev build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
+check-live: ## the live heap of HAProxy on two libraries is what valgrind's massif counts in it, to the byte, as root: ten minutes
 check-patches: ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour
 check-prometheus: ## a real Prometheus scrapes `heap run --listen` for a minute, and each panel of the dashboard has data: Debian's prometheus and nginx-light
 check-slow: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take three seconds and more each, which `make check` leaves out

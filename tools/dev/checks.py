@@ -263,6 +263,7 @@ STEPS = {
     "check-ci-page": Step("the steps of the CI page", find_script("check_ci_page", "openssl@3.5.5")),
     "check-gate": Step("budgets and unchanged builds", find_script("check_gate", "--campaign mem")),
     "check-kills": Step("what killed comparisons leave", find_script("check_kills")),
+    "check-live": Step("live heap of servers by massif", find_script("check_live")),
     "check-patches": Step("comparisons and planted patches", find_script("check_patches")),
     "check-prometheus": Step("Prometheus and the dashboard", find_script("check_prometheus")),
     "soak": Step("1,000 waves of sessions", find_script("soak", "null@c null@rust openssl@3.5.5")),
