@@ -15,6 +15,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.config.run import Run
 from tlsmem.schema import recording_files
+from tlsmem.schema.configuration_records import FOLDER as CONFIGURATION
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.comparability import MachineFields, machine_identity
@@ -76,9 +77,9 @@ def digest(paths: Iterable[str]) -> str:
 
 
 def list_every_file(recording: Path) -> list[Path]:
-    """Return the files of a recording, those of its live runs among them."""
-    live = recording / LIVE
-    return [*recording_files.list_files(recording), *(recording_files.list_files(live) if live.is_dir() else ())]
+    """Return the files of a recording, those of its live runs and configurations among them."""
+    below = [recording / name for name in (LIVE, CONFIGURATION) if (recording / name).is_dir()]
+    return [file for folder in (recording, *below) for file in recording_files.list_files(folder)]
 
 
 def path_from_root(path: Path) -> str:

@@ -43,6 +43,25 @@ def append(directory: Path, record: RecordLine) -> None:
         os.close(descriptor)
 
 
+def append_line(folder: Path, name: str, line: bytes) -> None:
+    """Append the line of a run to a file below a recording, whose directory is made if need be, and wait until it is on
+    the disk. Raises UserError when it cannot be written; the file is then as it was before."""
+    file = folder / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_sealed(folder, file)
+        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise UserError(
+            f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged"
+        ) from None
+
+
 def refuse_sealed(directory: Path, file: Path | None = None) -> None:
     """Raise UserError when the recording, or `file`, one stack's part of it, takes no more runs."""
     if repository.is_sealed(directory) or (file and file.with_suffix(SEALED).exists()):

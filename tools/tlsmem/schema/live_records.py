@@ -3,7 +3,6 @@
 They are kept in RECORDING/live/SERVER.jsonl, one run a line, sealed or not. Sizes are bytes. See
 docs/reference/records.md."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -12,7 +11,6 @@ from typing import Any, Literal
 
 from pydantic import Field, NonNegativeFloat, ValidationError
 
-from tlsmem.base.errors import UserError
 from tlsmem.schema import append_records
 from tlsmem.schema.checksum import add_checksum, matches_checksum, remove_checksum
 from tlsmem.schema.harness_output import Model, NonNegativeInt, PositiveInt, describe_error
@@ -162,22 +160,7 @@ def live_key(fields: dict[str, Any]) -> str:
 
 def append_live(recording: Path, record: LiveRecord) -> None:
     """Append one run and wait until it is on the disk. Raises UserError when the line cannot be written."""
-    folder = recording / FOLDER
-    file = folder / f"{record.server}{PLAIN}"
-    line = record.to_json_line()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        append_records.refuse_sealed(folder, file)
-        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            append_records.write(descriptor, line)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise UserError(
-            f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged"
-        ) from None
+    append_records.append_line(recording / FOLDER, f"{record.server}{PLAIN}", record.to_json_line())
 
 
 def load_live(recording: Path) -> list[LiveRecord]:

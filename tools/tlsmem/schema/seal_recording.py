@@ -7,7 +7,7 @@ interrupted."""
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from backports.zstd import CompressionParameter
 
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema import recording_files
+from tlsmem.schema.configuration_records import FOLDER as CONFIGURATION
+from tlsmem.schema.configuration_records import ConfigurationRecord, load_configuration_file
 from tlsmem.schema.live_records import FOLDER as LIVE
 from tlsmem.schema.live_records import LiveRecord, load_live_file
 from tlsmem.schema.manifest import BadRecording, Manifest, SealedFile, load_manifest
@@ -23,15 +25,16 @@ from tlsmem.schema.read_records import load_file
 from tlsmem.schema.recording_files import PLAIN, RESTORE, SEALED, list_files, read_content, stack_name
 from tlsmem.schema.records import RecordLine
 
-Run = RecordLine | LiveRecord
+Run = RecordLine | LiveRecord | ConfigurationRecord
+READERS: dict[str, Callable[[Path], Sequence[Run]]] = {LIVE: load_live_file, CONFIGURATION: load_configuration_file}
 RESTORE_DIRECTORY = "restore the directory from git or a copy"
 LEVEL = 12  # 57 MB in about a second, to 2.4 %; level 19 takes minutes, to 2.1 %
 OPTIONS: dict[int, int] = {CompressionParameter.compression_level: LEVEL, CompressionParameter.checksum_flag: 1}
 
 
 def seal(recording: Path) -> dict[Path, Manifest]:
-    """Seal a recording and return its manifest; where it has live runs, theirs too, by directory. What is sealed
-    already does not change, but that its manifest names what was sealed below it since.
+    """Seal a recording and return its manifest; where it has live runs or configurations, theirs too, by directory.
+    What is sealed already does not change, but that its manifest names what was sealed below it since.
 
     Raises BadRecording when it cannot be sealed, and OSError when it cannot be written; its runs are then where they
     were."""
@@ -44,9 +47,10 @@ def seal(recording: Path) -> dict[Path, Manifest]:
 
 
 def list_directories(recording: Path) -> list[Path]:
-    """Return the directories of a recording that have files of runs, or a manifest of them: itself, and that of live
-    runs. Raises BadRecording where there is none."""
-    found = [one for one in (recording, recording / LIVE) if one.is_dir() and (list_files(one) or load_manifest(one))]
+    """Return the directories of a recording that have files of runs, or a manifest of them: itself, and those of live
+    runs and of configurations. Raises BadRecording where there is none."""
+    places = (recording, *(recording / name for name in READERS))
+    found = [one for one in places if one.is_dir() and (list_files(one) or load_manifest(one))]
     if not found:
         raise BadRecording(f"{recording}: no recording here (no {PLAIN} file)")
     return found
@@ -119,7 +123,7 @@ def describe(files: list[Path]) -> Manifest:
 
 def load_complete(file: Path) -> Sequence[Run]:
     """Return the runs of a file. Raises BadRecording as `load_file` does, and when the last line was cut off."""
-    found: Sequence[Run] = load_live_file(file) if file.parent.name == LIVE else load_file(file)
+    found = READERS.get(file.parent.name, load_file)(file)
     if cut_off := [sentence for sentence in recording_files.skipped_lines if sentence.startswith(f"{file}: ")]:
         raise BadRecording(f"{cut_off[0]}; make the run again, with the same OUT=, before the recording is sealed")
     return found
