@@ -82,6 +82,8 @@ LIVE_SERVERS = (  # whose configuration tlsmem/live/servers.py has, and those of
     *list_tables("live_servers"),
     *RUNTIMES,
 )
+CONFIGURED_SERVERS = ("nginx", "haproxy")  # whose settings tlsmem/live/settings.py has
+SETTINGS = ("certificates", "session-cache", "worker-connections", "backends", "client-roots", "ticket-keys")
 PURPOSES = (
     *("mem", "timed", "selfcheck", "check", "check-pages", "check-ci-page", "compare", "profile"),
     *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path", "source")),

@@ -4,6 +4,7 @@ It reads one command a line on stdin, as JSON, and answers each with one line: {
 It runs apart so that its memory, and the kernel's for its ends, are not the server's. Standard library only."""
 
 import errno
+import hashlib
 import json
 import os
 import resource
@@ -144,6 +145,18 @@ class Clients:
                 self.context.check_hostname = False
                 self.context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
                 self.context.load_verify_locations(cadata=ssl.get_server_certificate(self.endpoint))
+
+    def fetch_certificates(self, names: list[str]) -> list[str]:
+        """Complete a handshake for each name, one after the other. Return the SHA-256 of each certificate that the
+        server answered with."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # of which one is what is asked
+        found = []
+        for name in names:
+            plain = socket.create_connection(self.endpoint, self.limit_s)
+            with plain, context.wrap_socket(plain, server_hostname=name) as secure:
+                found.append(hashlib.sha256(secure.getpeercert(binary_form=True) or b"").hexdigest())
+        return found
 
     def connect(self, count: int) -> None:
         """Open so many connections more; each is writable at the end, so the kernel has accepted it."""
@@ -297,6 +310,7 @@ def main() -> None:
         name: getattr(clients, name)
         for name in (
             "configure",
+            "fetch_certificates",
             "connect",
             "begin_handshakes",
             "finish_handshakes",

@@ -3,6 +3,7 @@ that are padded."""
 
 import importlib.util
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 from tlsmem.base.errors import UserError
@@ -30,6 +31,15 @@ def make(suite: str, certs: str) -> None:
     if certs != maker.KIND:
         raise UserError(f"suite {suite}: the scenario contexts needs certificates {maker.KIND}, and not {certs}")
     call(maker, MADE / certs)
+
+
+@cache
+def provide_names() -> Path:
+    """Return the directory with certificates of many names, NNNNN/chain.pem and key.pem, which is made if need be.
+    Raises UserError where that cannot be."""
+    maker = load("make_many")
+    call(maker, MADE / maker.KIND)
+    return MADE / str(maker.KIND) / "names"
 
 
 @cache
