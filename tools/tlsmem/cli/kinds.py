@@ -68,6 +68,22 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
+class Choices(Kind):
+    """One or several, separated by spaces or commas; each once."""
+
+    values: tuple[str, ...]
+
+    def parse(self, option: str, text: str) -> list[str]:
+        names = list(dict.fromkeys(split_names(text)))
+        if not names:
+            raise ValueError(f"{option} is empty; it must be {join_words(self.values)}")
+        return [Choice(self.values).parse(option, name) for name in names]
+
+    def describe(self) -> str:
+        return f"{Choice(self.values).describe()}, several with commas"
+
+
+@dataclass(frozen=True)
 class ServerNames(Kind):
     """Servers of live runs, separated by spaces or commas; or `path:` and the file of a configuration."""
 

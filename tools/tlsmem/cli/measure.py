@@ -12,7 +12,7 @@ from tlsmem.cli.command import IN_WORDS, TREES, Command, CommandParser, Takes, c
 from tlsmem.cli.options import OPTIONS, Default, Option, Words
 from tlsmem.cli.show import ON_TERMINAL
 from tlsmem.config import toml_tables
-from tlsmem.config.choices import LIVE_SERVERS
+from tlsmem.config.choices import LIVE_SERVERS, SETTINGS
 
 DATED = Words("data/local/DATE-CPU-pPATH")
 BY_SIZE = Words("by the size of the run")
@@ -171,6 +171,25 @@ def measure_live(given: argparse.Namespace, asked: CommandParser) -> int | None:
         live_campaign.show(given.recording, given.server, given.stack, given.format)
         return 0
     return live_campaign.run(given)
+
+
+def check_configuration(given: argparse.Namespace, asked: CommandParser) -> None:
+    if given.recording:
+        usual = vars(asked.parse_args([])) | {"recording": given.recording, "format": given.format}
+        for name, value in vars(given).items():
+            if value != usual[name]:
+                asked.error(f"--{name} is of new runs, and RECORDING prints what is recorded; leave one out")
+        return
+    checks.check_runs(given)
+
+
+def measure_configuration(given: argparse.Namespace, asked: CommandParser) -> int | None:
+    from tlsmem.cli import configuration_campaign
+
+    if given.recording:
+        configuration_campaign.show(given.recording, given.format)
+        return 0
+    return configuration_campaign.run(given)
 
 
 def measure_kernel(given: argparse.Namespace, asked: CommandParser) -> None:
@@ -343,6 +362,33 @@ says why.""",
   tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live --server go    the same of one server""",
         check_live,
         target="live",
+    ),
+    Command(
+        "measure configuration",
+        "what one more certificate, backend or cache entry costs a real server, and what a reload leaves; as root",
+        each("configuration recording")
+        | {"server configured": "nginx,haproxy", "stack live": Words("system")}
+        | {"what": ",".join(SETTINGS), "sizes configured": Words("three of each setting")}
+        | {"fresh": None, "out": DATED, "list": None}
+        | {"format": ON_TERMINAL},
+        measure_configuration,
+        """\
+Measure what the configuration of a real, unmodified server costs it, without a connection: certificates by name (SNI),
+backends over TLS, session caches, tables of connections, issuers of clients and ticket keys.
+
+The server starts with a master process and one worker, three sizes of each setting in a run each: as it is (RSS) and
+under the heap meter (live heap). A client asks for each name and compares the certificate that is sent; then the server
+reloads twice. Profiles by heaptrack of the smallest and the largest size say which call sites grow. Recorded runs are
+skipped, so the same command continues. It needs root, for network namespaces and memory cgroups.
+
+Exit status 1: a run failed; its record says why.""",
+        """\
+  tools/tls-memtest measure configuration                                   all settings of nginx and HAProxy
+  tools/tls-memtest measure configuration --server nginx --stack openssl@3.5.5,awslc@5.12.0 --what certificates
+  tools/tls-memtest measure configuration --server haproxy --what backends --sizes 10,100,1000
+  tools/tls-memtest measure configuration --list                            what would run, and what is recorded
+  tools/tls-memtest measure configuration data/local/mine                   the tables of what is recorded""",
+        check_configuration,
     ),
     Command(
         "measure kernel",

@@ -13,6 +13,7 @@ from tlsmem.cli import kinds
 from tlsmem.cli.kinds import (
     Build,
     Choice,
+    Choices,
     Directory,
     File,
     Flag,
@@ -172,6 +173,17 @@ OPTIONS: dict[str, Option] = {
         "the stacks on whose libraries the servers are built, from source; system, the default: as they are packaged",
         ServerStacks("stack"),
         example="STACK=awslc@5.12.0",
+    ),
+    "server configured": Option(
+        "--server",
+        "the servers to configure",
+        Choices(choices.CONFIGURED_SERVERS),
+        "NAMES",
+    ),
+    "what": Option("--what", "what the configuration has more of", Choices(choices.SETTINGS), "NAMES"),
+    "sizes configured": Option("--sizes", "how many of it, each in a run of its own", Numbers(10**7), "NUMBERS"),
+    "configuration recording": Option(
+        "recording", "print the tables of this recording's configurations; nothing runs", PATH, nargs="?"
     ),
     "a": Option(
         "--a",
