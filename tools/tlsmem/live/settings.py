@@ -198,7 +198,8 @@ SETTINGS: dict[str, dict[str, Setting]] = {
                 (20_000, 100_000, 200_000),
                 partial(in_global, "tune.ssl.cachesize"),
             ),
-            Setting("worker-connections", "maxconn", CONNECTIONS, partial(in_global, "maxconn")),
+            # It needs two descriptors for each.
+            Setting("worker-connections", "maxconn", (1_000, 4_000, 9_000), partial(in_global, "maxconn")),
             Setting("backends", "server line with ssl", MANY, haproxy_backends),
             Setting("client-roots", "root of ca-file", ROOTS, haproxy_roots, most=ROOTS[-1]),
         )

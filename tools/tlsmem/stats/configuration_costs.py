@@ -52,8 +52,10 @@ shared = total(lambda one: one.rss_shmem_bytes)
 
 
 def shared_mapped(phase: ConfigurationPhase) -> int | None:
-    """Shared memory that the master mapped, and workers inherit; None without the heap meter."""
-    return next((one.mapped_shared_bytes for one in phase.processes if one.process == MASTER), None)
+    """Shared memory that a process mapped or inherited; None without the heap meter."""
+    return max(
+        (one.mapped_shared_bytes for one in phase.processes if one.mapped_shared_bytes is not None), default=None
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class SettingSeries:
         low, high = (sum_sites(one) for one in (runs[0], runs[-1]))
         span = runs[-1].size - runs[0].size
         each = (SiteCost(callers, Fraction(high[callers] - low[callers], span)) for callers in high)
-        return sorted((one for one in each if one.bytes > 0), key=lambda one: (-one.bytes, one.callers))
+        return sorted((one for one in each if one.bytes >= 1), key=lambda one: (-one.bytes, one.callers))
 
 
 def sum_sites(run: ConfigurationRecord) -> Counter[tuple[str, ...]]:

@@ -18,8 +18,8 @@ CAPTION = (
     "heap meter, in the master and in a worker, which has what it inherited from the master too. Asked for: the "
     "worker's, once a client has asked for each name. RSS: anonymous memory of all processes, added up, the slope over "
     "sizes; shared once: pages that master and worker share are counted once. Reloaded: the slope of RSS after two "
-    "reloads. Mapped: shared memory that the server reserves. Call site: what grows most in a profile of one process, "
-    "with its bytes. {servers}."
+    "reloads. Mapped: shared memory that the server reserves, resident once it is used. Call site: what grows most in "
+    "a profile of one process, with its bytes. {servers}."
 )
 RELOAD_CAPTION = (
     "Anonymous memory before and after reloads, in MiB, with the largest number of each setting, without connections. "
