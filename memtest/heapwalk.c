@@ -37,7 +37,7 @@ static bool divide(const struct process *process, struct glibc *glibc, struct he
         complete = pages_read(process, heaps->list[i].at, &pages[i]) &&
                    chunks_walk(process, glibc, &heaps->list[i], &pages[i], parts, &candidates, live);
     complete = complete && cached_count(process, glibc, heaps, &candidates, pages, parts, live) &&
-               chunks_mmapped(process, glibc, heaps, parts);
+               chunks_mmapped(process, glibc, heaps, parts, live);
     parts->is_complete = complete;
     parts->used.chunks -= parts->cached.chunks;
     parts->used.bytes -= parts->cached.bytes;

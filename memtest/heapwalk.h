@@ -147,7 +147,7 @@ struct parts {
 };
 
 /* heapwalk_marks.c: which chunks begin as objects that are looked for. */
-enum { MARK_RULES_MOST = 1024, MARK_WORDS = 4, MARK_SLOTS = 4096 };
+enum { MARK_RULES_MOST = 1024, MARK_WORDS = 4, MARK_SLOTS = 4096, MARK_MMAPPED = 63 };
 struct marks {
     struct mark_rule {
         unsigned mark; /* the number of a bit */
@@ -163,9 +163,10 @@ bool marks_parse(const char *text, struct marks *); /* MARK:BYTES:WORD:MASK:LOW:
 void marks_set_lead(struct marks *, uint64_t lead);
 bool marks_may(const struct marks *, uint64_t size);
 uint64_t marks_of(const struct marks *, uint64_t size, const uint64_t words[MARK_WORDS]);
+uint64_t marks_of_mmapped(const struct marks *, uint64_t size, const uint64_t words[MARK_WORDS]);
 
-/* heapwalk_live.c: where the chunks in use are, for whoever asks for them: those that were walked over, and later those
- * of them that turn out to be cached. */
+/* heapwalk_live.c: where the chunks in use are, for whoever asks for them: those that were walked over, and those with
+ * a mapping of their own, which have the mark MARK_MMAPPED; and those of them that turn out to be cached. */
 struct live_chunk {
     uint64_t address, bytes, resident_bytes; /* of the chunk, header included */
     uint64_t marks;
@@ -195,6 +196,6 @@ bool cached_count(const struct process *, const struct glibc *, const struct hea
 /* heapwalk_chunks.c */
 bool chunks_walk(const struct process *, struct glibc *, const struct heap *, const struct pages *, struct parts *,
                  struct candidates *, struct live *);
-bool chunks_mmapped(const struct process *, const struct glibc *, const struct heaps *, struct parts *);
+bool chunks_mmapped(const struct process *, const struct glibc *, const struct heaps *, struct parts *, struct live *);
 
 #endif

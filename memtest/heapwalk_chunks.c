@@ -284,9 +284,18 @@ static const struct heap *heap_of(const struct heaps *heaps, uint64_t address)
     return NULL;
 }
 
+static void mmapped_live_add(const struct process *process, const struct pages *pages, uint64_t chunk, uint64_t size,
+                             struct live *live)
+{
+    uint64_t words[MARK_WORDS] = {0}, marks = UINT64_C(1) << MARK_MMAPPED;
+    if (live->marks.count && process_copy(process, chunk + 16 + live->marks.lead, words, sizeof words))
+        marks |= marks_of_mmapped(&live->marks, size, words);
+    live_add(live, (struct live_chunk){chunk, size, pages_resident(pages, chunk, chunk + size), marks});
+}
+
 /* Counts the chunks in one mapping, and what of it is resident besides and in no heap. */
 static bool mapping_divide(const struct process *process, const struct mapping *mapping, const struct heaps *heaps,
-                           struct parts *parts)
+                           struct parts *parts, struct live *live)
 {
     struct pages pages;
     if (!pages_read(process, mapping->at, &pages))
@@ -303,6 +312,8 @@ static bool mapping_divide(const struct process *process, const struct mapping *
         size = mmapped_size(heads[(at - mapping->at.begin) / PAGE_BYTES], mapping->at.end - at);
         if (size) {
             tally_add(&parts->mmapped, &pages, at, at + size);
+            if (live->is_wanted)
+                mmapped_live_add(process, &pages, at, size, live);
             if (process->has_meter)
                 mmapped_block_count(process, &pages, at, at + size, &parts->mmapped_requested);
         } else {
@@ -325,12 +336,12 @@ static bool has_heap(const struct heaps *heaps, struct range at)
 
 /* Counts what a mapping outside of the brk area has; false where it cannot be read. */
 static bool mapping_count(const struct process *process, const struct glibc *glibc, const struct mapping *mapping,
-                          const struct heaps *heaps, struct parts *parts)
+                          const struct heaps *heaps, struct parts *parts, struct live *live)
 {
     bool can_have =
         mapping->writable && !mapping->inode && mapping->anonymous_bytes && strcmp(mapping->name, "[stack]");
     if (can_have && (parts->mmapped.chunks < glibc->mmapped_chunks || has_heap(heaps, mapping->at)))
-        return mapping_divide(process, mapping, heaps, parts);
+        return mapping_divide(process, mapping, heaps, parts, live);
     parts->mapping_bytes[mapping->kind] += mapping->anonymous_bytes;
     return true;
 }
@@ -339,14 +350,14 @@ static bool mapping_count(const struct process *process, const struct glibc *gli
  * realloc of such a chunk adds 16. Heaps of runtimes, which are large, come last, as then all chunks may be found.
  * False where the process is gone. */
 bool chunks_mmapped(const struct process *process, const struct glibc *glibc, const struct heaps *heaps,
-                    struct parts *parts)
+                    struct parts *parts, struct live *live)
 {
     for (int is_last = 0; is_last < 2; is_last++)
         for (size_t i = 0; i < process->count; i++) {
             const struct mapping *mapping = &process->mappings[i];
             bool is_large = mapping->at.end - mapping->at.begin > LARGE_MAPPING;
             if (mapping->kind != MAPPING_HEAP && is_large == is_last &&
-                !mapping_count(process, glibc, mapping, heaps, parts))
+                !mapping_count(process, glibc, mapping, heaps, parts, live))
                 return false;
         }
     parts->is_exact = parts->mmapped.chunks == glibc->mmapped_chunks && !parts->has_changed;

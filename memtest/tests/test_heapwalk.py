@@ -19,15 +19,17 @@ ROOT = Path(__file__).resolve().parents[2]
 WALK = ROOT / "build/core/heapwalk"
 STEPS = ("start", "blocks", "cached", "fast", "free", "mmapped", "unwritten", "thread", "zeros", "fork")
 PAGE = 4096
+MMAPPED = 1 << 63  # the mark of chunks with a mapping of their own
 ONES = "0101010101010101"  # with which blocks are filled
 MARKED = ",".join(
     [
         f"0:1000:3:{'f' * 16}:{ONES}:{ONES[:-1]}2",
         "3:1000:0:ff:0:2",
-        "63:984:1:ff:1:2",
+        "62:984:1:ff:1:2",
         "1:1000:0:ff:2:3",
         "2:968:0:ff:1:2",
         "2:1016:0:ff:1:2",
+        f"7:{1 << 20}:2:ff:1:2",
         "5:640:0:ffff000000000000:2000000000000:2000000000001",  # of a block that looks like a thread's cache
     ]
 )
@@ -158,21 +160,25 @@ def test_malloc_counts_the_same(holding, step):
 @pytest.mark.parametrize("step", STEPS)
 def test_the_chunks_listed_are_those_in_use(holding, step):
     line, chunks = holding.chunks[step]
-    *sizes, marks = (sum(numbers) for numbers in zip(*chunks.values(), strict=True))
-    assert line == holding.walks[step] and not marks
-    assert [len(chunks), *sizes] == [line["used"][unit] for unit in ("chunks", "bytes", "resident_bytes")]
+    assert line == holding.walks[step]
+    assert {marks for *_, marks in chunks.values()} <= {0, MMAPPED}
+    for part, mark in (("used", 0), ("mmapped", MMAPPED)):
+        found = [sizes for *sizes, marks in chunks.values() if marks == mark]
+        counts = [len(found), *map(sum, zip(*found, strict=True))] if found else [0, 0, 0]
+        assert counts == [line[part][unit] for unit in ("chunks", "bytes", "resident_bytes")]
 
 
 def test_chunks_are_marked_by_their_size_and_how_their_blocks_begin(holding, metered):
     """A chunk can be 16 bytes longer than it must be: the mark of blocks of 984 bytes is on those of 1,000 too."""
-    marked = 1 << 0 | 1 << 3 | 1 << 63
+    marked = 1 << 0 | 1 << 3 | 1 << 62
     for steps in (holding.marks, metered.marks):
         counts = {step: Counter(marks for _, _, marks in chunks.values()) for step, chunks in steps.items()}
         assert [counts[step][marked] for step in ("start", "blocks", "cached")] == [0, 1000, 995]
         assert set(counts["blocks"]) == {0, marked, 1 << 5} and counts["blocks"][1 << 5] == 1
+        assert [counts[step][MMAPPED | 1 << 7] for step in ("free", "mmapped")] == [0, 1]
 
 
-NO_RULES = ["x", "1:1000", "64:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"]
+NO_RULES = ["x", "1:1000", "63:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"]
 
 
 @pytest.mark.parametrize("rules", NO_RULES)

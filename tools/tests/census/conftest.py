@@ -1,6 +1,7 @@
 """Programs that hold sessions, and what the census says of them."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -26,8 +27,9 @@ def certificate(tmp_path_factory):
 class Holder:
     """A program that holds sessions: `step()` leads to the next one, and gives what malloc has in use then."""
 
-    def __init__(self, words):
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, words, **variables):
+        env = {**os.environ, **variables}
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
 
     @property
     def pid(self):
@@ -48,5 +50,17 @@ class Holder:
 
 
 @pytest.fixture(scope="package")
-def holder_program(tmp_path_factory):
-    return compile_c("holds_sessions.c", tmp_path_factory.mktemp("holder") / "holds_sessions", "-lssl", "-lcrypto")
+def compile_holder(tmp_path_factory):
+    """A function that returns the path of the program, compiled with these flags."""
+
+    def compile_program(*flags):
+        return compile_c(
+            "holds_sessions.c", tmp_path_factory.mktemp("holder") / "holds_sessions", *flags, "-lssl", "-lcrypto"
+        )
+
+    return compile_program
+
+
+@pytest.fixture(scope="package")
+def holder_program(compile_holder):
+    return compile_holder()

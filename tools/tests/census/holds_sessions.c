@@ -4,16 +4,18 @@
  * the bytes of the chunks in use, as malloc counts them, without what the program has attached to the sessions; a line
  * on stdin leads to the next. The last step frees half of
  * those that are established, and all others. With FOREIGN_BYTES there are 200 blocks of this size from the beginning,
- * which are no session's. */
+ * which are no session's. Compiled with BEFORE and BEHIND it has so many bytes around each block of the library, as
+ * stunnel has; with POOL, the library's blocks are from a mapping of its own. */
 #include <malloc.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 4096, FOREIGN = 200, BUFFER_BYTES = 1000 };
+enum { MOST = 4096, FOREIGN = 200, BUFFER_BYTES = 3000 };
 struct pair {
     SSL *server, *client;
     int server_socket, client_socket;
@@ -28,6 +30,57 @@ static size_t attached_bytes; /* with the headers of the chunks */
 static SSL_CTX *server_context;
 static int to_clients[2], from_clients[2];
 
+#ifdef BEFORE
+static void *block_allocate(size_t size, const char *file, int line)
+{
+    char *chunk = malloc(BEFORE + size + BEHIND);
+    memcpy(chunk, &file, sizeof file);
+    memset(chunk + BEFORE + size, line, BEHIND);
+    return chunk + BEFORE;
+}
+
+static void block_free(void *block, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(block ? (char *)block - BEFORE : NULL);
+}
+
+static void *block_resize(void *block, size_t size, const char *file, int line)
+{
+    if (!block)
+        return block_allocate(size, file, line);
+    char *chunk = realloc((char *)block - BEFORE, BEFORE + size + BEHIND);
+    memset(chunk + BEFORE + size, line, BEHIND);
+    return chunk + BEFORE;
+}
+#elif defined POOL
+static void *block_allocate(size_t size, const char *file, int line)
+{
+    static char *pool, *end;
+    (void)file, (void)line;
+    size = (size + 31) & ~(size_t)15;
+    if (!pool)
+        end = (pool = mmap(NULL, 1 << 28, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) + (1 << 28);
+    if (size > (size_t)(end - pool))
+        abort();
+    pool += size;
+    memcpy(pool - size, &size, sizeof size);
+    return pool - size + 16;
+}
+
+static void block_free(void *block, const char *file, int line)
+{
+    (void)block, (void)file, (void)line;
+}
+
+static void *block_resize(void *block, size_t size, const char *file, int line)
+{
+    char *other = block_allocate(size, file, line);
+    size_t room = block ? *(size_t *)((char *)block - 16) - 16 : 0;
+    return block ? memcpy(other, block, room < size ? room : size) : other;
+}
+#endif
+
 static void fail(const char *what)
 {
     fprintf(stderr, "holds_sessions: %s\n", what);
@@ -38,7 +91,7 @@ static void step_end(const char *name)
 {
     struct mallinfo2 info = mallinfo2();
     char line[16];
-    printf("{\"step\":\"%s\",\"in_use\":%zu}\n", name, info.uordblks - attached_bytes);
+    printf("{\"step\":\"%s\",\"in_use\":%zu}\n", name, info.uordblks + info.hblkhd - attached_bytes);
     fflush(stdout);
     if (!fgets(line, sizeof line, stdin))
         exit(0);
@@ -114,6 +167,10 @@ int main(int argc, char **argv)
         fail("usage: holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED");
     int created = atoi(argv[3]), half_open = atoi(argv[4]), established = atoi(argv[5]);
     int count = created + half_open + established, first = created + half_open;
+#if defined BEFORE || defined POOL
+    if (!CRYPTO_set_mem_functions(block_allocate, block_resize, block_free))
+        fail("CRYPTO_set_mem_functions");
+#endif
     if (count >= MOST)
         fail("too many");
     for (int i = 0; i <= count; i++) {

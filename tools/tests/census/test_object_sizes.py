@@ -6,7 +6,13 @@ import pytest
 
 from tests.census.conftest import compile_c
 from tlsmem.census.elf_image import ElfImage
-from tlsmem.census.instructions import find_allocations, find_constant_calls, find_fields, find_returned_address
+from tlsmem.census.instructions import (
+    find_allocations,
+    find_constant_calls,
+    find_copied,
+    find_fields,
+    find_returned_address,
+)
 from tlsmem.census.library_file import identify
 
 # Sizes that reach the call in other ways than by a move before it.
@@ -15,7 +21,7 @@ CODE = """
 other:  .byte 1, 200
 name:   .string "../some/ssl/ssl_lib.c"
         .text
-        .globl early, around, table, item, is_server, wrong
+        .globl early, around, table, item, is_server, wrong, copied
         .type early, @function
 early:                                  # the size is loaded at once, the call is behind a branch
         .cfi_startproc
@@ -82,6 +88,17 @@ is_server:
 1:      xor %eax, %eax
         ret
         .cfi_endproc
+        .type copied, @function
+copied:                                 # as CRYPTO_get_mem_functions(): the second is not what the first leads to
+        .cfi_startproc
+        test %rsi, %rsi
+        je 1f
+        mov name(%rip), %rax
+        mov %rax, (%rsi)
+1:      mov pointer(%rip), %rax
+        mov %rax, (%rdi)
+        ret
+        .cfi_endproc
         .type allocate, @function
 allocate:
 other_function:
@@ -93,7 +110,8 @@ other_function:
         .size wrong, table - wrong
         .size table, item - table
         .size item, is_server - item
-        .size is_server, allocate - is_server
+        .size is_server, copied - is_server
+        .size copied, allocate - copied
         .data
         .globl pointer
         .protected pointer
@@ -124,7 +142,7 @@ def test_a_name_is_the_end_of_a_path(image):
 
 
 def test_functions_are_read_by_name(image):
-    names = {"table", "item", "is_server"}
+    names = {"table", "item", "is_server", "copied"}
     functions = image.find_functions(names)
     if not functions:
         assert image.elf.get_section_by_name(".symtab") is None
@@ -134,6 +152,7 @@ def test_functions_are_read_by_name(image):
     assert find_fields(functions["is_server"]) == {0, 120}
     (symbol,) = image.elf.get_section_by_name(".dynsym").get_symbol_by_name("pointer")
     assert find_returned_address(functions["item"]) == symbol["st_value"]
+    assert find_copied(functions["copied"]) == symbol["st_value"] and find_copied(functions["is_server"]) is None
 
 
 def test_pointers_are_read_as_they_are_once_the_file_is_loaded(image, tmp_path):
@@ -141,7 +160,7 @@ def test_pointers_are_read_as_they_are_once_the_file_is_loaded(image, tmp_path):
     if image.elf.get_section_by_name(".symtab") is None:
         return
     (symbol,) = image.elf.get_section_by_name(".dynsym").get_symbol_by_name("pointer")
-    expected = image.find_functions({"is_server"})["is_server"].end  # the next function
+    expected = image.find_functions({"copied"})["copied"].end  # the next function
     assert image.read_pointer(symbol["st_value"]) == expected
     content = bytearray(image.content[:])
     (part,) = (one for one in image.segments if one.start <= symbol["st_value"] < one.start + one.size)
@@ -150,6 +169,24 @@ def test_pointers_are_read_as_they_are_once_the_file_is_loaded(image, tmp_path):
     (tmp_path / "empty").write_bytes(content)
     with open(tmp_path / "empty", "rb") as file:
         assert ElfImage(file).read_pointer(symbol["st_value"]) == expected
+
+
+def test_a_slot_is_found_by_the_end_of_a_longer_name(tmp_path):
+    """Linkers keep `malloc` as the end of `other_malloc`."""
+    source = "void *malloc(unsigned long);\nvoid *other_malloc(void) { return malloc(1); }\n"
+    (tmp_path / "slot.c").write_text(source)
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "slot.c", "-o", "slot.so"], cwd=tmp_path, check=True)
+    with open(tmp_path / "slot.so", "rb") as file:
+        image = ElfImage(file)
+        table = image.elf.get_section_by_name(".dynsym")
+        slots = {
+            one["r_offset"]
+            for section in image.elf.iter_sections("SHT_RELA")
+            for one in section.iter_relocations()
+            if table.get_symbol(one["r_info_sym"]).name == "malloc" and one["r_info_type"] in (6, 7)
+        }
+        assert image.find_slot("malloc") in slots and image.find_slot("alloc") is None
+        assert image.content.find(b"\0malloc\0") < 0
 
 
 @pytest.mark.thorough
@@ -164,4 +201,5 @@ def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path):
     assert named.library == stripped.library == "OpenSSL" and named.version == stripped.version
     assert {"SSL", "SSL_CTX", "SSL_SESSION", "BIO"} <= stripped.sizes.keys()
     assert stripped.sizes.items() <= named.sizes.items()
-    assert named.fields.keys() >= {"is_server", "in_init", "handshake", "machine", "ex_data"} and not stripped.fields
+    assert named.fields.keys() >= {"is_server", "in_init", "handshake", "machine", "ex_data", "malloc_function"}
+    assert stripped.fields.keys() == {"base", "relro", "relro_bytes", "crypto_base", "malloc_slot"}

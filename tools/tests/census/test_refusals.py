@@ -97,6 +97,14 @@ def test_blocks_of_the_same_size_are_no_sessions(holder_program, certificate, ho
     assert process.sessions == 7
 
 
+def test_a_program_with_a_pool_of_its_own_is_a_sentence(compile_holder, certificate):
+    pooled = Holder([compile_holder("-DPOOL"), *certificate, "20", "0", "0"])
+    pooled.read(), pooled.step()
+    with pytest.raises(UserError, match=r"OpenSSL [\d.]+: not counted, as its memory is from .*/holds_sessions"):
+        take_census([pooled.pid])
+    pooled.close()
+
+
 @pytest.fixture
 def replaced(holder_program, certificate, tmp_path):
     """A process whose library has another file under its path by now."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.census.conftest import Holder
+from tests.census.conftest import Holder, compile_c
 from tlsmem.census.census import take_census
 from tlsmem.census.sessions import Role, State
 from tlsmem.census.sockets import SocketState
@@ -34,10 +34,25 @@ def mapped_pages(pid):
     return count
 
 
-@pytest.fixture(scope="module")
-def looks(holder_program, certificate):
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(([], {}), id="plain"),
+        # as stunnel has it: bytes of its own around each block, and those of a page have a mapping of their own
+        pytest.param((["-DBEFORE=80", "-DBEHIND=16"], {}), id="wrapped"),
+        pytest.param(([], {"LD_PRELOAD": "wraps_malloc"}), id="with another malloc"),
+        pytest.param(([], {"MALLOC_MMAP_THRESHOLD_": "4096"}), id="mmapped"),
+        pytest.param((["-DBEFORE=16", "-DBEHIND=0"], {"MALLOC_MMAP_THRESHOLD_": "4096"}), id="wrapped, mmapped"),
+    ],
+)
+def looks(request, compile_holder, certificate, tmp_path_factory):
     """The census after each step, and what malloc had in use."""
-    holder = Holder([holder_program, *certificate, *map(str, (CREATED, HALF_OPEN, ESTABLISHED))])
+    flags, variables = request.param
+    if source := variables.get("LD_PRELOAD"):
+        library = tmp_path_factory.mktemp("preloaded") / f"{source}.so"
+        variables = {"LD_PRELOAD": str(compile_c(f"{source}.c", library, "-shared", "-fPIC"))}
+    holder_program = compile_holder(*flags)
+    holder = Holder([holder_program, *certificate, *map(str, (CREATED, HALF_OPEN, ESTABLISHED))], **variables)
     found, line = {}, holder.read()
     for step in STEPS:
         assert line["step"] == step
@@ -101,7 +116,9 @@ def test_tickets_are_counted_of_sessions_that_have_one(looks):
 def test_the_parts_are_all_that_is_resident(looks, step):
     process = looks[step][0]
     assert process.rss.unexplained_bytes == 0
-    assert 0 <= process.tls_bytes <= process.rss.parts["live"] + process.rss.parts["overhead"]
+    parts = process.resident_parts
+    assert parts["tls"] == process.tls_bytes and sum(parts.values()) == process.rss.anon_bytes
+    assert all(size >= 0 for size in parts.values())
 
 
 def test_a_look_maps_no_page(looks):

@@ -138,6 +138,9 @@ class Heap:
     def __init__(self, addresses):
         self.addresses, self.sizes = np.array(addresses), np.full(len(addresses), 64)
 
+    def count_words(self, chunks):
+        return self.sizes[chunks] // 8 - 1
+
     def find(self, pointers):
         found = np.searchsorted(self.addresses, pointers.astype(np.int64))
         return np.where(np.isin(pointers.astype(np.int64), self.addresses), found, -1)

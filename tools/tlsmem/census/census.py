@@ -3,17 +3,19 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from tlsmem.base.errors import UserError
+from tlsmem.census.allocator import NOTHING_AROUND, Wrapping, find_foreign, find_wrapping
 from tlsmem.census.core_file import read_core
 from tlsmem.census.library import BIO, CRYPTO, GNUTLS, OPENSSL, SESSION, Library, LibraryFile
 from tlsmem.census.library_file import identify
-from tlsmem.census.live_heap import read_live_heap
+from tlsmem.census.live_heap import LiveHeap, read_live_heap
 from tlsmem.census.sessions import LibraryCensus, count_sessions, list_beginnings
 from tlsmem.census.sockets import Descriptors, count_established, list_descriptors
-from tlsmem.census.target import MappedFile, Target, read_target
+from tlsmem.census.target import MappedFile, Memory, Target, read_target
 from tlsmem.monitor.rss_parts import RssParts
 
 INSTRUCTIONS = "instructions of its file"
@@ -70,7 +72,9 @@ class ProcessCensus:
         """Resident bytes by what they are."""
         parts = {name: size or 0 for name, size in self.rss.parts.items() if name != "heap"}
         live = parts.pop("live") + parts.pop("overhead")
-        return {"tls": self.tls_bytes, "other_live": live - self.tls_bytes} | parts
+        mmapped = sum(group.mmapped_bytes for one in self.libraries for group in one.groups)
+        parts["mmapped"] -= mmapped
+        return {"tls": self.tls_bytes, "other_live": live - self.tls_bytes + mmapped} | parts
 
 
 def take_census(places: Sequence[int | Path], system: str = "") -> tuple[list[ProcessCensus], list[str]]:
@@ -110,18 +114,38 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
         raise UserError(f"{error}; it has {titles}{connections}", error.status) from None
     try:
         with target.open_memory() as memory:
-            counts = tuple(
-                count_sessions(
-                    memory, heap, library, lambda: [before, list_open(target)], lambda: read_live_heap(target)
-                )
-                for library in libraries.counted
-            )
+            counts, uncounted = count_libraries(target, memory, heap, libraries.counted, before)
     except OSError:
         raise UserError(f"{target.title}: it ended while it was read") from None
-    remarks = [f"{target.title}: {remark}" for remark in libraries.remarks]
+    if not counts:
+        raise UserError(f"{target.title}: {'; '.join([*libraries.remarks, *uncounted])}")
+    remarks = [f"{target.title}: {remark}" for remark in [*libraries.remarks, *uncounted]]
     if not heap.rss.is_exact:
         remarks.append(f"{target.title}: {CHANGED_CORE if target.is_core else CHANGED}")
-    return ProcessCensus(target, counts, heap.rss, count_connections(target), tuple(remarks))
+    return ProcessCensus(target, tuple(counts), heap.rss, count_connections(target), tuple(remarks))
+
+
+def count_libraries(
+    target: Target, memory: Memory, heap: LiveHeap, libraries: Sequence[Library], before: Descriptors | None
+) -> tuple[list[LibraryCensus], list[str]]:
+    """Return what each library has in a heap, and sentences on those that have their blocks elsewhere. `before`: the
+    descriptors that were open before it was walked through. Raises OSError when the process ends meanwhile."""
+    found, remarks = list[LibraryCensus](), list[str]()
+    for library in libraries:
+        around: Wrapping | None = NOTHING_AROUND
+        if foreign := find_foreign(memory, target, library):
+            around = find_wrapping(memory, heap, library)
+        if around:
+            wrapped = heap if around == NOTHING_AROUND else heap.wrap(*around)
+            look_again = partial(walk_again, target, around)
+            found.append(count_sessions(memory, wrapped, library, lambda: [before, list_open(target)], look_again))
+        else:
+            remarks.append(f"{library.title}: not counted, as its memory is from {foreign}")
+    return found, remarks
+
+
+def walk_again(target: Target, around: Wrapping) -> LiveHeap:
+    return read_live_heap(target).wrap(*around)
 
 
 def list_open(target: Target) -> Descriptors | None:

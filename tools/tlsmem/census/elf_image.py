@@ -21,7 +21,9 @@ X86_64 = 62
 DATA_RELATIVE_4 = 0x3B  # encoding of the unwind table that all linkers write
 COUNT_4 = 0x03
 RELATIVE = 8  # the kind of a relocation, R_X86_64_RELATIVE
+SYMBOL_KINDS = (6, 7)  # those that put a function's address into a slot: R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT
 LOW = 0xFFFFFFFF
+PAGE = 4096
 LONGEST_PATH = 200  # of a source file, as a string has it
 PRINTABLE_END = re.compile(rb"[ -~]*\Z")
 UNREADABLE = (ELFError, OSError, ValueError, struct.error)
@@ -60,6 +62,8 @@ class ElfImage:
             if one["p_type"] == "PT_LOAD"
         ]
         self.notes = [one for one in heads if isinstance(one, NoteSegment)]
+        self.is_relocated = self.elf["e_type"] == "ET_DYN"
+        self.relro = [(one["p_vaddr"], one["p_memsz"]) for one in heads if one["p_type"] == "PT_GNU_RELRO"]
         self.unwind_tables = [one for one in heads if one["p_type"] == "PT_GNU_EH_FRAME"]
 
     def close(self) -> None:
@@ -98,17 +102,37 @@ class ElfImage:
             return int(entries[place, 1])
         return int.from_bytes(self.read(address, 8), "little")
 
+    @property
+    def base(self) -> int:
+        """The address of the file's first byte that is loaded, as a multiple of a page."""
+        return min((one.start for one in self.segments), default=0) // PAGE * PAGE
+
     @cached_property
-    def relative_relocations(self) -> npt.NDArray[np.int64]:
-        """What is written when the file is loaded, relative to where that is: rows of address and value, in order."""
-        found = [np.zeros((0, 2), np.int64)]
+    def relocations(self) -> npt.NDArray[np.int64]:
+        """What is written when the file is loaded: rows of address, kind below the symbol's number, and value."""
+        found = [np.zeros((0, 3), np.int64)]
         for section in self.elf.iter_sections("SHT_RELA"):
             each = section["sh_entsize"]
             content = self.content[section["sh_offset"] : section["sh_offset"] + section["sh_size"] // each * each]
-            entries = np.frombuffer(content, "<i8").reshape(-1, 3)
-            found.append(entries[entries[:, 1] & LOW == RELATIVE][:, ::2])
-        joined = np.concatenate(found)
-        return joined[np.argsort(joined[:, 0], kind="stable")]
+            found.append(np.frombuffer(content, "<i8").reshape(-1, 3))
+        return np.concatenate(found)
+
+    @cached_property
+    def relative_relocations(self) -> npt.NDArray[np.int64]:
+        """What is written relative to where the file is loaded: rows of address and value, in order."""
+        found = self.relocations[self.relocations[:, 1] & LOW == RELATIVE][:, ::2]
+        ordered: npt.NDArray[np.int64] = found[np.argsort(found[:, 0], kind="stable")]
+        return ordered
+
+    def find_slot(self, name: str) -> int | None:
+        """Return where the address of another file's function is written when that is loaded, or called first."""
+        table = self.elf.get_section_by_name(".dynsym")
+        if not isinstance(table, SymbolTableSection):
+            return None
+        kinds, symbols = self.relocations[:, 1] & LOW, self.relocations[:, 1] >> 32
+        numbers = [number for number in self.numbers_of(table, {name}) if table.get_symbol(number).name == name]
+        places = self.relocations[np.isin(kinds, SYMBOL_KINDS) & np.isin(symbols, numbers), 0]
+        return int(places[0]) if len(places) else None
 
     def find_source_names(self, name: str) -> list[range]:
         """Return where strings lie that end in the name of a source file, as `ssl/ssl_lib.c`: the addresses from which
@@ -188,15 +212,15 @@ class ElfImage:
 
     def numbers_of(self, table: SymbolTableSection, names: set[str]) -> list[int]:
         """Return the numbers of symbols with these names. The table of a large program has 200,000: numpy looks
-        through their names' places first."""
+        through their names' places first. A name can be the end of another one's string."""
         strings = table.stringtable
         begin, size = strings["sh_offset"], strings["sh_size"]
         places = []
         for name in names:
-            wanted = b"\0" + name.encode() + b"\0"
+            wanted = name.encode() + b"\0"
             at = self.content.find(wanted, begin, begin + size)
             while at >= 0:
-                places.append(at + 1 - begin)
+                places.append(at - begin)
                 at = self.content.find(wanted, at + 1, begin + size)
         each = table["sh_entsize"]
         content = np.frombuffer(self.content, np.uint8, table["sh_size"] // each * each, table["sh_offset"])

@@ -33,11 +33,17 @@ class Address(NamedTuple):
     value: int
 
 
+class Loaded(NamedTuple):
+    """A register holds what is in memory at this address of the file."""
+
+    address: int
+
+
 class Argument(NamedTuple):
     """A register holds the function's first argument, as it was passed."""
 
 
-Value = int | Address | Argument
+Value = int | Address | Loaded | Argument
 State = dict[int, Value]  # by the register of 64 bits
 
 
@@ -130,6 +136,18 @@ def find_passed_offsets(function: Function) -> set[int]:
     return found
 
 
+def find_copied(function: Function) -> int | None:
+    """Return the address of what the function writes to where its first argument leads."""
+    for step in follow(function):
+        one = step.instruction
+        if one.mnemonic == Mnemonic.MOV and one.op0_kind == OpKind.MEMORY and one.op1_kind == OpKind.REGISTER:
+            value = step.state.get(Registers.full_register(one.op1_register))
+            is_first = step.state.get(one.memory_base) == Argument() and not one.memory_displacement
+            if is_first and isinstance(value, Loaded):
+                return value.address
+    return None
+
+
 def find_returned_address(function: Function) -> int | None:
     """Return the address that a function returns, where that is all that it does."""
     for step in follow(function):
@@ -205,6 +223,10 @@ def moved_value(one: Instruction, state: State) -> Value | None:
         return int(one.immediate(1))
     if one.mnemonic == Mnemonic.MOV and one.op1_kind == OpKind.REGISTER:
         return state.get(Registers.full_register(one.op1_register))
+    if one.mnemonic == Mnemonic.MOV and one.op1_kind == OpKind.MEMORY and Registers.size(one.op0_register) == 8:
+        is_absolute = one.memory_base == one.memory_index == Register.NONE
+        if one.is_ip_rel_memory_operand or is_absolute:
+            return Loaded(int(one.ip_rel_memory_address if one.is_ip_rel_memory_operand else one.memory_displacement))
     if one.mnemonic == Mnemonic.LEA and one.is_ip_rel_memory_operand:
         return Address(int(one.ip_rel_memory_address))
     if one.mnemonic == Mnemonic.XOR and one.op1_kind == OpKind.REGISTER and one.op0_register == one.op1_register:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.live_heap import LiveHeap
-from tlsmem.census.target import MappedFile
+from tlsmem.census.target import MappedFile, Words
 
 OPENSSL, CRYPTO, GNUTLS = "OpenSSL", "libcrypto", "GnuTLS"
 SESSION, TICKET, CONTEXT, RECORD_LAYER, BIO, X509 = "SSL", "SSL_SESSION", "SSL_CTX", "record layer", "BIO", "X509"
@@ -40,6 +40,15 @@ class Library:
     fields: dict[str, int]
     version: str | None
     source: str  # where the sizes are from
+
+    def has_methods(self, words: Words) -> npt.NDArray[np.bool_]:
+        """Return which words lead to where the library has its methods: in a file that is loaded anywhere, what only
+        the loader writes to."""
+        if "relro" not in self.fields:
+            return self.mapped.has(words)
+        start = self.mapped.bounds[0] - self.fields["base"] + self.fields["relro"]
+        found: npt.NDArray[np.bool_] = words - np.uint64(start) < np.uint64(self.fields["relro_bytes"])
+        return found
 
     @property
     def title(self) -> str:

@@ -66,7 +66,9 @@ def compute(image: ElfImage, name: str) -> dict[str, object] | None:
         if library == GNUTLS:
             found = LibraryFile(library, version, object_sizes.gnutls_sizes(image), object_sizes.gnutls_fields(image))
         else:
-            found = LibraryFile(library, version, object_sizes.openssl_sizes(image), object_sizes.openssl_fields(image))
+            sizes = object_sizes.openssl_sizes(image)
+            fields = object_sizes.openssl_fields(image) | object_sizes.openssl_places(image, sizes)
+            found = LibraryFile(library, version, sizes, fields)
     return asdict(found)
 
 

@@ -4,13 +4,14 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tlsmem.base.errors import UserError
-from tlsmem.census.target import Memory, Places, Target, Words
+from tlsmem.census.target import PAGE, Memory, Places, Target, Words
 from tlsmem.monitor.rss_parts import RssParts, parse
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
@@ -27,6 +28,7 @@ class Mark(IntEnum):
     TICKET = 1
     BIO = 2
     X509 = 3
+    MMAPPED = 63  # a mapping of its own
 
 
 class Beginning(NamedTuple):
@@ -48,25 +50,47 @@ class Beginning(NamedTuple):
 @dataclass(frozen=True)
 class LiveHeap:
     """The heap of one process: `rss` by kind of memory; of each chunk in use the address that malloc returned, the size
-    with its header, how much of it is resident, in bytes, and its marks, in the order of addresses."""
+    with its header, how much of it is resident, in bytes, and its marks, in the order of addresses. A chunk with a
+    mapping of its own has all pages of that."""
 
     rss: RssParts
     addresses: Places
     sizes: Places
     resident: Places
-    marks: Places
-    lead_bytes: int = 0  # that the heap meter has before each block
+    marks: Words
+    lead_bytes: int = 0  # that the heap meter, or the program, has before each block
+    behind_bytes: int = 0  # and the program behind it
 
     def have_block(self, size: int) -> npt.NDArray[np.bool_]:
         """Return in which chunks there may be a block of so many bytes. A chunk can be 16 bytes longer than it must be:
         malloc leaves no remainder that is smaller than a chunk."""
-        least = chunk_bytes(size + self.lead_bytes)
+        least = chunk_bytes(size + self.lead_bytes + self.behind_bytes)
         found: npt.NDArray[np.bool_] = (self.sizes == least) | (self.sizes == least + 16)
+        if self.is_mmapped.any():
+            found &= ~self.is_mmapped
+            found |= self.is_mmapped & (self.sizes >= least + 8) & (self.sizes < least + 16 + PAGE)
         return found
+
+    @cached_property
+    def is_mmapped(self) -> npt.NDArray[np.bool_]:
+        """Which chunks have a mapping of their own."""
+        return self.have_mark(Mark.MMAPPED)
+
+    def count_words(self, chunks: Places) -> Places:
+        """Return how many words blocks have room for; the last is in the next chunk's header, if there is one."""
+        found: Places = (self.sizes[chunks] - 8 - self.lead_bytes) // 8 - self.is_mmapped[chunks]
+        return found
+
+    def wrap(self, before: int, behind: int) -> "LiveHeap":
+        """Return the heap of blocks that a program has with so many bytes around each. All chunks have the marks of all
+        objects: none was looked for there."""
+        marks = self.marks | np.uint64((1 << Mark.MMAPPED) - 1)
+        addresses, lead = self.addresses + before, self.lead_bytes + before
+        return LiveHeap(self.rss, addresses, self.sizes, self.resident, marks, lead, behind)
 
     def have_mark(self, mark: Mark) -> npt.NDArray[np.bool_]:
         """Return which chunks have a mark."""
-        found: npt.NDArray[np.bool_] = (self.marks & (1 << mark)) != 0
+        found: npt.NDArray[np.bool_] = (self.marks & np.uint64(1 << mark)) != 0
         return found
 
     def find(self, pointers: npt.NDArray[np.uint64]) -> Places:
@@ -101,7 +125,13 @@ def read_live_heap(target: Target, beginnings: Iterable[Beginning] = ()) -> Live
         raise UserError(f"{name}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
     lead = METER_BYTES if rss.found_bytes is not None else 0
     sizes, resident, marks = (chunks[:, column].copy() for column in (1, 2, 3))
-    return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, sizes, resident, marks, lead)
+    return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, sizes, resident, marks.view(np.uint64), lead)
+
+
+def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> Words:
+    """Return the first words of each chunk, a row each. Raises OSError once the process has ended."""
+    counts = np.full(len(chunks), words)
+    return memory.read_words(heap.addresses[chunks], counts).reshape(-1, words)
 
 
 def read_fields(memory: Memory, heap: LiveHeap, chunks: Places, *offsets: int) -> Iterator[Words]:

@@ -11,6 +11,7 @@ from tlsmem.census.instructions import (
     Allocation,
     find_allocations,
     find_constant_calls,
+    find_copied,
     find_fields,
     find_passed_offsets,
     find_returned_address,
@@ -30,7 +31,11 @@ READERS = {  # functions that read one field each of an SSL, by what it says
     "in_init": "SSL_in_init",
     "handshake": "SSL_get_state",
     "read_bio": "SSL_get_rbio",
+    "method": "SSL_get_ssl_method",
 }
+CONTEXT_METHOD = "SSL_CTX_get_ssl_method"
+ALLOCATOR = "CRYPTO_get_mem_functions"  # copies which function allocates
+MALLOC = "malloc"
 APPLICATION_DATA = "SSL_set_ex_data"  # passes on where an SSL has what the application has attached to it
 BIO_READERS = {  # the same of a BIO
     "bio_method": "BIO_method_type",
@@ -83,7 +88,7 @@ def read_item_size(image: ElfImage, function: Function) -> int | None:
 def openssl_fields(image: ElfImage) -> dict[str, int]:
     """Return the offsets of fields of an SSL and of a BIO, of functions that the file still names."""
     functions = image.find_functions(
-        {*READERS.values(), *BIO_READERS.values(), BEFORE, SOCKET_METHOD, APPLICATION_DATA}
+        {*READERS.values(), *BIO_READERS.values(), BEFORE, SOCKET_METHOD, APPLICATION_DATA, CONTEXT_METHOD}
     )
     read = {name: find_fields(function) for name, function in functions.items()}
     # Since OpenSSL 3.2 those of an SSL read the kind of the object first, at offset 0.
@@ -92,8 +97,28 @@ def openssl_fields(image: ElfImage) -> dict[str, int]:
     machine = of_ssl.get(BEFORE, set()) - {fields.get("handshake")}
     attached = find_passed_offsets(functions[APPLICATION_DATA]) if APPLICATION_DATA in functions else set()
     number = find_number(image, functions, {offset for name, offset in fields.items() if name in BIO_READERS})
-    fields |= name_only("ex_data", attached)
+    fields |= name_only("ex_data", attached) | name_only("context_method", read.get(CONTEXT_METHOD, set()))
     return fields | name_only("machine", machine) | name_only("bio_number", number)
+
+
+def openssl_places(image: ElfImage, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return addresses in the file: in that with a TLS part, where it has its methods; in that with BIOs, where the
+    functions are kept that allocate."""
+    found: dict[str, int] = {}
+    if SESSION in sizes and image.is_relocated and image.relro:
+        found |= {"base": image.base, "relro": image.relro[0][0], "relro_bytes": image.relro[0][1]}
+    if BIO in sizes:
+        function = image.find_functions({ALLOCATOR}).get(ALLOCATOR)
+        place = function and find_copied(function)
+        found |= {"malloc_function": place} if place else {}
+        found |= malloc_places(image)
+    return found
+
+
+def malloc_places(image: ElfImage) -> dict[str, int]:
+    """Return where the file has the address of malloc once it is loaded."""
+    slot = image.find_slot(MALLOC)
+    return {"crypto_base": image.base} | ({"malloc_slot": slot} if slot else {})
 
 
 def name_fields(functions: Mapping[str, str], read: Mapping[str, set[int]]) -> dict[str, int]:
@@ -129,7 +154,7 @@ def gnutls_fields(image: ElfImage) -> dict[str, int]:
     functions = image.find_functions({*GNUTLS_READERS.values(), *GNUTLS_WRITERS.values()})
     read = {name: find_fields(function) for name, function in functions.items()}
     written = {name: find_fields(function, OpAccess.WRITE) for name, function in functions.items()}
-    return name_fields(GNUTLS_READERS, read) | name_fields(GNUTLS_WRITERS, written)
+    return name_fields(GNUTLS_READERS, read) | name_fields(GNUTLS_WRITERS, written) | malloc_places(image)
 
 
 def gnutls_sizes(image: ElfImage) -> dict[str, int]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
-from tlsmem.census.live_heap import Beginning, LiveHeap, Mark, read_field, read_fields, split_batches
+from tlsmem.census.live_heap import Beginning, LiveHeap, Mark, read_field, read_fields, read_starts, split_batches
 from tlsmem.census.sockets import Descriptors, SocketState, confirm_closed, pair, read_endpoints
 from tlsmem.census.target import Memory, Places, Words
 
@@ -24,6 +24,10 @@ LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger a
 LOW = np.uint64(0xFFFFFFFF)
 STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
 NO_OWNER, SHARED = -1, 1 << 40
+NO_OFFSET = -1
+SAMPLE = 1000  # sessions, to find a field by what they have there
+RECORD_TYPES = (20, 21, 22, 23)  # of TLS: change_cipher_spec, alert, handshake, application_data
+LONGEST_WRITE_BYTES = 1 << 32
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
 SERIAL_KINDS = (2, 0x102)  # V_ASN1_INTEGER, V_ASN1_NEG_INTEGER: the type of a serial number, with which an X509 begins
 LONGEST_SERIAL_BYTES = 64
@@ -62,6 +66,7 @@ class SessionGroup:
     count: int
     bytes: int
     resident_bytes: int
+    mmapped_bytes: int  # of those that are resident, in mappings of their own
     sockets: Counter[SocketState]
 
 
@@ -95,21 +100,19 @@ def count_sessions(
     if SocketState.CLOSED in sockets:
         sockets = confirm_closed(memory, heap, roots, sockets, walk_again)
     is_owned = (owners >= 0) & (owners != SHARED)
+    is_mmapped = is_owned & heap.is_mmapped
     bytes_by_root = np.bincount(owners[is_owned], heap.sizes[is_owned], len(roots)).astype(np.int64)
     resident_by_root = np.bincount(owners[is_owned], heap.resident[is_owned], len(roots)).astype(np.int64)
+    mmapped_by_root = np.bincount(owners[is_mmapped], heap.resident[is_mmapped], len(roots)).astype(np.int64)
     groups = []
     for role, state in sorted(set(kinds)):
         number = np.array([kind == (role, state) for kind in kinds])
-        held, resident = int(bytes_by_root[number].sum()), int(resident_by_root[number].sum())
+        held, resident, mmapped = (
+            int(by_root[number].sum()) for by_root in (bytes_by_root, resident_by_root, mmapped_by_root)
+        )
         counts = Counter(sockets[one] for one in np.flatnonzero(number))
-        groups.append(SessionGroup(role, state, int(number.sum()), held, resident, counts))
+        groups.append(SessionGroup(role, state, int(number.sum()), held, resident, mmapped, counts))
     return LibraryCensus(library, tuple(groups), count_objects(memory, heap, library))
-
-
-def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> Words:
-    """Return the first words of each chunk, a row each."""
-    counts = np.full(len(chunks), words)
-    return memory.read_words(heap.addresses[chunks], counts).reshape(-1, words)
 
 
 def list_beginnings(library: Library) -> Iterator[Beginning]:
@@ -200,6 +203,7 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places)
     direct = find_direct(memory, heap, roots)
     contexts = direct[library.find(heap, CONTEXT)[direct]]
     owners[contexts] = SHARED
+    lent = find_lent(memory, heap, library, roots)
     frontier = np.concatenate([roots, contexts])
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
     is_closed[np.setdiff1d(find_attached(memory, heap, library, roots), direct)] = True
@@ -211,6 +215,7 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places)
         owners[of_application] = NO_OWNER
         is_closed[of_application] = True
         is_new = (owners[targets] == NO_OWNER) & ~is_closed[targets] & ~is_closed[sources]
+        is_new &= ~(is_root[sources] & (offsets == lent))
         frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
         frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
     return owners
@@ -229,9 +234,24 @@ def find_attached(memory: Memory, heap: LiveHeap, library: Library, roots: Place
         return np.zeros(0, np.int64)
     words = read_fields(memory, heap, roots, *(library.fields["ex_data"] + at for at in (0, 8)))
     stacks = find_chunks(heap, np.concatenate(list(words)))
-    stacks = stacks[heap.sizes[stacks] <= LARGEST_STACK_BYTES]
+    stacks = stacks[heap.sizes[stacks] - heap.lead_bytes - heap.behind_bytes <= LARGEST_STACK_BYTES]
     arrays = find_chunks(heap, read_field(memory, heap, stacks, STACK_DATA_AT))
     return find_direct(memory, heap, arrays)
+
+
+def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> int:
+    """Return where in an SSL, in words, the application's buffer is from which it writes, or NO_OFFSET.
+
+    An SSL still leads to the last one (wpend_buf), which may be freed and another's by then. Before it are how many
+    bytes were to be written, the type of the record, and how many were (wpend_tot, wpend_type, wpend_ret)."""
+    if library.found.library == GNUTLS or not len(roots):
+        return NO_OFFSET
+    rows = read_starts(memory, heap, np.sort(roots[:SAMPLE]), library.sizes[SESSION] // 8)
+    total, kind, done, buffer = rows[:, :-3], rows[:, 1:-2] & LOW, rows[:, 2:-1], rows[:, 3:]
+    most = np.uint64(LONGEST_WRITE_BYTES)
+    is_lent = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < most) & (buffer > most)
+    counts = is_lent.sum(axis=0)
+    return int(np.argmax(counts)) + 3 if counts.any() else NO_OFFSET
 
 
 def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
@@ -268,7 +288,7 @@ def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -
 def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> tuple[Places, Places, Places]:
     """Return the pointers in these chunks to beginnings of chunks: from which, to which, and where in the first, in
     words."""
-    counts = (heap.sizes[chunks] - 8 - heap.lead_bytes) // 8  # the last word is in the next chunk's header
+    counts = heap.count_words(chunks)
     words = memory.read_words(heap.addresses[chunks], counts)
     lowest, highest = heap.addresses[0], heap.addresses[-1]
     sources = np.repeat(chunks, counts)

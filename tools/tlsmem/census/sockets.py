@@ -135,7 +135,7 @@ def compute_checksums(memory: Memory, heap: LiveHeap, chunks: Places) -> Words:
     """Return a number for the content of each chunk, from which nothing of that can be told; chunks are in order."""
     found = [np.zeros(0, np.uint64)]
     for batch in split_batches(chunks, heap.sizes):
-        counts = (heap.sizes[batch] - 8 - heap.lead_bytes) // 8
+        counts = heap.count_words(batch)
         words = memory.read_words(heap.addresses[batch], counts)
         starts = np.cumsum(counts) - counts
         odd = 2 * (np.arange(len(words)) - np.repeat(starts, counts)).astype(np.uint64) + np.uint64(1)
