@@ -181,6 +181,7 @@ class Names(Kind):
     table: str
     single: str = ""
     all_too: bool = False
+    also: tuple[str, ...] = ()  # files of memtest whose tables may be named too
     trees: bool = False  # LIBRARY@git:REVISION and LIBRARY@path:DIRECTORY too, for the targets that build them
 
     @property
@@ -190,7 +191,9 @@ class Names(Kind):
     def parse(self, option: str, text: str) -> Any:
         """A list of names, each once, or `[all]`; where one alone may be named, that name."""
         value = resolve_names(text) if self.table == "stack" else text
-        known, names = read_tables(f"{self.table}s"), list(dict.fromkeys(split_names(value)))
+        known: Mapping[str, object] = read_tables(f"{self.table}s")
+        known = {name: one for file in self.also for name, one in read_tables(file).items()} | {**known}
+        names = list(dict.fromkeys(split_names(value)))
         if self.all_too and ALL_STACKS in names:
             if names != [ALL_STACKS]:
                 raise ValueError(f"{option}={value}: {ALL_STACKS} includes every {self.table}; leave the others out")

@@ -709,8 +709,8 @@ OPTIONS: dict[str, Option] = {
     "as": Option(
         "--as",
         "plan for a server, with its options, tickets and own memory: nginx, haproxy, httpd, envoy, python, "
-        "node, rust-openssl, rustls or go",
-        Names("server", single="a plan is for one server"),
+        "node, rust-openssl, rustls or go; or one that live runs measured, with its own figures",
+        Names("server", single="a plan is for one server", also=("live_servers", "runtimes")),
         "SERVER",
         dest="server",
         example="--as nginx",

@@ -30,6 +30,7 @@ from tlsmem.plan.request import (
     list_kept_words,
     live_recordings,
     priced_case,
+    requested_builds,
     requested_cases,
     requested_demand,
     requested_model,
@@ -140,7 +141,8 @@ def answer_check(given: argparse.Namespace) -> Answer:
 
 
 def answer_predict(given: argparse.Namespace) -> Answer:
-    stacks, among = requested_stacks(given), live_recordings(given)
+    among = live_recordings(given)
+    stacks = requested_builds(given, among)
     found = predictions.predict(given.server, stacks, given.n, given.window, among)
     if given.write:
         predictions.append(predictions.FILE, found)

@@ -12,8 +12,10 @@ from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
 from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
-from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SYSTEM, ConnectionModel
+from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel
+from tlsmem.plan.live_model import LiveFit
 from tlsmem.plan.server_memory import ServerMemory
+from tlsmem.stats.missing import Missing
 from tlsmem.store.recordings import display_name
 from tlsmem.tables.table import Cell
 
@@ -38,6 +40,7 @@ class Case(NamedTuple):
     handshake_excess: int | None = (
         None  # bytes of RSS that the server keeps for a concurrent handshake beyond the model; None: not known
     )
+    live: LiveFit | None = None  # the live runs that everything is from; None: the harness
 
     @property
     def name(self) -> Cell:
@@ -48,7 +51,7 @@ class Case(NamedTuple):
     @property
     def title(self) -> str:
         """The stack as people write it."""
-        return stack_title(self.model.stack)
+        return self.live.title if self.live else stack_title(self.model.stack)
 
     @property
     def mark(self) -> str:
@@ -79,12 +82,16 @@ class Case(NamedTuple):
 
     def describe_setting(self, role: str) -> str:
         """The same of another role."""
+        if self.live:
+            return f"{self.title}, {suite_title(self.model.suite)}, as its live runs were made"
         options = self.model.configuration.describe_options()
         return f"{self.title} {role}, {suite_title(self.model.suite)}, {options}"
 
     @property
     def cost_command(self) -> str:
         """The command that shows what a session of this stack in this suite costs."""
+        if self.live:
+            return f"tools/tls-memtest measure live {display_name(self.live.recording)} --server {self.live.name}"
         suite = "" if self.model.suite == PLAN_SUITE else f" --suite {self.model.suite}"
         low_memory = " --low-memory" * (self.model.configuration.options == LOW_MEMORY)
         return f"tools/tls-memtest cost {self.model.stack}{suite}{low_memory}"
@@ -118,13 +125,15 @@ def describe_origin(cases: Sequence[Case]) -> str:
     measured = [case for case in cases if case.model.how != BY_RATIO]
     allocator = f", {describe_allocator(measured[0].model)}" if measured else ""
     how = "".join(dict.fromkeys(map(describe_how, cases)))
+    if all(case.live for case in cases):
+        return f"From live runs in {places}: RSS of all processes of the server{mixed}."
     return f"From {places}: a process per role{allocator}{mixed}.{how}"
 
 
 def describe_how(case: Case) -> str:
     """Return a sentence that says how a model was made, after a space; nothing if it was measured."""
     model = case.model
-    if model.how == MEASURED:
+    if model.how in (MEASURED, LIVE):
         return ""
     if model.how != BY_RATIO:
         return f" {case.title}: {model.how}."
@@ -141,6 +150,9 @@ def describe_tables(cases: Sequence[Case], role: str = "") -> str:
     The role is that of the cases, unless the process has another."""
     model = cases[0].model
     state = model.configuration.describe_state()
+    if live := cases[0].live:
+        used = "no data yet" if cases[0].is_at_rest else "idle after their requests"
+        return f"{describe_origin(cases)} {live.title}, suite {model.suite}. Connections: {used}."
     options = dict.fromkeys(case.model.configuration.describe_options() for case in cases)
     tickets = "; the library's default number of tickets" if model.configuration.tickets == LIBRARY else ""
     return (
@@ -152,7 +164,7 @@ def describe_tables(cases: Sequence[Case], role: str = "") -> str:
 def describe_own(cases: Sequence[Case]) -> str:
     """Say what of the server's own memory is not in it, because nobody measured that."""
     server, measured = cases[0].model.configuration.server, cases[0].measured
-    if not server:
+    if not server or cases[0].live:
         return ""
     if not measured:
         return (
@@ -173,6 +185,23 @@ def describe_server(cases: Sequence[Case]) -> list[str]:
         lines.append(f"Process and server's own: RSS of {source}{table}.")
     if lines and model.allocator != SYSTEM:
         lines[-1] += f" They are as measured with glibc malloc, not with {model.allocator}."
+    return lines
+
+
+def describe_live(case: Case) -> list[str]:
+    """Say what a connection takes without TLS; nothing of a case of the harness, or where that was not measured."""
+    fit = case.live
+    if not fit:
+        return []
+    state = "at-rest" if case.is_at_rest else "in-use"
+    plain, lines = fit.plain[state], []
+    if not isinstance(plain, Missing):
+        added = fit.growth[state].slope - plain
+        lines.append(f"Without TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
+    if not fit.is_handshake_measured:
+        lines.append(
+            f"A concurrent handshake: estimated from what {fit.series.window:,} at a time left in the process."
+        )
     return lines
 
 

@@ -8,13 +8,23 @@ from typing import NamedTuple
 
 from tlsmem.config import choices
 from tlsmem.config.libraries import stack_title
-from tlsmem.config.servers import servers
 from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.configuration import Configuration, describe_recording
 from tlsmem.plan.connection_model import SYSTEM, MachineIdentity, find_series, find_settings, select_runs
+from tlsmem.plan.live_model import fit_live, measured_bytes
 from tlsmem.plan.screen import Answer, Line, Section
-from tlsmem.plan.server_memory import WINDOW, find_live_runs, list_builds, measured_rss, predict_rss
+from tlsmem.plan.server_memory import (
+    WINDOW,
+    LeftOut,
+    find_live_runs,
+    has_sessions,
+    list_builds,
+    list_recorded,
+    measured_rss,
+    predict_rss,
+)
+from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.selection import Selection, select_campaign
@@ -43,6 +53,7 @@ class Check(NamedTuple):
     predicted: float
     elsewhere: bool = False  # on another machine than the model's runs
     build: str | None = None  # of a server: the stack that it was built on; None: as it is packaged
+    is_alone: bool = False  # of a server: fitted to its live runs, without a session of the harness
 
     @property
     def error(self) -> float:
@@ -125,13 +136,26 @@ def check_live(among: tuple[Path, ...] | None = None) -> list[Check]:
     """Return the plan of each server, in each build, against all its live runs, in use and at rest; `among`: of these
     recordings; None: the committed ones."""
     return [
-        Check(name, words, run.connections, run.window, path, measured_rss(run, state), predicted, build=build)
-        for name in servers()
+        check
+        for name in list_recorded(among)
         for build in list_builds(name, among)
         for words, state in LIVE_STATES.items()
         for path, run in find_live_runs(name, build, among)
-        if (predicted := predict_rss(name, run, state, path, among)) is not None
+        for check in check_run(name, run, state, words, path, among)
     ]
+
+
+def check_run(
+    name: str, run: LiveRecord, state: str, words: str, recording: Path, among: tuple[Path, ...] | None
+) -> Iterator[Check]:
+    """Yield the plan against a run; nothing where too few others are left to fit it to."""
+    kind = (name, words, run.connections, run.window, recording)
+    if has_sessions(name, run.stack):
+        if (predicted := predict_rss(name, run, state, recording, among)) is not None:
+            yield Check(*kind, measured_rss(run, state), predicted, build=run.stack)
+    elif fit := fit_live(name, run.stack, among, LeftOut(recording, run.connections)):
+        predicted = fit.predict(run.connections, run.window, state)
+        yield Check(*kind, measured_bytes(fit, run, state), predicted, build=run.stack, is_alone=True)
 
 
 def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path], live: Sequence[Check] = ()) -> Answer:
@@ -179,14 +203,20 @@ def find_worst(checks: Sequence[Check]) -> tuple[Check, str]:
 
 
 def live_section(checks: Sequence[Check]) -> Section:
-    """Return the largest error of each server in each state."""
+    """Return the largest error of each server in each state; of a server that was built on a library, in either."""
+    kinds: dict[tuple[str, str], list[Check]] = {}
+    for one in checks:
+        kinds.setdefault((one.stack, one.build or one.process), []).append(one)
     lines = []
-    for kind in dict.fromkeys((one.stack, one.build, one.process) for one in checks):
-        worst, among = find_worst([one for one in checks if (one.stack, one.build, one.process) == kind])
+    for found in kinds.values():
+        worst, among = find_worst(found)
         window = "all" if worst.window == worst.sessions else f"{worst.window:,}"
-        on = f", {worst.build}" if worst.build else ""
-        remark = f"{worst.sessions:,} connections, W {window}{among}{on}"
-        lines.append(Line(f"{worst.stack}, {worst.process}", f"{worst.error:+.1%}", remark))
+        if worst.build:
+            remark = f"{worst.process}, N {worst.sessions:,}, W {window}{among}"
+            lines.append(Line(f"{worst.stack} {worst.build}", f"{worst.error:+.1%}", remark))
+        else:
+            remark = f"{worst.sessions:,} connections, W {window}{among}"
+            lines.append(Line(f"{worst.stack}, {worst.process}", f"{worst.error:+.1%}", remark))
     return Section("RSS of real servers, as planned with --as and W concurrent handshakes", lines)
 
 
@@ -197,7 +227,8 @@ def live_table(checks: Sequence[Check]) -> Table:
         f"{WARM_UP})·H: the process was read after the first {WARM_UP} connections. The process and own come from the "
         f"runs with W = {WINDOW} of the newest recording of this server on this library, H from the harness, and what "
         "the server keeps of a handshake beyond H from the largest run with all handshakes concurrent. In each row, "
-        "runs of the same recording with the same N are left out of the fit, so nothing is compared with itself."
+        "runs of the same recording with the same N are left out of the fit, so nothing is compared with itself. A "
+        "server without a session of the harness is fitted to its live runs alone: E is then the whole slope."
     )
     names = {"server": "server", "library": "library", "state": "state", "recording": "recording"}
     columns = [Heading(key, heading, left=True) for key, heading in names.items()]

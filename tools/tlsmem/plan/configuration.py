@@ -1,6 +1,7 @@
 """How the connections of a plan run: library options, tickets, state, and what a named server holds beside TLS."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tlsmem.base.errors import Usage
 from tlsmem.config import definitions
@@ -13,6 +14,13 @@ from tlsmem.stats.configured_stack import AT_REST, IN_USE
 STATES = {"in-use": IN_USE, "at-rest": AT_REST}  # of --state: the phase whose end has it
 
 
+class MeasuredServer(NamedTuple):
+    """A server that plans know from its live runs alone: `what`, as sentences name it."""
+
+    what: str
+    phase: str = IN_USE
+
+
 @dataclass(frozen=True)
 class Configuration:
     """Of one stack; without a server the library's defaults, its own tickets included."""
@@ -20,7 +28,7 @@ class Configuration:
     options: str = "default"
     tickets: int | str = LIBRARY
     phase: str = IN_USE
-    server: Server | None = None
+    server: Server | MeasuredServer | None = None
 
     @property
     def is_at_rest(self) -> bool:

@@ -26,6 +26,7 @@ SYSTEM = "system"
 MEASURED = "measured"
 SUMMED = "sum of a server and a client session, each measured in a process of its own"
 BY_RATIO = "estimate from figures measured under glibc malloc and peak RSS under the two allocators"
+LIVE = "measured in live runs of the server, whose own memory is in it"
 RSS_CLOSED = session_cost.rss_at_end("closed")
 
 

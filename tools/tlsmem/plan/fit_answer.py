@@ -40,7 +40,11 @@ def answer_fit(
 
     Raises ValueError with a sentence where not even a process fits."""
     counts = [fit_case(case, demand, size) for case in cases]
-    notes = [*describe_states(cases), *describe_highest_limits(cases, size, kept), *describe_allocator_choice(cases)]
+    notes = [
+        *describe_states(cases),
+        *describe_highest_limits(cases, size, kept),
+        *describe_allocator_choice(cases),
+    ]
     notes += [*describe_limits(cases, max(counts)), *describe_missing(cases), ""]
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],

@@ -12,6 +12,7 @@ from tlsmem.plan.case import (
     QUIET,
     Case,
     describe_limits,
+    describe_live,
     describe_missing,
     describe_origin,
     describe_server,
@@ -36,7 +37,11 @@ LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sente
 
 def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer; `given`: the options of assumptions that the user gave."""
-    notes = [*describe_difference(cases), *describe_states(cases), *describe_storms(cases, connections)]
+    notes = [
+        *describe_difference(cases),
+        *describe_states(cases),
+        *describe_storms(cases, connections),
+    ]
     notes += describe_allocator_choice(cases)
     notes += [*describe_limits(cases, connections), *describe_missing(cases), ""]
     notes += [describe_origin(cases), *describe_server(cases), describe_next(cases)]
@@ -115,7 +120,7 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
 def describe_process(case: Case) -> str:
     """Say that the process is the harness's, where a server's is not recorded."""
     server = case.model.configuration.server
-    return f"the library alone; {server.what}: not recorded" if server and not case.measured else ""
+    return f"the library alone; {server.what}: not recorded" if server and not case.measured and not case.live else ""
 
 
 def describe_saving(cases: Sequence[Case], demand: Demand, connections: int) -> list[str]:
@@ -171,10 +176,11 @@ def describe_basis(cases: Sequence[Case]) -> list[str]:
 
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
-    """Say what the words of the first line mean."""
+    """Say what a connection takes without TLS, where that was measured, and what the words of the first line mean."""
     first = ["Active: has carried data, waits for more (keep-alive). Idle: no data yet.", describe_retention(cases)]
     worst = WORST_CASE if any(case.busiest for case in cases) else ""
-    return [line for line in (" ".join(filter(None, first)), worst) if line]
+    plain = [line for case in cases for line in describe_live(case)]
+    return [*plain, *(line for line in (" ".join(filter(None, first)), worst) if line)]
 
 
 def describe_retention(cases: Sequence[Case]) -> str:
@@ -239,6 +245,8 @@ def describe_allocator_choice(cases: Sequence[Case]) -> list[str]:
 def describe_next(cases: Sequence[Case]) -> str:
     """Return what to ask next."""
     model = cases[0].model
+    if cases[0].live:
+        return f"More: --details, --handshaking 5%; {cases[0].cost_command}"
     can_run = all(find_server("nginx").can_run(case.model.stack) for case in cases)
     server = " --as nginx," if can_run and not model.configuration.server else ""
     return f"More: --details,{server} --handshaking 5%; {cases[0].cost_command}"

@@ -6,9 +6,9 @@ from pathlib import Path
 from tlsmem.base.paths import shorten
 from tlsmem.config import choices
 from tlsmem.config.libraries import stack_title
-from tlsmem.config.servers import find_server
 from tlsmem.plan import predictions
 from tlsmem.plan.amounts import format_size, memory_cell
+from tlsmem.plan.live_model import describe_server
 from tlsmem.plan.predictions import Outcome, Prediction
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.missing import NOT_RECORDED
@@ -27,7 +27,7 @@ COMMIT_DIGITS = 10
 def answer_predict(found: Sequence[Prediction], is_written: bool) -> Answer:
     """Return the predictions of runs to go; `is_written`: they were appended to the file."""
     stacks = list(dict.fromkeys(one.stack for one in found))
-    what = find_server(found[0].server).what
+    what = describe_server(found[0].server).what
     largest = max(found, key=lambda one: one.rss_bytes)
     headline = (
         f"{what}: {format_size(min(one.rss_bytes for one in found))} to {format_size(largest.rss_bytes)} of RSS in "

@@ -13,14 +13,16 @@ from pydantic import Field, ValidationError
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import library_key
-from tlsmem.config.servers import find_server
+from tlsmem.config.servers import servers
 from tlsmem.live.live_run import WARM_UP
+from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import (
     PHASES,
     ServerMemory,
     add_terms,
     find_live_runs,
     find_suite,
+    has_sessions,
     measure_handshake_excess,
     measure_server,
     measured_rss,
@@ -64,10 +66,14 @@ class Outcome(NamedTuple):
 
 
 def predict(
-    name: str, stacks: Sequence[str], connections: Sequence[int], windows: Sequence[int | str], among: tuple[Path, ...]
+    name: str,
+    stacks: Sequence[str | None],
+    connections: Sequence[int],
+    windows: Sequence[int | str],
+    among: tuple[Path, ...],
 ) -> list[Prediction]:
-    """Return the predictions of a server built on these stacks, in all states. Raises ValueError with a sentence where
-    one cannot be made."""
+    """Return the predictions of a server built on these stacks, in all states; None stands for the server as it is
+    packaged. Raises ValueError with a sentence where one cannot be made."""
     commit, dirty = checkout()
     now = utc_now()
     return [
@@ -78,46 +84,56 @@ def predict(
             connections=count,
             window=window,
             state=state,
-            rss_bytes=round(size),
-            fitted_to=measured.source,
+            rss_bytes=round(basis.predict(count, window, state)),
+            fitted_to=basis.source,
             predicted_at=now,
             commit=commit,
             dirty=dirty,
         )
         for stack in stacks
-        for measured in [require_memory(name, stack, among)]
+        for basis in [find_basis(name, stack, among)]
         for count in connections
         for window in dict.fromkeys(count if one == "all" else min(int(one), count) for one in windows)
         for state in PHASES
-        for size in [predict_one(name, stack, measured, count, window, state, among)]
     ]
 
 
-def require_memory(name: str, stack: str, among: tuple[Path, ...]) -> ServerMemory:
-    """Return what the server holds beside TLS. Raises ValueError with a sentence where it is not recorded."""
-    found = measure_server(name, stack, among)
-    if not found:
-        raise ValueError(
-            f"--as {name}: no live runs of it are recorded, so there is nothing to predict from; "
-            f"`make live SERVER={name}` makes some"
-        )
-    return found
+class Basis(NamedTuple):
+    """What predictions of a server on a stack are made of: what it holds beside a session of the harness. `excess`:
+    what it keeps of a concurrent handshake beyond the library."""
+
+    name: str
+    stack: str
+    measured: ServerMemory
+    excess: int
+
+    @property
+    def source(self) -> str:
+        return self.measured.source
+
+    def predict(self, connections: int, window: int, state: str) -> float:
+        """Return the RSS of a run. Raises ValueError where a session of the stack is not recorded."""
+        session = model_session(self.name, self.stack, find_suite(self.measured.runs), state)
+        return add_terms(self.measured, session, connections, window - WARM_UP, self.excess)
 
 
-def predict_one(
-    name: str,
-    stack: str,
-    measured: ServerMemory,
-    connections: int,
-    window: int,
-    state: str,
-    among: tuple[Path, ...],
-) -> float:
-    """Return the RSS of one run. Raises ValueError where a session of the stack is not recorded."""
-    session = model_session(name, stack, find_suite(measured.runs), state)
-    same = library_key(measured.stack) == library_key(stack)
-    excess = measure_handshake_excess(name, measured.run.stack, among) if same else None
-    return add_terms(measured, session, connections, window - WARM_UP, excess or 0)
+def find_basis(name: str, stack: str | None, among: tuple[Path, ...]) -> Basis | LiveFit:
+    """Return what predictions are made of: with a session of the harness, or where it has none, of live runs alone.
+
+    Raises ValueError with a sentence where neither is recorded."""
+    sessions = (stack or servers()[name].packaged) if name in servers() else None
+    measured = measure_server(name, stack, among) if sessions else None
+    if sessions and measured and has_sessions(name, stack):
+        same = library_key(measured.stack) == library_key(sessions)
+        excess = measure_handshake_excess(name, measured.run.stack, among) if same else None
+        return Basis(name, sessions, measured, excess or 0)
+    if fit := fit_live(name, stack, among):
+        return fit
+    on = f" on {stack}" if stack else ""
+    raise ValueError(
+        f"--as {name}: no live runs of it{on} are recorded with two numbers of connections, so there is nothing to "
+        f"predict from; `make live SERVER={name}` makes some"
+    )
 
 
 def append(file: Path, predictions: Sequence[Prediction]) -> None:
@@ -153,7 +169,6 @@ def parse(line: str, where: str) -> Prediction:
 def compare(predictions: Sequence[Prediction], among: Sequence[Path]) -> Iterator[Outcome]:
     """Yield the predictions of which a run was made afterwards, with the first such run of each recording."""
     for one in predictions:
-        find_server(one.server)  # raises where the file has a server that there is not
         found: dict[Path, LiveRecord] = {}
         for path, run in find_live_runs(one.server, one.stack, among):
             is_it = (run.connections, run.window) == (one.connections, one.window)

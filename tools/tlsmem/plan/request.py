@@ -10,12 +10,19 @@ from tlsmem.config.libraries import is_headline_build, libraries, library_key
 from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
 from tlsmem.config.stack_names import nearest_releases
-from tlsmem.plan import assumptions, capacity, find_model
+from tlsmem.plan import assumptions, capacity, find_model, live_case
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
-from tlsmem.plan.server_memory import ServerMemory, is_measured_with, measure_handshake_excess, measure_server
+from tlsmem.plan.live_model import LiveFit, fit_live
+from tlsmem.plan.server_memory import (
+    ServerMemory,
+    is_measured_with,
+    list_builds,
+    measure_handshake_excess,
+    measure_server,
+)
 from tlsmem.stats import recorded_stacks
 from tlsmem.stats.contexts import find_contexts
 from tlsmem.stats.missing import Missing
@@ -32,7 +39,12 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     """Return the requested stacks, else the usual ones that the server runs on."""
     if given.stack:
         among = recordings.find_recordings(given.recording)
-        return recorded_stacks.resolve_stacks(given.stack, among, given.suite)
+        built = list_builds(given.server, live_recordings(given)) if given.server else []
+        return [
+            stack
+            for name in given.stack
+            for stack in ([name] if name in built else recorded_stacks.resolve_stacks([name], among, given.suite))
+        ]
     usual = find_model.choose_stacks(None)
     if given.server is None:
         return usual
@@ -41,6 +53,14 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
         known = ", ".join(find_server(given.server).libraries)
         raise ImpossibleRequest(f"--as {given.server} needs a --stack: one of {known} (tools/tls-memtest stacks)")
     return there
+
+
+def requested_builds(given: argparse.Namespace, among: tuple[Path, ...]) -> Sequence[str | None]:
+    """Return the builds of the server that predictions are for: those that were named, else those that were measured,
+    else of a server that was measured as it is packaged the usual stacks; None stands for the package."""
+    if given.stack:
+        return requested_stacks(given)
+    return list_builds(given.server, among) or requested_stacks(given)
 
 
 def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes: bool) -> ConnectionModel:
@@ -58,13 +78,27 @@ def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes
 
 def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = True) -> Case:
     """`handshakes`: more than 100 connections may be in the handshake at once, so H is needed."""
+    if fit := fit_unmodelled(given, stack):
+        return live_case.live_case(given, fit)
     role = "server" if count_backends(given) else given.role
     return priced_case(given, requested_model(given, stack, role, handshakes), handshakes)
+
+
+def fit_unmodelled(given: argparse.Namespace, stack: str) -> LiveFit | None:
+    """Return the live runs of the server of the plan on a stack of which the harness has no session in data/; None
+    where it has one, or there are no such runs."""
+    among = live_recordings(given)
+    if not given.server or stack not in list_builds(given.server, among):
+        return None
+    known = any(stack in recordings.stacks(path) for path in recordings.find_recordings(given.recording))
+    return None if known else fit_live(given.server, stack, among)
 
 
 def requested_cases(given: argparse.Namespace, handshakes: bool = True) -> tuple[list[Case], list[str]]:
     """Return the cases that can be planned, and why the others of several stacks cannot. Raises ValueError with the
     first reason if none can."""
+    if fit := live_case.find_live_fit(given, live_recordings(given)):
+        return [live_case.live_case(given, fit)], []
     stacks = requested_stacks(given)
     cases: list[Case] = []
     reasons: list[ValueError] = []

@@ -130,12 +130,18 @@ def find_suite(runs: Sequence[LiveRecord]) -> str:
 def find_fitted(
     name: str, stack: str | None, among: Sequence[Path] | None, left_out: LeftOut | None = None
 ) -> tuple[Path, LiveSeries] | None:
-    """Return the newest series that a plan can be fitted to: two numbers of connections, 100 handshakes at a time."""
+    """Return the newest series that a plan can be fitted to: two numbers of connections, 100 handshakes at a time. Of
+    servers that do not take so many at a time, it is the most that they were measured with."""
+    widest: tuple[Path, LiveSeries] | None = None
     for path, series in list_live_series(name, among, left_out):
         several = len({run.connections for run in series.measured("rss")}) > 1
-        if (series.stack, series.window) == (stack, WINDOW) and several:
+        if series.stack != stack or not series.window or series.window > WINDOW or not several:
+            continue
+        if series.window == WINDOW:
             return path, series
-    return None
+        if name not in SERVERS and (not widest or series.window > (widest[1].window or 0)):
+            widest = path, series
+    return widest
 
 
 def list_live_series(
@@ -149,23 +155,33 @@ def list_live_series(
             yield path, one
 
 
-@cache
-def load_series(recording: Path, name: str) -> tuple[LiveSeries, ...]:
+def load_series(recording: Path, name: str) -> list[LiveSeries]:
     """Return the series of a server over TLS 1.3 in a recording."""
-    file = locate(recording / FOLDER / f"{name}{PLAIN}")
-    return tuple(
+    return [
         one
-        for one in (group_live(load_live_file(file)) if file.exists() else ())
+        for one in group_runs(recording, name)
         if one.transport == "tls" and not one.hollow
         if {run.negotiated["protocol"] for run in one.runs if run.negotiated} == {PROTOCOL}
-    )
+    ]
+
+
+def list_plain_series(recording: Path, name: str) -> list[LiveSeries]:
+    """Return the series of a server without TLS in a recording."""
+    return [one for one in group_runs(recording, name) if one.transport == "plain"]
+
+
+@cache
+def group_runs(recording: Path, name: str) -> tuple[LiveSeries, ...]:
+    """Return the series of a server in a recording, without kernel TLS."""
+    file = locate(recording / FOLDER / f"{name}{PLAIN}")
+    return tuple(group_live(run for run in load_live_file(file) if not run.ktls)) if file.exists() else ()
 
 
 def fit_process(name: str, series: LiveSeries) -> tuple[float, float]:
     """Return RSS without connections: of an entry of the connection table, and of the rest.
 
     Without such a table, RSS does not depend on the number of connections; it is the median."""
-    entries = SERVERS[name].table_entries
+    entries = SERVERS[name].table_entries if name in SERVERS else None
     points = {run.connections: base_bytes(run) for run in series.measured("rss")}
     if not entries:
         return 0.0, statistics.median(points.values())
@@ -197,7 +213,7 @@ def add_terms(
 
     `handshakes`: concurrent ones that the process did not have before it was read; `excess`: what the server keeps of
     each beyond the library."""
-    entries = SERVERS[measured.run.server].table_entries
+    entries = SERVERS[measured.run.server].table_entries if measured.run.server in SERVERS else None
     own = measured.at_rest if session.configuration.is_at_rest else measured.in_use
     table = measured.entry * entries(connections) if entries else 0.0
     each = (session.handshake or 0.0) * session.handshake_retention + excess
@@ -251,6 +267,20 @@ def find_live_runs(
 def list_builds(name: str, among: Sequence[Path] | None = None) -> list[str | None]:
     """Return the stacks that a server was built on and measured; None stands for the server as it is packaged."""
     return list(dict.fromkeys(series.stack for _, series in list_live_series(name, among)))
+
+
+def list_recorded(among: Sequence[Path] | None = None) -> list[str]:
+    """Return the servers that have live runs: those of servers.toml first, in its order."""
+    places = recordings.find_live_recordings() if among is None else among
+    files = (file.name.partition(PLAIN)[0] for path in places for file in sorted((path / FOLDER).glob(f"*{PLAIN}*")))
+    there = dict.fromkeys(files)
+    return [*(name for name in servers() if name in there), *(name for name in there if name not in servers())]
+
+
+def has_sessions(name: str, stack: str | None) -> bool:
+    """Return whether plans set a session of the harness apart in this build of a server. `stack`: None, as packaged."""
+    sessions = (stack or servers()[name].packaged) if name in servers() else None
+    return bool(sessions) and any(sessions in recordings.stacks(path) for path in recordings.find_recordings(None))
 
 
 def base_bytes(run: LiveRecord) -> float:

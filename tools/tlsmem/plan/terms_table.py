@@ -10,12 +10,12 @@ from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.assumptions import describe_kernel_bytes, left_out_table
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import describe_recording_of_handshakes
-from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel, ModelRequest
+from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SUMMED, ConnectionModel, ModelRequest
 from tlsmem.stats.costs import VOCABULARY
 from tlsmem.store.recordings import display_name
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell, with_note
 
-SHORT = {MEASURED: "measured", SUMMED: "sum", BY_RATIO: "estimate"}
+SHORT = {MEASURED: "measured", SUMMED: "sum", BY_RATIO: "estimate", LIVE: "live runs"}
 COLUMNS = {
     "fixed_bytes": "process",
     "kept_bytes": "E",
@@ -42,6 +42,8 @@ def describe_client_certificates(cases: Sequence[Case], among: Sequence[Path]) -
         return None
     mutual = f"{model.suite}-mutual"
     kept = "a session keeps the chain of a verified client"
+    if cases[0].live:
+        return f"{kept}; the clients of the live runs have none"
     if mutual not in definitions.suites():
         return f"{kept}; memtest/suites.toml has no suite like {model.suite} with them"
     wanted = ModelRequest(model.stack, mutual, model.allocator, model.role, model.configuration)
@@ -87,7 +89,7 @@ def live_cell(model: ConnectionModel) -> Cell:
 def own_cell(case: Case) -> Cell:
     """What the server holds for a connection beside TLS."""
     server = case.model.configuration.server
-    if server and not case.measured:
+    if server and not case.measured and not case.live:
         return missing_cell(f"what {server.what} itself holds is not recorded")
     return integer_cell(case.price.own)
 

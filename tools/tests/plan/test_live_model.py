@@ -1,0 +1,115 @@
+"""Plans for servers that are known from their live runs alone, against runs that were made by hand."""
+
+import contextlib
+
+import pytest
+
+from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
+from tlsmem.cli.dispatch import run_words
+from tlsmem.plan.check_answer import check_live
+from tlsmem.plan.live_model import fit_live
+from tlsmem.schema.live_records import LiveRecord, append_live, load_live_file
+from tlsmem.stats.missing import Missing
+
+NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
+BASE, EACH, HANDSHAKE, PLAIN, KERNEL = 10_000_000, 15_000, 30_000, 700, 4_000
+NAME = "mosquitto"
+
+
+def made(run: LiveRecord, processes: bool = False) -> LiveRecord:
+    """Return a run of another server, with RSS that is known. `processes`: each connection has one, whose pages of
+    files count 1 MB."""
+    handshakes = (run.window - 20) * HANDSHAKE if run.transport == "tls" else 0
+    each = EACH if run.transport == "tls" else PLAIN
+    phases = []
+    for phase in run.phases:
+        grown = phase.connections * each + handshakes if phase.phase != "started" else 0
+        files = 1_000_000 * phase.connections if processes else 0
+        server = phase.server.model_copy(
+            update={
+                "rss_bytes": BASE + grown + files,
+                "rss_anon_bytes": BASE // 2 + grown,
+                "page_table_bytes": 0,
+                "processes": 1 + phase.connections if processes else 1,
+            }
+        )
+        kernel = phase.server_kernel.model_copy(update={"kernel_bytes": KERNEL * phase.connections, "tcp_bytes": 0})
+        phases.append(phase.model_copy(update={"server": server, "server_kernel": kernel}))
+    return run.model_copy(update={"server": NAME, "phases": phases})
+
+
+@pytest.fixture(params=[False, True], ids=["one process", "a process for each connection"])
+def recording(request, tmp_path):
+    for run in load_live_file(NGINX):
+        if run.connections <= 9_900 and not run.hollow:
+            append_live(tmp_path, made(run, request.param))
+    fit_live.cache_clear()
+    return tmp_path
+
+
+def test_a_fit_has_the_terms_that_the_runs_were_made_of(recording):
+    fit = fit_live(NAME, None, (recording,))
+    assert (fit.process, round(fit.growth["in-use"].slope), round(fit.handshake)) == (BASE, EACH, HANDSHAKE)
+    assert (round(fit.plain["in-use"]), round(fit.kernel["at-rest"])) == (PLAIN, KERNEL)
+    assert fit.is_handshake_measured
+    assert fit.predict(5_000, 100, "in-use") == pytest.approx(BASE + 5_000 * EACH + 80 * HANDSHAKE)
+
+
+def test_every_run_is_predicted_from_others(recording):
+    errors = [one.error for one in check_live((recording,)) if one.stack == NAME]
+    assert len(errors) > 20
+    assert max(map(abs, errors)) < 1e-6
+
+
+def test_a_handshake_is_estimated_where_none_were_all_concurrent(tmp_path):
+    for run in load_live_file(NGINX):
+        if run.window == 100 and not run.hollow:
+            append_live(tmp_path, made(run))
+    fit = fit_live(NAME, None, (tmp_path,))
+    assert not fit.is_handshake_measured
+    assert round(fit.handshake) == HANDSHAKE
+    assert isinstance(fit.plain["in-use"], Missing)
+
+
+def plan(capsys, *words: str) -> str:
+    """Return what `plan memory` prints or says."""
+    with contextlib.suppress(UserError):
+        run_words(["plan", "memory", "--connections", "5000", "--as", NAME, *words])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_the_screen_has_the_figures_of_the_live_runs(recording, capsys):
+    """By hand: 10,000,000 + 5,000 x (15,000 + 4,000) B are 100.1 MiB."""
+    shown = plan(capsys, "--recording", str(recording))
+    assert shown.startswith("Provision 100 MiB for 5,000 active connections")
+    assert "5,000 x 15,000 B" in shown and "5,000 x 4,000 B" in shown
+    assert "Without TLS, a connection takes 700 B of RSS: TLS adds 14,300 B." in shown
+    assert "From live runs in" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--low-memory",), "leave out --low-memory"),
+        (("--tickets", "0"), "leave out --tickets"),
+        (("--allocator", "jemalloc"), "leave out --allocator"),
+        (("--role", "client"), "leave out --role"),
+        (("--mtls",), "leave out --suite"),
+        (("--stack", "openssl@3.5.5"), "it was not measured on openssl@3.5.5; leave out --stack"),
+    ],
+)
+def test_what_live_runs_do_not_tell_is_refused_in_one_sentence(words, sentence, tmp_path):
+    for run in load_live_file(NGINX):
+        if run.window == 100 and not run.hollow:
+            append_live(tmp_path, made(run))
+    with pytest.raises(UserError) as error:
+        run_words(["plan", "memory", "--connections", "9", "--as", NAME, "--recording", str(tmp_path), *words])
+    assert error.value.status == 2
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_server_that_nobody_recorded_is_one_sentence_with_the_command():
+    with pytest.raises(UserError, match="no live runs of it are recorded; `make live SERVER=pgbouncer`") as error:
+        run_words(["plan", "memory", "--connections", "9", "--as", "pgbouncer"])
+    assert error.value.status == 2
