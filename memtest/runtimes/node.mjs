@@ -2,7 +2,9 @@
 import fs from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
+import net from 'node:net';
 import readline from 'node:readline';
+import tls from 'node:tls';
 
 const options = {
   role: 'server', plain: '127.0.0.1:8080', tls: '127.0.0.1:8443', certs: '.', protocol: 'TLSv1.3', full: '16384',
@@ -28,7 +30,11 @@ function answerCommands() {
   const lines = readline.createInterface({ input: process.stdin });
   lines.on('line', async (line) => {
     const [name, ...words] = line.split(' ');
-    console.log(`${name} ${JSON.stringify(await commands[name](...words))}`);
+    try {
+      console.log(`${name} ${JSON.stringify(await commands[name](...words))}`);
+    } catch (error) {
+      console.log(`failed ${JSON.stringify(String(error))}`);
+    }
   });
   lines.on('close', () => process.exit(0));
 }
@@ -60,5 +66,59 @@ function serve() {
   }
 }
 
+const connections = [];
+
+function open(transport) {
+  const [host, port] = (transport === 'tls' ? options.tls : options.plain).split(':');
+  return new Promise((resolve, reject) => {
+    const socket = transport === 'tls'
+      ? tls.connect({ host, port: Number(port), servername: 'localhost', secureContext }, () => resolve(socket))
+      : net.connect({ host, port: Number(port) }, () => resolve(socket));
+    socket.on('error', reject);
+  });
+}
+
+// Opens so many connections at once.
+async function connect(transport, count) {
+  connections.push(...await Promise.all(Array.from({ length: Number(count) }, () => open(transport))));
+  if (transport === 'plain') return {};
+  const used = connections.at(-1);
+  return { protocol: used.getProtocol(), cipher: used.getCipher().standardName };
+}
+
+// Sends a request on each connection, one after the other, and reads the answer.
+async function ask(what) {
+  const body = what === 'full' ? 'x'.repeat(full) : '';
+  const head = body ? `GET /full HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${full}\r\n\r\n`
+    : 'GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  for (const socket of connections) {
+    await new Promise((resolve, reject) => {
+      let received = '';
+      const take = (data) => {
+        received += data.toString('latin1');
+        const end = received.indexOf('\r\n\r\n');
+        if (end < 0 || received.length < end + 4 + Math.max(1, body.length)) return;
+        socket.off('data', take);
+        if (received.startsWith('HTTP/1.1 200 ')) resolve(); else reject(new Error(received.split('\r\n')[0]));
+      };
+      socket.on('data', take);
+      socket.write(head + body);
+    });
+  }
+  return {};
+}
+
+async function close() {
+  const ended = connections.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  for (const socket of connections) socket.destroy();
+  connections.length = 0;
+  await Promise.all(ended);
+  return {};
+}
+
+const secureContext = options.role === 'client' ? tls.createSecureContext({
+  ca: fs.readFileSync(`${options.certs}/root.pem`), minVersion: options.protocol, maxVersion: options.protocol,
+}) : null;
+if (options.role === 'client') Object.assign(commands, { connect, ask, close });
+else serve();
 answerCommands();
-serve();

@@ -100,7 +100,7 @@ def collect() -> dict[str, object]:
     return {}
 
 
-COMMANDS: dict[str, Callable[[], dict[str, object]]] = {"heap": read_heap, "collect": collect}
+COMMANDS: dict[str, Callable[..., dict[str, object]]] = {"heap": read_heap, "collect": collect}
 
 
 def reply(name: str, answer: object) -> None:
@@ -111,7 +111,11 @@ def reply(name: str, answer: object) -> None:
 def answer_commands() -> None:
     """Answer each line on stdin by one on stdout, and end the process when stdin ends."""
     for line in sys.stdin:
-        reply(line.strip(), COMMANDS[line.strip()]())
+        name, *words = line.split()
+        try:
+            reply(name, COMMANDS[name](*words))
+        except Exception as error:  # the run that asked has the sentence
+            reply("failed", f"{type(error).__name__}: {error}")
     os._exit(0)
 
 

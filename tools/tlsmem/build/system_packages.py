@@ -15,6 +15,7 @@ from functools import partial
 from glob import glob
 
 from tlsmem.config import toml_tables
+from tlsmem.config.choices import CLIENT, RUNTIMES
 
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 SELFCHECK_PACKAGES = ["valgrind", "heaptrack"]
@@ -29,9 +30,10 @@ def list_server_packages() -> dict[str, list[str]]:
     needs."""
     try:
         tables = toml_tables.read_tables("live_servers") | toml_tables.read_tables("runtimes")
-        return {
+        found = {
             name: [one["package"]] if "package" in one else list(one.get("needs", {})) for name, one in tables.items()
         }
+        return found | {name: found[name.removesuffix(CLIENT)] for name in RUNTIMES}
     except (ValueError, AttributeError):
         return {}  # what reads the tables says what is wrong
 

@@ -17,7 +17,7 @@ from tlsmem.base.paths import shorten
 from tlsmem.base.termination import Terminated
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import choices
-from tlsmem.live import cgroup, live_run, own_configuration
+from tlsmem.live import cgroup, client_run, live_run, own_configuration
 from tlsmem.live.clients import SHARE
 from tlsmem.live.live_run import LiveProvenance, LiveRun, require_ktls
 from tlsmem.live.running_server import FOLDER_PREFIX
@@ -217,7 +217,8 @@ def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
     timeline = live_run.Timeline()
     started_at, begin, reason, negotiated = utc_now(), time.monotonic_ns(), None, None
     try:
-        negotiated = live_run.measure(run, provenance.server, provenance.program, timeline)
+        measure = client_run.measure_client if provenance.server.role == "client" else live_run.measure
+        negotiated = measure(run, provenance.server, provenance.program, timeline)
     except ServerError as error:
         reason = str(error)
     return provenance.record(run, timeline, negotiated, started_at, time.monotonic_ns() - begin, reason)

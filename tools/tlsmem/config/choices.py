@@ -76,7 +76,19 @@ def list_tables(file: str) -> tuple[str, ...]:
 
 # Purposes of system packages
 PACKAGED = "system"  # as the stack of a live run: the server as its package has it, or as this repository builds it
-RUNTIMES = list_tables("runtimes")
+CLIENT = "-client"  # ends the name of a runtime's client
+
+
+def list_runtimes() -> tuple[str, ...]:
+    """Return the names of memtest/runtimes.toml, and of the clients among them."""
+    try:
+        tables = toml_tables.read_tables("runtimes")
+    except ValueError:
+        return ()  # what reads the tables says what is wrong
+    return (*tables, *(name + CLIENT for name, one in tables.items() if one.get("is_client")))
+
+
+RUNTIMES = list_runtimes()
 LIVE_SERVERS = (  # whose configuration tlsmem/live/servers.py has, and those of memtest/live_servers.toml
     *("nginx", "haproxy", "go", "rustls"),
     *list_tables("live_servers"),

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import Definition
@@ -11,6 +11,7 @@ from tlsmem.config.toml_tables import DEFINITIONS
 
 FILE = "runtimes"
 PROGRAMS = DEFINITIONS / "runtimes"
+FILLED = ("folder", "programs", "built")
 
 
 def check_file(name: str) -> str:
@@ -23,10 +24,14 @@ def check_file(name: str) -> str:
 def check_argument(text: str) -> str:
     """Return the text. Raises ValueError with half a sentence where it has a name that is not filled in."""
     try:
-        text.format(folder="")
+        text.format(**dict.fromkeys(FILLED, ""))
     except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(f"{{...}} must be folder, not {error}") from None
+        raise ValueError(f"{{...}} must be one of {', '.join(FILLED)}, not {error}") from None
     return text
+
+
+File = Annotated[str, AfterValidator(check_file)]
+Argument = Annotated[str, AfterValidator(check_argument)]
 
 
 class Runtime(Definition):
@@ -38,11 +43,16 @@ class Runtime(Definition):
     asked: list[str]
     says: Pattern
     linked: str | None = None
-    files: list[Annotated[str, AfterValidator(check_file)]]
-    arguments: list[Annotated[str, AfterValidator(check_argument)]]
+    files: list[File]
+    build: list[list[Argument]] = Field(default=[])
+    jars: File | None = None
+    libraries: list[str] = Field(default=[])
+    arguments: list[Argument]
     heap: str
     still_s: PositiveFloat = 0.3
+    is_client: bool = False
     largest: PositiveInt | None = None
+    machine: str | None = None
 
 
 def runtimes() -> dict[str, Runtime]:

@@ -82,6 +82,27 @@ class Timeline:
     def elapsed_s(self) -> float:
         return round(time.monotonic() - self.begin, 2)
 
+    def end_phase(
+        self, name: str, measured: RunningServer, groups: tuple[MemoryGroup, MemoryGroup], connections: int
+    ) -> None:
+        """Wait until what is measured is at rest, and read it and the kernel, for its end and for the other."""
+        memory = measured.settle()
+        kernels = (KernelBytes(**group.read()._asdict()) for group in groups)
+        own, peer = kernels
+        malloc, managed = measured.read_malloc(), measured.read_managed()
+        self.phases.append(
+            LivePhase(
+                phase=name,
+                ended_s=self.elapsed_s(),
+                connections=connections,
+                server=memory,
+                server_kernel=own,
+                client_kernel=peer,
+                malloc=malloc,
+                managed=managed,
+            )
+        )
+
     @contextlib.contextmanager
     def watch(self, server: RunningServer, group: MemoryGroup) -> Iterator[None]:
         """Read the server's memory all the while, without the heap meter: a meter's own memory is none of a server."""
@@ -126,22 +147,7 @@ class Measuring:
 
     def end_phase(self, name: str) -> None:
         """Wait until the server is at rest, and read."""
-        memory = self.server.settle()
-        kernels = (KernelBytes(**group.read()._asdict()) for group in (self.server_group, self.client_group))
-        server, client = kernels
-        malloc, managed = self.server.read_malloc(), self.server.read_managed()
-        self.timeline.phases.append(
-            LivePhase(
-                phase=name,
-                ended_s=self.timeline.elapsed_s(),
-                connections=self.open,
-                server=memory,
-                server_kernel=server,
-                client_kernel=client,
-                malloc=malloc,
-                managed=managed,
-            )
-        )
+        self.timeline.end_phase(name, self.server, (self.server_group, self.client_group), self.open)
 
     def configure(self) -> None:
         """Tell the clients whom to connect to."""
@@ -274,6 +280,7 @@ class LiveProvenance:
             "configuration_sha256": digest_configuration(self.server, run),
             "tls_library": self.program.tls_library,
             "stack": run.stack,
+            "role": self.server.role,
             "transport": run.transport,
             "meter": run.meter,
             "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,

@@ -46,7 +46,8 @@ class Network:
         return Path(f"/proc/{self.holder.pid}/net/tls_stat")
 
     def listens(self, port: int) -> bool:
-        """Return whether somebody listens on the port."""
-        lines = Path(f"/proc/{self.holder.pid}/net/tcp").read_text().splitlines()[1:]
+        """Return whether somebody listens on the port; a JVM does so by sockets of IPv6."""
+        files = [Path(f"/proc/{self.holder.pid}/net/{name}") for name in ("tcp", "tcp6")]
+        lines = [line for file in files if file.exists() for line in file.read_text().splitlines()[1:]]
         sockets = (line.split() for line in lines)
         return any(int(words[1].split(":")[1], 16) == port and words[3] == LISTEN for words in sockets)

@@ -115,6 +115,10 @@ class RunningServer:
 
     def wait_until_it_answers(self) -> None:
         """Raises ServerError with the server's own words where it ends, or does not listen in time."""
+        if self.server.role == "client":
+            self.ask("heap")
+            self.check_library()
+            return
         for _ in moments(LIMIT_S):
             self.check_alive()
             if self.network.listens(self.ports.plain) and self.network.listens(self.ports.tls):
@@ -178,7 +182,7 @@ class RunningServer:
         status = [read_status(pid) for pid in self.pids()]
         return sum(one["RssAnon"] for one in status), sum(one["VmPTE"] for one in status)
 
-    def ask(self, command: str) -> Any:
+    def ask(self, command: str, limit_s: float = LIMIT_S) -> Any:
         """Send a line to a program that answers, and return what it says to that, from JSON. Raises ServerError with
         its last words where it ends, answers in another way, or does not within the time."""
         assert self.process.stdin
@@ -186,16 +190,19 @@ class RunningServer:
         begin = log.stat().st_size
         with contextlib.suppress(BrokenPipeError):  # it has ended, as `check_alive` says
             print(command, file=self.process.stdin, flush=True)
-        for _ in moments(LIMIT_S):
+        for _ in moments(limit_s):
             said = log.read_bytes()[begin:].decode(errors="replace")
-            answers = re.findall(rf"^{name} (.*)\n", said, re.MULTILINE)
-            if answers:
+            found = re.search(rf"^(failed|{name}) (.*)\n", said, re.MULTILINE)
+            if found:
                 try:
-                    return json.loads(answers[0])
+                    answer = json.loads(found[2])
                 except ValueError:
-                    raise ServerError(f"{self.server.name} answered {answers[0]!r} to `{command}`") from None
+                    raise ServerError(f"{self.server.name} answered {found[2]!r} to `{command}`") from None
+                if found[1] == "failed":
+                    raise ServerError(f"{self.server.name} failed at `{command}`: {answer}")
+                return answer
             self.check_alive()
-        raise ServerError(f"{self.server.name} did not answer `{command}` within {LIMIT_S:.0f} s: {self.last_words()}")
+        raise ServerError(f"{self.server.name} did not answer `{command}` within {limit_s:.0f} s: {self.last_words()}")
 
     def read_managed(self) -> ManagedBytes | None:
         """Return what a program of a managed runtime says of its heap; None for other servers. Raises ServerError where
@@ -240,8 +247,11 @@ class RunningServer:
     def check_library(self) -> None:
         """Raise ServerError where the process has loaded another libcrypto than its program was to load: none, where it
         was built on a stack's library, which is in the program."""
-        maps = Path(f"/proc/{self.pids()[-1]}/maps").read_text(errors="replace")
-        files = {line.split(maxsplit=5)[5].strip() for line in maps.splitlines() if "/libcrypto.so" in line}
+        maps = []
+        for pid in self.pids():
+            with contextlib.suppress(OSError):  # it has ended
+                maps += Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+        files = {line.split(maxsplit=5)[5].strip() for line in maps if "/libcrypto.so" in line}
         loaded = {library_version(Path(file)) for file in files}
         is_static = self.server.stack or self.server.library
         expected = None if is_static else self.program.tls_library

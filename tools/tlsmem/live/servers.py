@@ -23,7 +23,7 @@ from tlsmem.build.commands import BuildFailed
 from tlsmem.config import servers as definitions
 from tlsmem.config.definitions import Source, stacks
 from tlsmem.config.live_servers import StaticLibrary
-from tlsmem.schema.live_records import LiveMeter
+from tlsmem.schema.live_records import LiveMeter, Role
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
 OWN = ROOT / "build/servers"  # the programs of servers whose source is here
@@ -81,6 +81,7 @@ class Server(NamedTuple):
     meters: tuple[LiveMeter, ...] = ("rss", "heap")
     has_ktls: bool = False  # it can ask OpenSSL for kernel TLS
     collects: bool = False  # garbage, when it gets SIGUSR1, or is asked
+    role: Role = "server"  # a client connects to the Go server, and listens nowhere
     answers: bool = False  # commands on stdin, as RunningServer.ask sends them
     ports: Ports = PORTS
     prefix: tuple[str, ...] = ()  # words before its command

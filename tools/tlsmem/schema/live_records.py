@@ -23,6 +23,7 @@ SCHEMA = 4
 CHECKSUMS_SINCE = 3  # the schema from which on a line ends in its checksum
 LiveMeter = Literal["rss", "heap"]
 Transport = Literal["plain", "tls"]
+Role = Literal["server", "client"]
 
 
 class KernelBytes(Model):
@@ -90,7 +91,10 @@ class Samples(Model):
 
 
 class LiveRecord(Model):
-    """One run of one server: so many connections, at most `window` of them in the handshake at a time."""
+    """One run of one server: so many connections, at most `window` of them in the handshake at a time.
+
+    In a run whose `role` is client, a program of memtest/runtimes.toml connects to the Go server of this repository:
+    what is said of the server is of the program, `client_kernel` is of the Go server."""
 
     schema_: Literal[1, 2, 3, 4] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
@@ -100,6 +104,7 @@ class LiveRecord(Model):
     configuration_sha256: Sha256
     tls_library: str | None  # that the server's process has loaded, or was built on, in its own words
     stack: str | None = None  # whose library it was built on, from source; since schema 4. None: as it is packaged
+    role: Role = "server"
     transport: Transport
     meter: LiveMeter
     meter_sha256: Sha256 | None
