@@ -27,10 +27,7 @@ from tlsmem.config.toml_tables import read_tables, split_names
 PYTHON = ".venv/bin/python"
 MEMTEST = f"{PYTHON} tools/tls-memtest"
 # Without cached bytecode each process of pytest rewrites the asserts of all tests: seconds of each CPU.
-PLAIN_PYTEST = f"PYTHONDONTWRITEBYTECODE= {PYTHON} -m pytest"
-# The workers of pytest-xdist collect all tests anew, each 7 s of CPU time; only they write snapshots.
-XDIST = f"{PLAIN_PYTEST} -n auto --dist loadfile --no-loadscope-reorder"
-PYTEST = f"{PLAIN_PYTEST} --forks=auto --snapshot-disable-unused"
+PYTEST = f"PYTHONDONTWRITEBYTECODE= {PYTHON} -m pytest -n auto --dist loadfile --no-loadscope-reorder"
 # Harnesses that are not optimised at all take ten times as long in their tests.
 CARGO = "CARGO_TARGET_DIR=build/cargo CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo"
 CORE_C = ("memtest/*.[ch]", "memtest/tests/*.[ch]")
@@ -125,7 +122,7 @@ def check_thorough(options: Options) -> Commands:
 
 def select_tests(marks: str, options: Options) -> str:
     stacks = shlex.quote(",".join(tried_stacks(options)))
-    return f"{PYTEST} -m '{marks}' --stacks={stacks}"
+    return f"{PYTEST} --snapshot-disable-unused -m '{marks}' --stacks={stacks}"
 
 
 def check_harnesses(options: Options) -> Commands:
@@ -135,7 +132,7 @@ def check_harnesses(options: Options) -> Commands:
 
 
 def snapshots(_: Options) -> Commands:
-    yield f"{XDIST} --snapshot-update $(grep -lrw --include='test_*.py' snapshot tools/tests)"
+    yield f"{PYTEST} --snapshot-update $(grep -lrw --include='test_*.py' snapshot tools/tests)"
 
 
 def check_slow(_: Options) -> Commands:

@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support import built_harness, forked_command, forked_workers, page_libraries, portable_text
+from tests.support import built_harness, forked_command, page_libraries, portable_text
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources
 from tlsmem.config import stack_names, toml_tables
@@ -83,22 +83,13 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--stacks", default="all", metavar="NAMES", help="of stacks that are built, try only these")
-    parser.addoption(
-        "--forks", metavar="N", help="run tests in N forks of the process that collects them; auto: 3 a CPU"
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Workers are given the same options."""
     page_libraries.forbid_fetching()
-    forks = config.getoption("--forks")
-    if forks or config.getoption("numprocesses", None):
+    if config.getoption("numprocesses", None):
         forked_command.share_server()
-    if forks and config.getoption("update_snapshots", False):
-        raise pytest.UsageError("--forks writes no snapshots; use -n auto, as `make snapshots` does")
-    if forks:
-        count = pytest_xdist_auto_num_workers() if forks == "auto" else int(forks)
-        config.pluginmanager.register(forked_workers.ForkedWorkers(count))
     if (named := config.getoption("--stacks")) != toml_tables.ALL_STACKS:
         built_harness.tried.update(toml_tables.split_names(stack_names.resolve_names(named)))
 
