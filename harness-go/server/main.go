@@ -1,18 +1,22 @@
 // A small server on net/http, for live runs: GET /small is answered with one byte, GET /full, which has a body, with a
 // body as long. It listens in plain HTTP and over TLS, and does whatever net/http does by itself; only HTTP/2 is off.
-// On SIGUSR1 it collects its garbage, returns free pages to the OS, and says "collected".
+// It answers a line on stdin by one on stdout: "collect" has it collect its garbage and return free pages to the OS,
+// "heap" say what its heap and its goroutines' stacks hold. On SIGUSR1 it collects too, and says "collected".
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -37,6 +41,7 @@ func main() {
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 	go collect()
+	go answerCommands()
 	failed := make(chan error)
 	go func() { failed <- server.Serve(listen(*plain)) }()
 	go func() { failed <- server.ServeTLS(listen(*secure), *certs+"/chain.pem", *certs+"/key.pem") }()
@@ -50,6 +55,30 @@ func collect() {
 		debug.FreeOSMemory()
 		log.Print("collected")
 	}
+}
+
+func answerCommands() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		switch lines.Text() {
+		case "collect":
+			debug.FreeOSMemory()
+			debug.FreeOSMemory()
+			fmt.Println("collect {}")
+		case "heap":
+			fmt.Println("heap " + describeHeap())
+		}
+	}
+}
+
+// describeHeap returns bytes of objects and stacks in use, and what the runtime has of the OS for both.
+func describeHeap() string {
+	var found runtime.MemStats
+	runtime.ReadMemStats(&found)
+	used := found.HeapAlloc + found.StackInuse
+	committed := found.HeapSys - found.HeapReleased + found.StackInuse
+	return fmt.Sprintf(`{"used_bytes": %d, "committed_bytes": %d, "parts": {"objects": %d, "stacks": %d}}`,
+		used, committed, found.HeapAlloc, found.StackInuse)
 }
 
 func listen(address string) net.Listener {

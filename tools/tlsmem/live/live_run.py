@@ -209,7 +209,7 @@ class Measuring:
         if self.run.ktls:
             check_use(self.server.network.statistics, min(WARM_UP, self.run.connections))
         self.close()
-        if self.server.server.answers:
+        if self.server.server.starts_collected:
             self.server.collect()
         self.end_phase("started")
         self.connect(self.run.connections, named=True)

@@ -83,6 +83,7 @@ class Server(NamedTuple):
     collects: bool = False  # garbage, when it gets SIGUSR1, or is asked
     role: Role = "server"  # a client connects to the Go server, and listens nowhere
     answers: bool = False  # commands on stdin, as RunningServer.ask sends them
+    starts_collected: bool = False  # its garbage is collected before the first phase is read
     ports: Ports = PORTS
     prefix: tuple[str, ...] = ()  # words before its command
     table_entries: Callable[[int], int] | None = (
@@ -279,6 +280,7 @@ GO_SERVER = Server(  # a runtime of its own, whose allocations the heap meter do
     build_go,
     ("rss",),
     collects=True,
+    answers=True,
 )
 RUSTLS_SERVER = Server(
     "rustls", "rustls", "", "", FULL_BYTES, lambda descriptors: descriptors - SPARE, configure_own, build_rustls

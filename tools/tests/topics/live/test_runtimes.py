@@ -84,5 +84,19 @@ def test_without_a_run_under_the_meter_the_native_part_and_the_rest_are_missing(
     assert row["rest_bytes"].is_missing and not row["managed_bytes"].is_missing
 
 
+def test_go_has_no_malloc_so_that_its_native_part_is_nothing_and_the_rest_is_known():
+    runs = [one.model_copy(update={"server": "go"}) for one in records(meters=("rss",))]
+    row = rows(runs)["plain", "idle"]
+    assert row["native_bytes"].value == 0
+    assert row["rest_bytes"].value == pytest.approx(RSS - PLAIN_MANAGED)
+    assert "go, objects and the stacks of goroutines" in runtime_table(runs).caption
+
+
+def test_a_client_has_the_heap_of_its_runtime_in_the_caption_once():
+    clients = [one.model_copy(update={"server": "node-client"}) for one in records()]
+    caption = runtime_table([*records(), *clients]).caption
+    assert caption.count("node, heapUsed") == 1 and "node-client, " not in caption
+
+
 def test_servers_without_a_managed_heap_have_no_row():
     assert rows([live_record(count) for count in CONNECTIONS]) == {}

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from tlsmem.config.choices import CLIENT
 from tlsmem.config.runtimes import runtimes
 from tlsmem.schema.live_records import LivePhase, LiveRecord
 from tlsmem.stats import live_costs
@@ -16,6 +17,7 @@ from tlsmem.topics.live.table import bytes_cell, name_transport, name_window
 
 STATES = ("established", "idle", "collected")
 ADDS = "TLS adds"  # as the transport of a row
+WITHOUT_MALLOC = {"go": "objects and the stacks of goroutines; it has no malloc"}
 LINEAR = 0.05  # the largest residual of a slope without a note
 CAPTION = (
     "Bytes of one connection to a program of a managed runtime, as slopes over numbers of connections. RSS: anonymous "
@@ -65,6 +67,8 @@ class RuntimeRow(NamedTuple):
 
     @property
     def native(self) -> Found:
+        if self.series.server in WITHOUT_MALLOC:
+            return Slope(0)
         return self.find_slope(live_costs.live_bytes, of_meter=True)
 
     @property
@@ -87,6 +91,11 @@ class RuntimeRow(NamedTuple):
             self.native,
             self.managed,
         )
+
+
+def name_runtime(server: str) -> str:
+    """Return the name of the runtime of a server or client."""
+    return server.removesuffix(CLIENT)
 
 
 def managed_bytes(phase: LivePhase) -> int | None:
@@ -166,7 +175,8 @@ def runtime_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each program, transport, number of handshakes at a time and state; none without managed runtimes."""
     rows, known = list(list_rows(records)), runtimes()
     names = dict.fromkeys(row.series.server for row in rows)
-    heaps = "; ".join(f"{name}, {known[name].heap}" for name in names if name in known)
+    heap_of = {name: table.heap for name, table in known.items()} | WITHOUT_MALLOC
+    heaps = "; ".join(f"{name}, {heap_of[name]}" for name in dict.fromkeys(map(name_runtime, names)) if name in heap_of)
     servers = "; ".join(dict.fromkeys(short_version(row.series.reported) for row in rows))
     caption = CAPTION.format(heaps=heaps, servers=servers)
     table = Table("live-runtimes", "Native and managed memory of a connection", caption, list(COLUMNS))
