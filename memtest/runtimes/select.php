@@ -1,5 +1,5 @@
 <?php
-// A server in one process, which waits for its connections by stream_select.
+// A server in one process, which waits for its connections by stream_select; and a client.
 declare(strict_types=1);
 
 $options = ['-role' => 'server', '-plain' => '127.0.0.1:8080', '-tls' => '127.0.0.1:8443', '-certs' => '.', '-protocol' => 'TLSv1.3', '-full' => '16384'];
@@ -31,6 +31,102 @@ function collect(): stdClass
     gc_collect_cycles();
     gc_mem_caches();
     return new stdClass();
+}
+
+// Opens so many connections, and lets their handshakes go on side by side.
+function connect(string $transport, int $count): array|stdClass
+{
+    global $connections, $options;
+    $secure = stream_context_create(['ssl' => [
+        'cafile' => "{$options['-certs']}/root.pem", 'peer_name' => 'localhost', 'verify_peer' => true,
+    ]]);
+    $client = ['TLSv1.2' => STREAM_CRYPTO_METHOD_TLSv1_2_CLIENT, 'TLSv1.3' => STREAM_CRYPTO_METHOD_TLSv1_3_CLIENT];
+    $method = $client[$options['-protocol']];
+    $new = [];
+    for ($one = 0; $one < $count; $one++) {
+        $stream = stream_socket_client("tcp://{$options["-$transport"]}", $code, $message, 20, STREAM_CLIENT_CONNECT, $secure);
+        if (!$stream) {
+            throw new RuntimeException("cannot connect: $message");
+        }
+        $new[(int) $stream] = $stream;
+    }
+    $connections += $new;
+    if ($transport === 'plain') {
+        return new stdClass();
+    }
+    $last = end($new);
+    $waiting = $new;
+    array_walk($waiting, fn ($stream) => stream_set_blocking($stream, false));
+    while ($waiting) {
+        foreach ($waiting as $number => $stream) {
+            $done = stream_socket_enable_crypto($stream, true, $method);
+            if ($done === false) {
+                throw new RuntimeException('a handshake failed');
+            }
+            if ($done === true) {
+                stream_set_blocking($stream, true);
+                unset($waiting[$number]);
+            }
+        }
+        if ($waiting) {
+            $ready = $waiting;
+            $none = null;
+            stream_select($ready, $none, $none, 20);
+        }
+    }
+    $used = stream_get_meta_data($last)['crypto'];
+    return ['protocol' => $used['protocol'], 'cipher' => $used['cipher_name']];
+}
+
+// Sends a request on each connection, one after the other, and reads the answer.
+function ask(string $what): stdClass
+{
+    global $connections, $full;
+    $body = $what === 'full' ? str_repeat('x', $full) : '';
+    $head = $body ? "GET /full HTTP/1.1\r\nHost: localhost\r\nContent-Length: $full\r\n\r\n" : "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    foreach ($connections as $connection) {
+        fwrite($connection, $head . $body);
+        $answer = '';
+        while (($end = strpos($answer, "\r\n\r\n")) === false || strlen($answer) < $end + 4 + max(1, strlen($body))) {
+            $data = fread($connection, 65536);
+            if ($data === false || $data === '') {
+                throw new RuntimeException('the server has closed a connection');
+            }
+            $answer .= $data;
+        }
+        if (!str_starts_with($answer, 'HTTP/1.1 200 ')) {
+            throw new RuntimeException('the server answered ' . strtok($answer, "\r"));
+        }
+    }
+    return new stdClass();
+}
+
+function closeAll(): stdClass
+{
+    global $connections;
+    array_walk($connections, fn ($connection) => fclose($connection));
+    $connections = [];
+    return new stdClass();
+}
+
+if ($options['-role'] === 'client') {
+    $connections = [];
+    while (($line = fgets(STDIN)) !== false) {
+        $words = explode(' ', trim($line));
+        try {
+            $answered = match ($words[0]) {
+                'heap' => readHeap(),
+                'collect' => collect(),
+                'connect' => connect($words[1], (int) $words[2]),
+                'ask' => ask($words[1]),
+                'close' => closeAll(),
+            };
+            echo $words[0], ' ', json_encode($answered), "\n";
+        } catch (Throwable $error) {
+            echo 'failed ', json_encode($error->getMessage()), "\n";
+        }
+    }
+    exit(0);
 }
 
 $flags = STREAM_SERVER_BIND | STREAM_SERVER_LISTEN;

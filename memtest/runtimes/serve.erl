@@ -1,4 +1,5 @@
-%% A server with a process for each connection, on gen_tcp and on ssl.
+%% A server with a process for each connection, on gen_tcp and on ssl; and a client, whose connections have the processes
+%% of ssl and none beside.
 -module(serve).
 -export([main/1]).
 
@@ -8,6 +9,12 @@ main(Words) ->
           "-protocol" => "TLSv1.3", "-full" => "16384"},
         pairs(Words)),
     {ok, _} = application:ensure_all_started(ssl),
+    case maps:get("-role", Options, "server") of
+        "client" -> answer_commands(Options, []);
+        _ -> serve(Options)
+    end.
+
+serve(Options) ->
     Full = list_to_integer(maps:get("-full", Options)),
     {Host, Plain} = address(maps:get("-plain", Options)),
     {_, Secure} = address(maps:get("-tls", Options)),
@@ -19,7 +26,7 @@ main(Words) ->
                                     {versions, [Version]} | Bare]),
     spawn(fun() -> accept_plain(Tcp, Full) end),
     spawn(fun() -> accept_secure(Tls, Full) end),
-    answer_commands().
+    answer_commands(Options, []).
 
 pairs([Name, Value | Rest]) -> maps:put(Name, Value, pairs(Rest));
 pairs([]) -> #{}.
@@ -75,14 +82,83 @@ is_complete(All) ->
         [_] -> false
     end.
 
-answer_commands() ->
+%% Connections: of a client, each with its module.
+answer_commands(Options, Connections) ->
     case io:get_line("") of
-        "heap\n" -> io:format("heap ~s~n", [read_heap()]), answer_commands();
-        "collect\n" ->
-            [erlang:garbage_collect(Pid) || Pid <- processes(), _ <- [1, 2]],
-            io:format("collect {}~n"),
-            answer_commands();
-        _ -> halt(0)
+        eof -> halt(0);
+        Line ->
+            [Name | _] = Words = string:lexemes(Line, " \n"),
+            try obey(Words, Options, Connections) of
+                {Answer, Now} ->
+                    io:format("~s ~s~n", [Name, Answer]),
+                    answer_commands(Options, Now)
+            catch
+                _:Reason ->
+                    Said = lists:flatten(io_lib:format("~0p", [Reason])),
+                    io:format("failed \"~s\"~n", [[One || One <- Said, One >= $ , One =/= $", One =/= $\\]]),
+                    answer_commands(Options, Connections)
+            end
+    end.
+
+obey(["heap"], _, Connections) -> {read_heap(), Connections};
+obey(["collect"], _, Connections) ->
+    [erlang:garbage_collect(Pid) || Pid <- processes(), _ <- [1, 2]],
+    {"{}", Connections};
+obey(["connect", Transport, Count], Options, Connections) ->
+    Opened = connect(Transport, list_to_integer(Count), Options),
+    {describe(hd(Opened)), Opened ++ Connections};
+obey(["ask", What], Options, Connections) ->
+    Size = case What of "full" -> list_to_integer(maps:get("-full", Options)); "small" -> 0 end,
+    lists:foreach(fun({Module, Socket}) -> ask(Module, Socket, Size) end, Connections),
+    {"{}", Connections};
+obey(["close"], _, Connections) ->
+    lists:foreach(fun({Module, Socket}) -> ok = Module:close(Socket) end, Connections),
+    {"{}", []}.
+
+%% Opens so many at once: each is opened by a process, which hands it over and ends.
+connect(Transport, Count, Options) ->
+    {Module, More} = case Transport of
+        "plain" -> {gen_tcp, []};
+        "tls" ->
+            Version = maps:get(maps:get("-protocol", Options), #{"TLSv1.2" => 'tlsv1.2', "TLSv1.3" => 'tlsv1.3'}),
+            {ssl, [{cacertfile, maps:get("-certs", Options) ++ "/root.pem"}, {verify, verify_peer},
+                   {server_name_indication, "localhost"}, {versions, [Version]}]}
+    end,
+    {Host, Port} = address(maps:get("-" ++ Transport, Options)),
+    Self = self(),
+    Open = fun() ->
+        {ok, Socket} = Module:connect(Host, Port, [binary, {active, false} | More]),
+        ok = Module:controlling_process(Socket, Self),
+        Self ! {opened, Socket}
+    end,
+    Workers = [spawn_monitor(Open) || _ <- lists:seq(1, Count)],
+    [receive
+         {opened, Socket} -> {Module, Socket};
+         {'DOWN', _, process, _, Reason} when Reason =/= normal -> error(Reason)
+     end || _ <- Workers].
+
+describe({gen_tcp, _}) -> "{}";
+describe({ssl, Socket}) ->
+    {ok, Found} = ssl:connection_information(Socket, [protocol, selected_cipher_suite]),
+    Protocol = maps:get(proplists:get_value(protocol, Found), #{'tlsv1.2' => "TLSv1.2", 'tlsv1.3' => "TLSv1.3"}),
+    Cipher = ssl:suite_to_str(proplists:get_value(selected_cipher_suite, Found)),
+    io_lib:format("{\"protocol\": \"~s\", \"cipher\": \"~s\"}", [Protocol, Cipher]).
+
+ask(Module, Socket, Size) ->
+    Request = case Size of
+        0 -> "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        _ -> [io_lib:format("GET /full HTTP/1.1\r\nHost: localhost\r\nContent-Length: ~b\r\n\r\n", [Size]),
+              binary:copy(<<"x">>, Size)]
+    end,
+    ok = Module:send(Socket, Request),
+    <<"HTTP/1.1 200 ", _/binary>> = receive_answer(Module, Socket, <<>>).
+
+receive_answer(Module, Socket, Received) ->
+    {ok, Data} = Module:recv(Socket, 0),
+    All = <<Received/binary, Data/binary>>,
+    case is_complete(All) of
+        true -> All;
+        false -> receive_answer(Module, Socket, All)
     end.
 
 %% used_bytes: what the emulator's allocators have given out; of it the heaps and stacks of processes, and binaries.

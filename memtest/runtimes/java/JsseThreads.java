@@ -5,12 +5,24 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
+import javax.net.ssl.SSLSocket;
 
-/** A server with a thread for each connection, on the sockets of the JDK: JSSE over TLS. */
+/**
+ * A server with a thread for each connection, on the sockets of the JDK: JSSE over TLS; and a client, whose connections
+ * have no thread once they are open.
+ */
 final class JsseThreads {
     public static void main(String[] words) throws Exception {
         Program program = new Program(words);
+        if (program.isClient()) {
+            program.answerCommands(new Client(program));
+            return;
+        }
         InetAddress host = InetAddress.getByName(program.host("-plain"));
         ServerSocket plain = new ServerSocket(program.port("-plain"), Program.BACKLOG, host);
         var tls = (SSLServerSocket) program.context().getServerSocketFactory()
@@ -20,6 +32,69 @@ final class JsseThreads {
             new Thread(() -> accept(program, listener)).start();
         }
         program.answerCommands();
+    }
+
+    private static final class Client implements Program.Client {
+        private final Program program;
+        private final SSLContext context;
+        private final List<Socket> connections = new ArrayList<>();
+
+        Client(Program program) throws Exception {
+            this.program = program;
+            context = program.clientContext();
+        }
+
+        /** Shakes hands in a thread for each, which has ended when this returns. */
+        @Override
+        public String[] connect(boolean tls, int count) throws Exception {
+            String option = tls ? "-tls" : "-plain";
+            var handshakes = new ArrayList<FutureTask<String[]>>();
+            for (int one = 0; one < count; one++) {
+                Socket bare = new Socket(program.host(option), program.port(option));
+                if (!tls) {
+                    connections.add(bare);
+                    continue;
+                }
+                var secure = (SSLSocket) context.getSocketFactory().createSocket(bare, "localhost", program.port(option), true);
+                secure.setEnabledProtocols(new String[] {program.options.get("-protocol")});
+                var parameters = secure.getSSLParameters();
+                parameters.setEndpointIdentificationAlgorithm("HTTPS");
+                secure.setSSLParameters(parameters);
+                connections.add(secure);
+                var handshake = new FutureTask<>(() -> {
+                    secure.startHandshake();
+                    return new String[] {secure.getSession().getProtocol(), secure.getSession().getCipherSuite()};
+                });
+                handshakes.add(handshake);
+                new Thread(handshake).start();
+            }
+            String[] used = null;
+            for (var handshake : handshakes) {
+                used = handshake.get();
+            }
+            return used;
+        }
+
+        @Override
+        public void ask(byte[] request, int size) throws IOException {
+            for (Socket connection : connections) {
+                connection.getOutputStream().write(request);
+                InputStream in = connection.getInputStream();
+                String head = readHead(in);
+                if (!head.startsWith("HTTP/1.1 200 ")) {
+                    throw new IOException("the server answered " + head.split("\r\n")[0]);
+                }
+                in.readNBytes(size);
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            for (Socket connection : connections) {
+                connection.close();
+            }
+            connections.clear();
+        }
     }
 
     private static void accept(Program program, ServerSocket listener) {

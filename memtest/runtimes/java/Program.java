@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.Map;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 
 /** What the programs of the JVM share: options, certificates, answers, and the heap. */
 final class Program {
@@ -48,6 +49,20 @@ final class Program {
         return "x".repeat(target.equals("/full") ? Integer.parseInt(options.get("-full")) : 1).getBytes(StandardCharsets.US_ASCII);
     }
 
+    /** Returns a context of JSSE that trusts the root. */
+    SSLContext clientContext() throws Exception {
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        store.load(null, null);
+        try (var in = Files.newInputStream(file("root.pem"))) {
+            store.setCertificateEntry("root", CertificateFactory.getInstance("X.509").generateCertificate(in));
+        }
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(store);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trust.getTrustManagers(), null);
+        return context;
+    }
+
     /** Returns a context of JSSE with the certificates. */
     SSLContext context() throws Exception {
         CertificateFactory factory = CertificateFactory.getInstance("X.509");
@@ -67,8 +82,27 @@ final class Program {
         return context;
     }
 
-    /** Answers each line on stdin, and ends the process when stdin ends. */
+    /** What a client does when it is told: `connect tls 100`, `ask small`, `ask full`, `close`. */
+    interface Client {
+        /** Opens so many connections at once; returns protocol and cipher, or nothing without TLS. */
+        String[] connect(boolean tls, int count) throws Exception;
+
+        /** Sends a request on each connection, one after the other, and reads the answer, whose body has so many bytes. */
+        void ask(byte[] request, int size) throws Exception;
+
+        void close() throws Exception;
+    }
+
+    boolean isClient() {
+        return "client".equals(options.get("-role"));
+    }
+
     void answerCommands() throws IOException {
+        answerCommands(null);
+    }
+
+    /** Answers each line on stdin, and ends the process when stdin ends. */
+    void answerCommands(Client client) throws IOException {
         MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
         var lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -78,9 +112,34 @@ final class Program {
                 memory.gc();
                 memory.gc();
                 System.out.println("collect {}");
+            } else {
+                try {
+                    System.out.println(line.split(" ")[0] + " " + tell(client, line.split(" ")));
+                } catch (Exception error) {
+                    System.out.println("failed \"" + String.valueOf(error).replaceAll("[\"\\\\\\p{Cntrl}]", " ") + "\"");
+                }
             }
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    private String tell(Client client, String[] words) throws Exception {
+        if (words[0].equals("connect")) {
+            String[] used = client.connect(words[1].equals("tls"), Integer.parseInt(words[2]));
+            return used == null ? "{}" : String.format("{\"protocol\": \"%s\", \"cipher\": \"%s\"}", used[0], used[1]);
+        }
+        if (words[0].equals("ask")) {
+            boolean isFull = words[1].equals("full");
+            byte[] body = isFull ? body("/full") : new byte[0];
+            String head = "GET /" + words[1] + " HTTP/1.1\r\nHost: localhost\r\n"
+                    + (isFull ? "Content-Length: " + body.length + "\r\n\r\n" : "\r\n");
+            client.ask((head + new String(body, StandardCharsets.US_ASCII)).getBytes(StandardCharsets.US_ASCII), Math.max(1, body.length));
+        } else if (words[0].equals("close")) {
+            client.close();
+        } else {
+            throw new IllegalArgumentException("no command " + words[0]);
+        }
+        return "{}";
     }
 
     /** used_bytes: objects of the heap. direct: what direct buffers have of malloc; non-heap: classes and code. */

@@ -65,6 +65,7 @@ def make_server(name: str, table: Runtime) -> Server:
         still_s=table.still_s,
         collects=True,
         answers=True,
+        starts_collected=True,
         find=lambda: find_program(name, table),
     )
 
