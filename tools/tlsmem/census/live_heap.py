@@ -18,6 +18,7 @@ HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
 NUMBERS = 4  # of each chunk
 BATCH_BYTES = 64 << 20  # read at once
+LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 ALL_BITS = (1 << 64) - 1
 
 

@@ -6,7 +6,7 @@ application's, and those that several sessions or a context lead to are shared. 
 only what is a pointer, a kind or a state; record buffers are not."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
-from tlsmem.census.live_heap import Beginning, LiveHeap, Mark, read_field, read_fields, read_starts, split_batches
-from tlsmem.census.sockets import Descriptors, SocketState, confirm_closed, pair, read_endpoints
+from tlsmem.census.live_heap import LARGEST_READ_BYTES, Beginning, LiveHeap, Mark, read_field, read_fields, read_starts
+from tlsmem.census.sockets import NEEDED_GNUTLS, Descriptors, SocketState, confirm_closed, pair, read_endpoints
 from tlsmem.census.target import Memory, Places, Words
 
 METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
-LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 LOW = np.uint64(0xFFFFFFFF)
 STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
 NO_OWNER, SHARED = -1, 1 << 40
@@ -35,9 +34,12 @@ BEFORE, OK = 0, 1  # OSSL_HANDSHAKE_STATE
 UNINITIALISED = 0  # MSG_FLOW_STATE
 NEEDED = {"handshake", "in_init"}  # fields that tell a state
 STATE_FIELDS = {*NEEDED, "machine", "is_server"}
+SESSION_FIELDS = (*sorted(STATE_FIELDS), "read_bio", "ex_data", *sorted(NEEDED_GNUTLS))
 
 
+Values = Mapping[str, Words]  # of each session, by the name of the field
 Weights = npt.NDArray[np.float64]
+Pointers = tuple[Places, Places, Places]  # from which chunk, to which, and where in the first, in words
 
 
 class State(StrEnum):
@@ -93,9 +95,10 @@ def count_sessions(
     """Return the sessions of a library; `list_open` gives what descriptors the process has open, once the sessions are
     read; `walk_again` its heap at a later time. Raises OSError when the process ends meanwhile."""
     roots = find_sessions(memory, heap, library)
-    owners = find_owners(memory, heap, library, roots)
-    kinds = read_states(memory, heap, library, roots)
-    endpoints = read_endpoints(memory, heap, library, roots)
+    values = read_values(memory, heap, library, roots)
+    owners = find_owners(memory, heap, library, roots, values)
+    kinds = name_states(library, values, len(roots))
+    endpoints = read_endpoints(memory, heap, library, values, len(roots))
     sockets = pair(endpoints, list_open())
     if SocketState.CLOSED in sockets:
         sockets = confirm_closed(memory, heap, roots, sockets, walk_again)
@@ -146,21 +149,26 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> Places:
     return chunks[library.mapped.has(first[:, METHOD_WORDS.start :]).any(axis=1)]
 
 
-def read_states(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> list[tuple[Role, State]]:
-    """Return role and state of each session."""
+def read_values(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Values:
+    """Return what the sessions have in the fields that are known. All are read at once: to read a field of each of many
+    takes as long as to read all of each."""
+    offsets = {name: library.fields[name] for name in SESSION_FIELDS if name in library.fields}
+    if "ex_data" in offsets:
+        offsets["ex_data_stack"] = offsets["ex_data"] + 8
     if library.found.library == GNUTLS:
-        entities = (read_field(memory, heap, roots, 0) & LOW).tolist()
-        return [(ENTITIES[entity], State.UNKNOWN) for entity in entities]
-    fields = library.fields
-    if not fields.keys() >= NEEDED:
-        return [(Role.UNKNOWN, State.UNKNOWN)] * len(roots)
-    names = sorted(STATE_FIELDS & fields.keys())
-    words = read_fields(memory, heap, roots, *(fields[name] for name in names))
-    values = {name: row & LOW for name, row in zip(names, words, strict=True)}
-    unset = np.ones(len(roots), np.uint64)
-    columns = [values["handshake"], values["in_init"]]
-    columns += [values.get(name, unset) for name in ("machine", "is_server")]
-    return [name_state("is_server" in fields, *row) for row in np.stack(columns, axis=1).tolist()]
+        offsets["entity"] = 0
+    return dict(zip(offsets, read_fields(memory, heap, roots, *offsets.values()), strict=True)) if offsets else {}
+
+
+def name_states(library: Library, values: Values, count: int) -> list[tuple[Role, State]]:
+    """Return role and state of each session, by their fields."""
+    if library.found.library == GNUTLS:
+        return [(ENTITIES[entity], State.UNKNOWN) for entity in (values["entity"] & LOW).tolist()]
+    if not values.keys() >= NEEDED:
+        return [(Role.UNKNOWN, State.UNKNOWN)] * count
+    unset = np.ones(count, np.uint64)
+    columns = [values.get(name, unset) & LOW for name in ("handshake", "in_init", "machine", "is_server")]
+    return [name_state("is_server" in values, *row) for row in np.stack(columns, axis=1).tolist()]
 
 
 def name_state(has_role: bool, handshake: int, in_init: int, machine: int, is_server: int) -> tuple[Role, State]:
@@ -189,7 +197,7 @@ def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str,
     return found
 
 
-def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
+def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places, values: Values) -> Places:
     """Return for each chunk which session holds it, by the session's number; SHARED, or NO_OWNER.
 
     A chunk is that session's from which the fewest pointers lead to it; of several as near, that one's whose field
@@ -200,16 +208,17 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places)
     may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
-    direct = find_direct(memory, heap, roots)
+    of_roots = read_pointers(memory, heap, roots)
+    direct = np.unique(of_roots[1])
     contexts = direct[library.find(heap, CONTEXT)[direct]]
     owners[contexts] = SHARED
     lent = find_lent(memory, heap, library, roots)
     frontier = np.concatenate([roots, contexts])
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
-    is_closed[np.setdiff1d(find_attached(memory, heap, library, roots), direct)] = True
+    is_closed[np.setdiff1d(find_attached(memory, heap, values), direct)] = True
+    pointers = join(of_roots, read_pointers(memory, heap, contexts))
     while len(frontier):
-        pointers = [read_pointers(memory, heap, batch) for batch in split_batches(frontier, heap.sizes)]
-        sources, targets, offsets = (np.concatenate(part) for part in zip(*pointers, strict=True))
+        sources, targets, offsets = pointers
         weights = weigh(heap, frontier, sources, targets, offsets)
         of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources]])
         owners[of_application] = NO_OWNER
@@ -218,25 +227,25 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places)
         is_new &= ~(is_root[sources] & (offsets == lent))
         frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
         frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
+        pointers = read_pointers(memory, heap, frontier)
     return owners
 
 
-def find_direct(memory: Memory, heap: LiveHeap, chunks: Places) -> Places:
-    """Return the chunks to which these themselves lead, each once."""
-    pointers = [read_pointers(memory, heap, batch)[1] for batch in split_batches(chunks, heap.sizes)]
-    return np.unique(np.concatenate(pointers))
+def join(*parts: Pointers) -> Pointers:
+    """Return the pointers of all."""
+    sources, targets, offsets = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return sources, targets, offsets
 
 
-def find_attached(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Places:
+def find_attached(memory: Memory, heap: LiveHeap, values: Values) -> Places:
     """Return the chunks that the application has attached to sessions, by SSL_set_ex_data(): those to which the array
     of the stack in the field leads. Before the stack, the field has a context since OpenSSL 3.0."""
-    if "ex_data" not in library.fields:
+    if "ex_data" not in values:
         return np.zeros(0, np.int64)
-    words = read_fields(memory, heap, roots, *(library.fields["ex_data"] + at for at in (0, 8)))
-    stacks = find_chunks(heap, np.concatenate(list(words)))
+    stacks = find_chunks(heap, np.concatenate([values["ex_data"], values["ex_data_stack"]]))
     stacks = stacks[heap.sizes[stacks] - heap.lead_bytes - heap.behind_bytes <= LARGEST_STACK_BYTES]
     arrays = find_chunks(heap, read_field(memory, heap, stacks, STACK_DATA_AT))
-    return find_direct(memory, heap, arrays)
+    return np.unique(read_pointers(memory, heap, arrays)[1])
 
 
 def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> int:
@@ -263,10 +272,12 @@ def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
 def weigh(heap: LiveHeap, frontier: Places, sources: Places, targets: Places, offsets: Places) -> Weights:
     """Return for each pointer in which share of the chunks of its chunk's size the same field leads to a chunk of the
     same size as here."""
-    fields = np.stack([heap.sizes[sources], offsets, heap.sizes[targets]])
-    _, field, counts = np.unique(fields, axis=1, return_inverse=True, return_counts=True)
     sizes, alike = np.unique(heap.sizes[frontier], return_counts=True)
-    found: Weights = counts[field.ravel()] / alike[np.searchsorted(sizes, heap.sizes[sources])]
+    of_source = np.searchsorted(sizes, heap.sizes[sources])
+    target_sizes, of_target = np.unique(heap.sizes[targets], return_inverse=True)
+    fields = (of_source * LARGEST_READ_BYTES + offsets) * len(target_sizes) + of_target.ravel()
+    _, field, counts = np.unique(fields, return_inverse=True, return_counts=True)
+    found: Weights = counts[field.ravel()] / alike[of_source]
     return found
 
 
@@ -285,17 +296,15 @@ def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -
     return found
 
 
-def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> tuple[Places, Places, Places]:
+def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> Pointers:
     """Return the pointers in these chunks to beginnings of chunks: from which, to which, and where in the first, in
     words."""
-    counts = heap.count_words(chunks)
-    words = memory.read_words(heap.addresses[chunks], counts)
-    lowest, highest = heap.addresses[0], heap.addresses[-1]
-    sources = np.repeat(chunks, counts)
-    offsets = np.arange(len(words)) - np.repeat(np.cumsum(counts) - counts, counts)
-    possible = (words >= np.uint64(lowest)) & (words <= np.uint64(highest)) & (words & np.uint64(15) == 0)
-    sources, words, offsets = sources[possible], words[possible], offsets[possible]
-    targets = heap.find(words)
+    if not len(chunks):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    ordered = np.sort(chunks)
+    lowest, highest = int(heap.addresses[0]), int(heap.addresses[-1])
+    numbers, offsets, words = memory.find_words(heap.addresses[ordered], heap.count_words(ordered), lowest, highest)
+    sources, targets = ordered[numbers], heap.find(words)
     is_found = (targets >= 0) & (targets != sources)
     return sources[is_found], targets[is_found], offsets[is_found]
 

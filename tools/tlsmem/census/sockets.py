@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, GNUTLS, Library
-from tlsmem.census.live_heap import LiveHeap, read_field, read_fields, split_batches
+from tlsmem.census.live_heap import LARGEST_READ_BYTES, LiveHeap, read_fields, read_starts, split_batches
 from tlsmem.census.target import Memory, Places, Words
 
 ESTABLISHED = "01"
@@ -132,14 +132,13 @@ def confirm_closed(
 
 
 def compute_checksums(memory: Memory, heap: LiveHeap, chunks: Places) -> Words:
-    """Return a number for the content of each chunk, from which nothing of that can be told; chunks are in order."""
+    """Return a number for the content of each chunk, from which nothing of that can be told; chunks are in order. All
+    are as long as the shortest."""
     found = [np.zeros(0, np.uint64)]
+    count = int(heap.count_words(chunks).min(initial=LARGEST_READ_BYTES // 8))
+    odd = 2 * np.arange(count, dtype=np.uint64) + np.uint64(1)
     for batch in split_batches(chunks, heap.sizes):
-        counts = heap.count_words(batch)
-        words = memory.read_words(heap.addresses[batch], counts)
-        starts = np.cumsum(counts) - counts
-        odd = 2 * (np.arange(len(words)) - np.repeat(starts, counts)).astype(np.uint64) + np.uint64(1)
-        found.append(np.add.reduceat(words * odd, starts) if len(batch) else np.zeros(0, np.uint64))
+        found.append(read_starts(memory, heap, batch, count) @ odd)
     return np.concatenate(found)
 
 
@@ -148,16 +147,18 @@ def tells_sockets(library: Library) -> bool:
     return library.fields.keys() >= (NEEDED_GNUTLS if library.found.library == GNUTLS else NEEDED)
 
 
-def read_endpoints(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Endpoints:
-    """Return what the sessions lead to. Raises OSError when the process ends meanwhile."""
-    kinds, numbers = np.zeros(len(roots), np.int64), np.full(len(roots), -1)
+def read_endpoints(
+    memory: Memory, heap: LiveHeap, library: Library, values: Mapping[str, Words], count: int
+) -> Endpoints:
+    """Return what so many sessions lead to, by their fields. Raises OSError when the process ends meanwhile."""
+    kinds, numbers = np.zeros(count, np.int64), np.full(count, -1)
     if not tells_sockets(library):
         return Endpoints(kinds, numbers)
     if library.found.library == GNUTLS:
-        return read_transports(memory, heap, library, roots)
+        return find_transports(library, values)
     fields = library.fields
     is_bio = library.find(heap, BIO)
-    pointers = read_field(memory, heap, roots, fields["read_bio"])
+    pointers = values["read_bio"].copy()
     kinds[pointers == 0] = Kind.NOTHING
     left = np.flatnonzero(pointers)
     for _ in range(MOST_FILTERS):
@@ -185,11 +186,10 @@ def name_kind(type_: int, is_own: bool) -> Kind:
     return Kind.FILE if type_ == FILE else Kind.DATAGRAMS if type_ in DATAGRAMS else Kind.SOCKET
 
 
-def read_transports(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Endpoints:
+def find_transports(library: Library, values: Mapping[str, Words]) -> Endpoints:
     """As read_endpoints(), of GnuTLS: with its own function that reads, a session's transport is a number."""
-    offsets = (library.fields[name] for name in ("transport", "pull_function"))
-    transports, functions = read_fields(memory, heap, roots, *offsets)
-    is_default = library.mapped.has(functions)
+    transports = values["transport"]
+    is_default = library.mapped.has(values["pull_function"])
     is_number = transports <= np.uint64(LARGEST_NUMBER)
     kinds = np.where(is_default & is_number, Kind.SOCKET, Kind.UNKNOWN)
     kinds[is_default & (transports == 0)] = Kind.NOTHING

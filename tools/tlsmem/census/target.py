@@ -189,6 +189,23 @@ def open_mapped(pid: int, mapped: MappedFile) -> BinaryIO | None:
     return None
 
 
+class Batch(NamedTuple):
+    """Pages that are read together: those of which places, the numbers of the pages in order, and their words."""
+
+    places: slice
+    pages: Places
+    words: Words
+
+    def find_index(self, addresses: Places) -> Places:
+        """Return which word is at each address."""
+        found: Places = np.searchsorted(self.pages, addresses // PAGE) * (PAGE // 8) + addresses % PAGE // 8
+        return found
+
+    def find_addresses(self, index: Places) -> Places:
+        """Return where each word is."""
+        return self.pages[index // (PAGE // 8)] * PAGE + index % (PAGE // 8) * 8
+
+
 class Memory(ABC):
     """The memory of a process, read in words."""
 
@@ -213,24 +230,49 @@ class Memory(ABC):
     def read_words(self, starts: Places, counts: Places) -> Words:
         """Return the words of 64 bits at these addresses, one place after the other; 0 where there is no page.
 
-        `starts` are in order and multiples of 8, and so do not overlap; `counts` are in words. The pages are read a
-        batch after the other into the same buffer, so a large heap takes no more memory than a small one. Raises
-        OSError once the process has ended."""
+        `starts` are in order and multiples of 8, and places do not overlap; `counts` are in words. Raises OSError once
+        the process has ended."""
         found = np.zeros(int(counts.sum()), np.uint64)
+        done = 0
+        for batch in self.read_batches(starts, counts):
+            lengths, begins = counts[batch.places], batch.find_index(starts[batch.places])
+            if (lengths == lengths[0]).all():
+                index = (begins[:, None] + np.arange(lengths[0])).ravel()
+            else:
+                index = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+            found[done : done + len(index)] = batch.words[index]
+            done += len(index)
+        return found
+
+    def find_words(self, starts: Places, counts: Places, low: int, high: int) -> tuple[Places, Places, Words]:
+        """Return the words at these places that are multiples of 16 from `low` to `high`: in which place, by its
+        number, how many words behind its start, and the word. As read_words() otherwise."""
+        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))]
+        for batch in self.read_batches(starts, counts):
+            is_wanted = batch.words - np.uint64(low) <= np.uint64(high - low)
+            index = np.flatnonzero(is_wanted)
+            index = index[batch.words[index] & np.uint64(15) == 0]
+            addresses = batch.find_addresses(index)
+            numbers = np.searchsorted(starts[batch.places], addresses, side="right") - 1 + batch.places.start
+            offsets = (addresses - starts[numbers]) // 8
+            is_inside = (numbers >= batch.places.start) & (offsets < counts[numbers])
+            found.append((numbers[is_inside], offsets[is_inside], batch.words[index[is_inside]]))
+        numbers, offsets, words = (np.concatenate(part) for part in zip(*found, strict=True))
+        return numbers, offsets, words
+
+    def read_batches(self, starts: Places, counts: Places) -> Iterator["Batch"]:
+        """Yield the pages that have these places, a batch after the other in the same buffer, so a large heap takes no
+        more memory than a small one."""
         firsts, afters = starts // PAGE, (starts + 8 * counts - 1) // PAGE + 1
         edges = np.flatnonzero(np.diff(np.cumsum(afters - firsts) // BATCH_PAGES)) + 1
-        done, buffer = 0, np.zeros(0, np.uint8)
+        buffer = np.zeros(0, np.uint8)
         for first, after in pairwise([0, *edges.tolist(), len(starts)] if len(starts) else []):
             pages = list_pages(firsts[first:after], afters[first:after])
             if len(buffer) < len(pages) * PAGE:
                 buffer = np.zeros(len(pages) * PAGE, np.uint8)
-            self.read_pages(pages, buffer[: len(pages) * PAGE])
-            lengths = counts[first:after]
-            begins = np.searchsorted(pages, firsts[first:after]) * PAGE + starts[first:after] % PAGE
-            index = np.repeat(begins // 8 - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
-            found[done : done + len(index)] = buffer.view(np.uint64)[index]
-            done += len(index)
-        return found
+            content = buffer[: len(pages) * PAGE]
+            self.read_pages(pages, content)
+            yield Batch(slice(first, after), pages, content.view(np.uint64))
 
     def read_pages(self, pages: Places, content: npt.NDArray[np.uint8]) -> None:
         """Read pages one behind the other; those that are not there become zeros."""
