@@ -167,6 +167,7 @@ int main(int argc, char **argv)
         fail("usage: holds_sessions CERTIFICATE KEY CREATED HALF_OPEN ESTABLISHED");
     int created = atoi(argv[3]), half_open = atoi(argv[4]), established = atoi(argv[5]);
     int count = created + half_open + established, first = created + half_open;
+    setvbuf(stdin, NULL, _IONBF, 0); /* a buffer that is allocated with the first line would be of the first step */
 #if defined BEFORE || defined POOL
     if (!CRYPTO_set_mem_functions(block_allocate, block_resize, block_free))
         fail("CRYPTO_set_mem_functions");
