@@ -26,6 +26,7 @@ from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration
+from tlsmem.plan.configuration_costs import SettingCost
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, MachineIdentity
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import HaproxyConstants
@@ -81,7 +82,9 @@ def test_littles_law():
 sizes = strategies.integers(0, 10**6)
 contexts = strategies.builds(ContextCost, sizes, strategies.just("suite"), strategies.just("recording"))
 proxies = strategies.none() | strategies.builds(Backends, *[sizes] * 4, strategies.none() | contexts)
-prices = strategies.builds(Price, *[sizes] * 6, proxies).filter(lambda one: one.tls + one.kernel)
+certificates = strategies.builds(SettingCost, strategies.just("certificates"), sizes, sizes)
+settings = strategies.just(()) | strategies.tuples(certificates)
+prices = strategies.builds(Price, *[sizes] * 6, proxies, settings=settings).filter(lambda one: one.tls + one.kernel)
 parts = strategies.fractions(0, Fraction(1, 2)) | strategies.integers(0, 10_000)
 demands = strategies.builds(Demand, parts, parts)
 

@@ -706,10 +706,21 @@ OPTIONS: dict[str, Option] = {
         COUNT,
         "N",
     ),
+    "certificates": Option(
+        "--certificates",
+        "certificates of the server of --as beside the first, each with its name (SNI)",
+        COUNT,
+        "N",
+        example="--certificates 500",
+    ),
+    "reloads": Option("--reloads", "reloads of the server's configuration so far", COUNT, "N", example="--reloads 2"),
+    "workers": Option(
+        "--workers", "worker processes of nginx; a plan without it has one", COUNT, "N", example="--workers 4"
+    ),
     "as": Option(
         "--as",
         "plan for a server, with its options, tickets and own memory: nginx, haproxy, httpd, envoy, python, "
-        "node, rust-openssl, rustls or go; or one that live runs measured, with its own figures",
+        "node, rust-openssl, rustls or go",
         Names("server", single="a plan is for one server", also=("live_servers", "runtimes")),
         "SERVER",
         dest="server",

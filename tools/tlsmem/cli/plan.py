@@ -46,6 +46,7 @@ FOR_SERVERS: Takes = {
 LOADED: Takes = (
     FOR_SERVERS
     | {"backends": Words("one for each client connection"), "backend servers": Words("1 with --backends")}
+    | each("certificates", "reloads", "workers")
     | each("handshaking", "in flight", "rate", "rtt", "client time", "stalled rate", "timeout stalled")
 )
 CROWDED: Takes = FOR_SERVERS | {
@@ -84,6 +85,7 @@ COMMANDS = (
         {"connections": REQUIRED, "output text": None} | LOADED | {"in use": Words("all, unless --state at-rest")},
         "--connections 100000 --stack openssl@3.5.5",
         "--connections 100000 --stack openssl@3.5.5 --as nginx",
+        "--connections 100000 --as nginx --certificates 500 --reloads 2 --workers 4",
         "--connections 100000 --handshaking 5% --in-flight 20%",
         "--connections 100000 --in-use 30% --low-memory",
         "--connections 1M --rate 500/s --rtt 100ms --client-time 20ms     handshakes by Little's law",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tlsmem.config.amounts import Share
 from tlsmem.plan.amounts import take_share
+from tlsmem.plan.configuration_costs import SettingCost
 from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.server_memory import ServerMemory
 
@@ -49,6 +50,7 @@ class Price(NamedTuple):
     own: int = 0
     backends: Backends | None = None
     rest: int | None = None  # of a connection at rest in its process; None: not recorded
+    settings: tuple[SettingCost, ...] = ()  # of the server's configuration
 
     @property
     def connection(self) -> int:
@@ -82,6 +84,7 @@ class Term(NamedTuple):
     what: str
     number: Fraction  # of them
     each: int  # bytes
+    remark: str = ""
 
     @property
     def size(self) -> int:
@@ -113,6 +116,7 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
         Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
         Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,
+        *(Term(one.what, Fraction(one.number), one.each, one.remark) for one in price.settings),
         *backend_terms(price.backends),
     ]
 
@@ -155,8 +159,9 @@ def after_handshakes(price: Price, model: ConnectionModel, demand: Demand, sessi
 
 def after_closing(price: Price, model: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once every connection is closed."""
-    grown = after_handshakes(price, model, demand, sessions) - price.fixed
-    return price.fixed + math.ceil(model.closed_retention * grown)
+    before = price.fixed + sum(one.number * one.each for one in price.settings)
+    grown = after_handshakes(price, model, demand, sessions) - before
+    return before + math.ceil(model.closed_retention * grown)
 
 
 def apply_littles_law(rate: float, seconds: float) -> int:

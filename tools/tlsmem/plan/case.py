@@ -12,6 +12,7 @@ from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
 from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
+from tlsmem.plan.configuration_costs import ConfigurationCosts
 from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel
 from tlsmem.plan.live_model import LiveFit
 from tlsmem.plan.server_memory import ServerMemory
@@ -40,6 +41,7 @@ class Case(NamedTuple):
     handshake_excess: int | None = (
         None  # bytes of RSS that the server keeps for a concurrent handshake beyond the model; None: not known
     )
+    configured: ConfigurationCosts = ConfigurationCosts()  # of --certificates, --reloads and --workers
     live: LiveFit | None = None  # the live runs that everything is from; None: the harness
 
     @property
@@ -185,7 +187,7 @@ def describe_server(cases: Sequence[Case]) -> list[str]:
         lines.append(f"Process and server's own: RSS of {source}{table}.")
     if lines and model.allocator != SYSTEM:
         lines[-1] += f" They are as measured with glibc malloc, not with {model.allocator}."
-    return lines
+    return [*lines, *dict.fromkeys(case.configured.source for case in cases if case.configured.source)]
 
 
 def describe_live(case: Case) -> list[str]:
@@ -252,6 +254,14 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
 
 def describe_missing(cases: Sequence[Case]) -> list[str]:
     """Return how what a plan lacks is recorded."""
+    return [
+        *dict.fromkeys(sentence for case in cases for sentence in case.configured.missing),
+        *describe_missing_handshakes(cases),
+    ]
+
+
+def describe_missing_handshakes(cases: Sequence[Case]) -> list[str]:
+    """Return how H is recorded, where a plan lacks it."""
     return [
         f"What a handshake of {stack_title(one.stack)} adds: not recorded; "
         f"{describe_recording_of_handshakes(one.stack, one.configuration.full_variant(one.suite), one.allocator)}"

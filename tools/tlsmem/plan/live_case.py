@@ -9,6 +9,7 @@ from tlsmem.config.servers import servers
 from tlsmem.plan import assumptions, capacity
 from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case
+from tlsmem.plan.configuration_costs import requested_costs
 from tlsmem.plan.connection_model import SYSTEM
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import PHASES, list_builds
@@ -66,7 +67,8 @@ def live_case(given: argparse.Namespace, fit: LiveFit) -> Case:
     idle, active = (price_state(given, fit, one) for one in PHASES)
     price = (idle if state == "at-rest" else active)._replace(rest=idle.tls)
     note = model.record(0)[1] if given.record_bytes is None else None
-    return Case(model, price, note, idle, active, live=fit)
+    configured = requested_costs(given, fit.run.stack, model.suite)
+    return Case(model, price, note, idle, active, configured=configured, live=fit)
 
 
 def price_state(given: argparse.Namespace, fit: LiveFit, state: str) -> Price:
@@ -75,4 +77,4 @@ def price_state(given: argparse.Namespace, fit: LiveFit, state: str) -> Price:
     kernel = round(measured) if given.kernel_bytes is None else given.kernel_bytes
     assumed = assumptions.assumed_size("record_bytes").value
     price = capacity.price_model(fit.model(state), kernel, given.record_bytes, assumed)
-    return price._replace(own=fit.table)
+    return price._replace(own=fit.table, settings=requested_costs(given, fit.run.stack, fit.model(state).suite).found)

@@ -111,6 +111,8 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
     mark = case.mark if term.what in ESTIMATED else ""
     each = f"{float(term.number):,.0f} x {mark}{term.each:,} B"
+    if term.remark:
+        each = f"{each}, {term.remark}" if term.number != 1 else term.remark
     is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
     name = term.what if term.what == capacity.BACKEND_KERNEL else term.what.partition(",")[0]

@@ -14,6 +14,7 @@ from tlsmem.plan import assumptions, capacity, find_model, live_case
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
+from tlsmem.plan.configuration_costs import requested_costs
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import (
@@ -135,9 +136,12 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
         state_price(given, model, model.configuration.with_state(at_rest), handshakes) for at_rest in (True, False)
     )
     measured = find_server_memory(given, model)
+    configured = requested_costs(given, model.stack, model.suite)
     price = price_model(given, model)._replace(rest=idle.connection if idle else None)
     other, nearest = find_other_build(given, model), find_release_with_handshake(given, model)
-    return Case(model, price, note, idle, active, other, nearest, measured, find_handshake_excess(given, measured))
+    return Case(
+        model, price, note, idle, active, other, nearest, measured, find_handshake_excess(given, measured), configured
+    )
 
 
 def find_server_memory(given: argparse.Namespace, model: ConnectionModel) -> ServerMemory | None:
@@ -197,7 +201,8 @@ def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
     price = capacity.price_model(model, kernel, given.record_bytes, assumed_record, server)
     own = find_handshake_excess(given, server) if is_measured_with(server, model.stack) else None
     handshake = price.handshake + (own or 0) if model.handshake is not None else price.handshake
-    return price._replace(handshake=handshake, backends=price_backends(given, model))
+    settings = requested_costs(given, model.stack, model.suite).found
+    return price._replace(handshake=handshake, backends=price_backends(given, model), settings=settings)
 
 
 def find_handshake_excess(given: argparse.Namespace, measured: ServerMemory | None) -> int | None:

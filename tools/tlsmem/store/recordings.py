@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import recording_files
+from tlsmem.schema import configuration_records, recording_files
 from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import (
     find_recording,
@@ -39,14 +39,29 @@ def committed_recordings() -> list[Path]:
 
 def find_live_recordings(named: Sequence[Path] = ()) -> tuple[Path, ...]:
     """Return the recordings that have live runs: those that were named, then the committed ones, the newest first."""
-    committed = sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{FOLDER}/")), reverse=True)
+    return find_with(FOLDER, named)
+
+
+def find_configurations(named: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Return the recordings that have records of configurations, in the same order."""
+    return find_with(configuration_records.FOLDER, named)
+
+
+def find_with(folder: str, named: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the named recordings, then the committed ones that have this folder."""
+    committed = sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{folder}/")), reverse=True)
     return tuple(dict.fromkeys([*named, *committed]))
 
 
 def split_live(named: Sequence[Path] | None) -> tuple[list[Path] | None, list[Path]]:
-    """Return the named recordings that have runs of the harness, and those that have live runs; None where none of the
-    harness was named."""
-    live = [found for one in named or () if (found := find_recording(one)) and (found / FOLDER).is_dir()]
+    """Return the named recordings that have runs of the harness, and those that have runs of real servers; None where
+    none of the harness was named."""
+    folders = (FOLDER, configuration_records.FOLDER)
+    live = [
+        found
+        for one in named or ()
+        if (found := find_recording(one)) and any((found / folder).is_dir() for folder in folders)
+    ]
     others = [one for one in named or () if (found := find_recording(one)) not in live or is_recording(found)]
     return others or None, live
 

@@ -1,0 +1,76 @@
+"""What certificates, reloads and workers add to a plan, by hand from records whose costs are known."""
+
+import argparse
+
+import pytest
+
+from tests.support.configured import LEFT, RSS, configuration_records
+from tlsmem.base.errors import UserError
+from tlsmem.cli.dispatch import run_words
+from tlsmem.plan.configuration_costs import SettingCost, requested_costs
+from tlsmem.schema.configuration_records import append_configuration
+
+STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """In the records, a certificate takes 40,000 B in the master and in the worker, and each reload leaves 25,000 B."""
+    place = tmp_path_factory.mktemp("configured")
+    for setting in ("certificates", "worker-connections"):
+        kind = "rsa-2048" if setting == "certificates" else None
+        for run in configuration_records(setting=setting, kind=kind):
+            append_configuration(place, run)
+    return place
+
+
+def ask(recording, server: str | None = "nginx", **options: int):
+    given = argparse.Namespace(server=server, live=[recording], **options)
+    return requested_costs(given, STACK, SUITE)
+
+
+def test_certificates_are_in_the_master_and_in_each_worker(recording):
+    (one,) = ask(recording, certificates=500).found
+    assert one == SettingCost("certificates", 500, 2 * RSS, "rsa-2048")
+    many, workers = ask(recording, certificates=500, workers=4).found
+    assert many.each == 5 * RSS
+    assert workers == SettingCost("more workers", 3, 2_000_000)
+
+
+@pytest.mark.parametrize(("reloads", "left", "words"), [(1, 1, "after 1"), (2, 2, "after 2"), (9, 2, "after 9 (meas")])
+def test_a_reload_leaves_what_the_records_have(recording, reloads, left, words):
+    """Two processes, and LEFT for each certificate and reload; beyond two reloads as after two."""
+    _, found = ask(recording, certificates=100, reloads=reloads).found
+    assert found.each == 2 * LEFT * 100 * left
+    assert found.remark.startswith(words)
+
+
+def test_a_plan_adds_them(recording, capsys):
+    words = ["plan", "memory", "--connections", "1000", "--as", "nginx", "--stack", STACK]
+    run_words([*words, "--recording", str(recording), "--certificates", "500"])
+    shown = capsys.readouterr().out
+    assert f"certificates              38.1 MiB  500 x {2 * RSS:,} B, rsa-2048" in shown
+    assert "Its configuration: RSS of nginx/1.26.3 on OpenSSL 3.5.5" in " ".join(shown.split())
+
+
+def test_what_is_not_recorded_is_said_with_its_command(tmp_path):
+    found = ask(tmp_path, certificates=5, workers=2)
+    assert [sentence.partition(":")[0] for sentence in found.missing] == ["--certificates", "--workers"]
+    command = "tools/tls-memtest measure configuration --server nginx --stack openssl@3.5.5"
+    assert all(sentence.endswith(command) for sentence in found.missing)
+    assert not found.found
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--certificates", "5"), "--certificates also needs --as nginx or --as haproxy"),
+        (("--as", "haproxy", "--workers", "2"), "--workers: worker processes were measured of nginx alone"),
+        (("--as", "nginx", "--certificates", "0"), "--certificates"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(words, sentence):
+    with pytest.raises(UserError) as error:
+        run_words(["plan", "memory", "--connections", "9", *words])
+    assert error.value.status == 2
+    assert sentence in str(error.value) and "\n" not in str(error.value)

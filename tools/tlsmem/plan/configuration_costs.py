@@ -1,0 +1,162 @@
+"""What the configuration of a server adds to its process: certificates, reloads, workers, from records of
+`measure configuration` with the server built on the stack of the plan, or else as it is packaged.
+
+A certificate is the slope of anonymous RSS over certificates, of master and worker added up, once clients have asked
+for each name. A reload is what the same configuration holds more after it. A worker is its anonymous RSS without
+connection table and certificates, and has a copy of each certificate. As all RSS of a plan, pages that processes share
+count in each of them."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tlsmem.base.errors import Usage
+from tlsmem.config.servers import find_server
+from tlsmem.schema.configuration_records import FOLDER, load_configuration_file
+from tlsmem.schema.recording_files import PLAIN, locate
+from tlsmem.stats import configuration_costs as costs
+from tlsmem.stats.configuration_costs import ASKED, MASTER, STARTED, WORKER, PhaseReading, SettingSeries, group_settings
+from tlsmem.stats.live_costs import short_version
+from tlsmem.stats.missing import Missing, keep_present
+from tlsmem.stats.session_cost import Line
+from tlsmem.store import recordings
+
+OPTIONS = ("certificates", "reloads", "workers")
+WITH_WORKERS = ("nginx",)  # whose worker processes the records tell from the master
+CERTIFICATES, CONNECTIONS = "certificates", "worker-connections"  # settings of the records
+KINDS = {"rsa": "rsa-2048", "ecdsa": "ecdsa-p256"}  # of keys
+RELOADS = 2  # that the records have
+
+
+class SettingCost(NamedTuple):
+    """`number` of them, and bytes of each; with what stands beside it."""
+
+    what: str
+    number: int
+    each: int
+    remark: str = ""
+
+
+class ConfigurationCosts(NamedTuple):
+    """What was asked for and is recorded; sentences about what is not, and where the figures are from."""
+
+    found: tuple[SettingCost, ...] = ()
+    missing: tuple[str, ...] = ()
+    source: str | None = None
+
+
+def requested_costs(given: argparse.Namespace, stack: str | None, suite: str) -> ConfigurationCosts:
+    """Return the cost of what --certificates, --reloads and --workers ask for. Raises Usage where the server has no
+    such thing.
+
+    `stack`: of the plan; None, as the server is packaged."""
+    asked = {name: vars(given).get(name) for name in OPTIONS}
+    if all(one is None for one in asked.values()):
+        return ConfigurationCosts()
+    name = given.server
+    if not name:
+        raise Usage(f"--{next(one for one in OPTIONS if asked[one] is not None)} also needs --as nginx or --as haproxy")
+    if asked["workers"] is not None and name not in WITH_WORKERS:
+        raise Usage(f"--workers: worker processes were measured of {', '.join(WITH_WORKERS)} alone; leave it out")
+    among = recordings.find_configurations(vars(given).get("live", ()))
+    kind = KINDS["ecdsa" if "ecdsa" in suite else "rsa"]
+    certificates = find_series(name, stack, CERTIFICATES, kind, among)
+    tables = find_series(name, stack, CONNECTIONS, None, among)
+    priced = [*price_settings(asked, certificates, tables, kind)]
+    missing = tuple(describe_missing(one.reason, name, stack) for one in priced if isinstance(one, Missing))
+    known = filter(None, (certificates, tables))
+    sources = dict.fromkeys(f"{describe(one)}, {recordings.display_name(path)}" for path, one in known)
+    source = f"Its configuration: RSS of {' and '.join(sources)}.{describe_shared(certificates)}" if sources else None
+    return ConfigurationCosts(tuple(keep_present(priced)), missing, source)
+
+
+def describe_shared(certificates: tuple[Path, SettingSeries] | None) -> str:
+    """Say what a certificate takes where pages that master and worker share count once; nothing where they do not."""
+    once, twice = (line_at(certificates, ASKED, reading) for reading in (costs.pss_anon, costs.rss_anon))
+    if not once or not twice or round(once.slope) == round(twice.slope):
+        return ""
+    return f" If pages that master and worker share count once, a certificate takes {once.slope:,.0f} B."
+
+
+def price_settings(
+    asked: dict[str, int | None],
+    certificates: tuple[Path, SettingSeries] | None,
+    tables: tuple[Path, SettingSeries] | None,
+    kind: str,
+) -> Iterator[SettingCost | Missing]:
+    """Yield the cost of each option; Missing with its name where it is not recorded."""
+    count, workers, reloads = (asked[one] for one in ("certificates", "workers", "reloads"))
+    if count is not None:
+        master, worker = (slope(certificates, process) for process in (MASTER, WORKER))
+        if master is None or worker is None:
+            yield Missing("certificates")
+        else:
+            yield SettingCost("certificates", count, round(master + worker * (workers or 1)), kind)
+    if workers is not None:
+        line = line_at(tables, STARTED, read_process(WORKER))
+        yield SettingCost("more workers", workers - 1, round(line.intercept)) if line else Missing("workers")
+    if reloads:
+        lines = [line_at(certificates, phase, costs.rss_anon) for phase in (STARTED, f"reload {min(reloads, RELOADS)}")]
+        if lines[0] and lines[1]:
+            more = lines[1].value_at(count or 1) - lines[0].value_at(count or 1)
+            yield SettingCost("reloads", 1, max(0, round(more)), describe_reloads(reloads))
+        else:
+            yield Missing("reloads")
+
+
+def describe_reloads(reloads: int) -> str:
+    beyond = f" (measured: {RELOADS})" if reloads > RELOADS else ""
+    return f"after {reloads:,}{beyond}"
+
+
+def slope(found: tuple[Path, SettingSeries] | None, process: str) -> float | None:
+    """Return what one more adds to a process, once it was used; None where it is not recorded."""
+    line = line_at(found, ASKED, read_process(process)) or line_at(found, STARTED, read_process(process))
+    return line.slope if line else None
+
+
+def line_at(found: tuple[Path, SettingSeries] | None, phase: str, reading: PhaseReading) -> Line | None:
+    """Return the line over sizes at the end of a phase; None where it is not recorded."""
+    line = found[1].line(phase, reading) if found else Missing("no runs")
+    return None if isinstance(line, Missing) else line
+
+
+def read_process(process: str) -> PhaseReading:
+    """Return a reading of the anonymous RSS of the master, or of the workers."""
+    return lambda phase: sum(one.rss_anon_bytes for one in phase.processes if one.process == process)
+
+
+def find_series(
+    name: str, stack: str | None, setting: str, kind: str | None, among: Sequence[Path]
+) -> tuple[Path, SettingSeries] | None:
+    """Return the newest series of a server on this stack, else as it is packaged."""
+    for build in dict.fromkeys((stack, None)):
+        for path in among:
+            for one in load_series(path, name):
+                if (one.stack, one.setting, one.kind) == (build, setting, kind):
+                    return path, one
+    return None
+
+
+@cache
+def load_series(recording: Path, name: str) -> tuple[SettingSeries, ...]:
+    """Return the series of a server's settings in a recording."""
+    file = locate(recording / FOLDER / f"{name}{PLAIN}")
+    return tuple(group_settings(load_configuration_file(file))) if file.exists() else ()
+
+
+def describe(series: SettingSeries) -> str:
+    """Return what was measured: `nginx/1.26.3 on OpenSSL 3.5.5`."""
+    library = " ".join(series.tls_library.split()[:2]) if series.tls_library else ""
+    return short_version(series.reported) + (f" on {library}" if library else "")
+
+
+def describe_missing(option: str, name: str, stack: str | None) -> str:
+    """Say that it is not recorded and not included, and how it is recorded."""
+    built = f" --stack {stack}" if stack else ""
+    return (
+        f"--{option}: not recorded of {find_server(name).what} and not included; "
+        f"tools/tls-memtest measure configuration --server {name}{built}"
+    )
