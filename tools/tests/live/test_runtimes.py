@@ -68,11 +68,11 @@ def test_a_runtime_that_cannot_be_had_is_a_sentence(tmp_path, monkeypatch, keys,
 def test_a_program_is_built_once(tmp_path, monkeypatch):
     monkeypatch.setattr(runtimes, "BUILT", tmp_path)
     keys = {"program": "sh", "linked": None, "asked": ["-c", "echo Python 3"], "libraries": ["Netty 4"]}
-    keys |= {"build": [["sh", "-c", "echo >> {built}/builds"]]}
+    keys |= {"build": [["sh", "-c", f"echo >> {tmp_path}/builds; test -d {{built}}"]]}
     assert [find(**keys).reported for _ in range(2)] == ["Python 3, Netty 4"] * 2
-    assert (tmp_path / "one/builds").read_text() == "\n"
+    assert (tmp_path / "builds").read_text() == "\n"
     find(**keys | {"asked": ["-c", "echo Python 4"]})  # another version of the runtime
-    assert (tmp_path / "one/builds").read_text() == "\n"
+    assert (tmp_path / "builds").read_text() == "\n\n"
 
 
 @pytest.mark.parametrize(
