@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -21,12 +21,17 @@ SMALL = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n"
 class Server:
     """Answers each request with `reply`, whatever it asks for; counts the bytes of requests."""
 
-    def __init__(self, over_tls: bool, certs: str) -> None:
+    def __init__(self, over_tls: bool, certs: str, mutual: bool = False, tickets: int = 2) -> None:
         self.reply, self.received, self.open = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", 0, 0
         self.context = None
         if over_tls:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(f"{certs}/chain.pem", f"{certs}/key.pem")
+            self.context.num_tickets = tickets
+            if mutual:
+                self.context.verify_mode = ssl.CERT_REQUIRED
+                self.context.load_verify_locations(f"{certs}/client-root.pem")
+        self.resumed = 0
         self.loop = asyncio.new_event_loop()
         self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self.context))
         self.port = self.server.sockets[0].getsockname()[1]
@@ -35,10 +40,14 @@ class Server:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.open += 1
+        secure = writer.get_extra_info("ssl_object")
+        self.resumed += bool(secure and secure.session_reused)
         while data := await reader.read(65536):
             self.received += len(data)
             if data.endswith((b"\r\n\r\n", b"xx")):
                 writer.write(self.reply)
+            if b"Connection: close" in data:
+                break
         writer.close()
         self.open -= 1
 
@@ -83,9 +92,23 @@ def server(request) -> Iterator[Server]:
     made.stop()
 
 
-def configure(clients: Clients, server: Server, root: str = str(CERTS / "root.pem")) -> dict:
+def configure(clients: Clients, server: Server, root: str = str(CERTS / "root.pem"), **more: object) -> dict:
     over_tls = {"root": root if server.context else None, "protocol": "TLSv1.3"}
-    return clients("configure", port=server.port, limit_s=10, descriptors=200, **over_tls)
+    return clients("configure", port=server.port, limit_s=10, descriptors=200, **over_tls | more)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Server]]:
+    """Start a server over TLS; all are stopped."""
+    made = []
+
+    def start(**options: object) -> Server:
+        made.append(Server(True, str(CERTS), **options))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop()
 
 
 def connect(clients: Clients, server: Server, count: int) -> dict:
@@ -158,3 +181,42 @@ def test_an_answer_without_a_length_in_digits_is_a_sentence(clients, server):
     server.reply = b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nx"
     answer = clients("exchange", request=SMALL, body_bytes=0, reply_bytes=None)
     assert answer == {"failed": "the server's answer to GET / has no Content-Length"}
+
+
+def shake_hands(clients: Clients, count: int) -> dict:
+    clients("connect", count=count)
+    clients("begin_handshakes", begin=0, end=count)
+    return clients("finish_handshakes", begin=0, end=count)
+
+
+@pytest.mark.parametrize("protocol", ["TLSv1.2", "TLSv1.3"])
+def test_every_connection_resumes_the_session_that_was_made_first(clients, start, protocol):
+    server = start()
+    assert configure(clients, server, protocol=protocol, resumes=True) == {"done": None}
+    assert shake_hands(clients, 5)["done"]["protocol"] == protocol
+    assert clients("exchange", request=SMALL, body_bytes=0, reply_bytes=1) == {"done": None}
+    assert server.resumed == 5
+
+
+def test_a_server_that_gives_no_ticket_is_a_sentence(clients, start):
+    failed = configure(clients, start(tickets=0), resumes=True)["failed"]
+    assert failed == "the server gave no ticket, so no session can be resumed: its configuration, or library"
+
+
+def test_sessions_that_a_server_makes_anew_are_a_sentence(clients, start):
+    configure(clients, start(), resumes=True)
+    clients("configure", port=start().port, root=None, protocol="", limit_s=10, descriptors=200)  # with other keys
+    assert shake_hands(clients, 3) == {"failed": "3 of 3 sessions were not resumed: the server made new ones"}
+
+
+def test_a_server_that_requires_certificates_gets_them(clients, start):
+    server = start(mutual=True)
+    configure(clients, server, certificate=str(CERTS))
+    assert "done" in shake_hands(clients, 2)
+    assert clients("exchange", request=SMALL, body_bytes=0, reply_bytes=1) == {"done": None}
+
+
+def test_a_client_without_a_certificate_is_not_taken(clients, start):
+    configure(clients, start(mutual=True))
+    shake_hands(clients, 1)  # of TLS 1.3: the client is done before the server has looked
+    assert "failed" in clients("exchange", request=SMALL, body_bytes=0, reply_bytes=1)

@@ -1,7 +1,7 @@
 """Live runs whose memory is known: what one connection adds is given, by phase."""
 
 from tests.support import synthetic
-from tlsmem.schema.live_records import SCHEMA, LiveMeter, LiveRecord, Transport, live_key
+from tlsmem.schema.live_records import SCHEMA, USUAL, LiveMeter, LiveRecord, LiveVariant, Transport, live_key
 
 PAGE = 4096
 FIXED = {"rss": 5_000_000, "heap": 700_000, "kernel": 300_000}
@@ -19,6 +19,8 @@ def live_record(
     heap_each: int = HEAP,
     malloc: bool = False,
     stack: str | None = None,
+    variant: LiveVariant = USUAL,
+    cipher: str = "TLS_AES_256_GCM_SHA384",
 ) -> LiveRecord:
     """Every connection of `established` costs the same; when all are closed the live heap is as before, RSS stays."""
 
@@ -70,7 +72,10 @@ def live_record(
         "client_processes": 1,
         "idle_s": 30.0,
         "settle_s": 15.0,
-        "negotiated": {"protocol": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384"} if transport == "tls" else None,
+        "negotiated": {"protocol": variant.protocol, "cipher": cipher} if transport == "tls" else None,
+        "protocol": variant.protocol if variant.protocol != USUAL.protocol else None,
+        "mutual": variant.mutual,
+        "resumed": variant.resumed,
         "cgroup_version": 1,
         "commit": "0" * 40,
         "dirty": False,

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tlsmem.base import repository, stdout
 from tlsmem.base.errors import UserError, raise_user_errors
@@ -25,7 +25,7 @@ from tlsmem.live.servers import MANY, Server, ServerError, choose_stack, find_pr
 from tlsmem.run import heap_page, progress, stale_files
 from tlsmem.run.harness import utc_now
 from tlsmem.schema import append_records
-from tlsmem.schema.live_records import FOLDER, LiveRecord, Transport, append_live, load_live
+from tlsmem.schema.live_records import FOLDER, USUAL, LiveRecord, Transport, append_live, load_live
 from tlsmem.schema.recording_files import is_recording, require_recording
 
 SERIAL = "openssl-s_server"
@@ -68,11 +68,18 @@ def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
                 hollow=given.hollow and transport == "tls",
                 ktls=given.ktls and transport == "tls",
                 stack=server.stack,
+                **(vary(given) if transport == "tls" else {}),
             )
             for transport, window in over
             for meter in server.meters
         ]
     return runs
+
+
+def vary(given: argparse.Namespace) -> dict[str, Any]:
+    """Return how connections over TLS are made, as fields of a run; plain ones are the same whatever is asked for."""
+    protocol = "TLSv1.2" if given.tls12 else USUAL.protocol
+    return {"protocol": protocol, "mutual": given.mtls, "resumed": given.resumption}
 
 
 def check_descriptors(runs: list[LiveRun], server: Server) -> None:
@@ -130,6 +137,12 @@ def find_server(given: argparse.Namespace, name: str) -> Server:
     if name == SERIAL:
         refuse(f"openssl s_server serves one connection at a time: idle ones cannot be held; {SERIAL_WAY_OUT}")
     server = own_configuration.find_server(name)
+    if given.mtls and not server.has_mutual:
+        refuse(f"--mtls: {name} asks for no client certificates as it is configured here; nginx and haproxy do")
+    if given.resumption and (server.client or server.has_own_certificate):
+        refuse(f"--resumption: clients of {name} make new sessions only; those of nginx, haproxy, go and rustls resume")
+    if given.tls12 and server.has_own_certificate:
+        refuse(f"--tls12: {name} has a configuration of its own, which says which version it takes")
     if given.ktls and not server.has_ktls:
         refuse(f"--ktls: {server.name} does not ask for kTLS as it is configured here; nginx does")
     try:

@@ -423,6 +423,14 @@ OPTIONS: dict[str, Option] = {
     "idle": Option("--idle", "time without traffic before `idle` is read", TIME),
     "settle": Option("--settle", "time after the last connection was closed before `settled` is read", TIME),
     "ktls": Option("--ktls", "the server asks for kernel TLS; nginx, where the kernel has it", Flag()),
+    "tls12 live": Option("--tls12", "connections of TLS 1.2 instead of 1.3", Flag(), example="TLS12=1"),
+    "mtls live": Option("--mtls", "clients have certificates, which the server requires", Flag(), example="MTLS=1"),
+    "resumption": Option(
+        "--resumption",
+        "every connection resumes a session by a ticket",
+        Flag(),
+        example="RESUMPTION=1",
+    ),
     "hollow": Option(
         "--hollow",
         "clients free their TLS state once they are connected and send no request, so that they need little memory",

@@ -19,6 +19,7 @@ from tlsmem.live.applications import find_application, speak_http
 
 IP_BIND_ADDRESS_NO_PORT = 24  # of Linux: the port is chosen when it is known whom to connect to, which is quick
 ROOM = 65536  # bytes of a read
+LAST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 AT_ONCE = 100  # connections that are being opened: a server's backlog may be 511
 
 
@@ -29,7 +30,13 @@ class ClientFailed(Exception):
 class Connection:
     """One connection: its socket, and over TLS the library's state, which it may drop."""
 
-    def __init__(self, endpoint: tuple[str, int], source: str, context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        endpoint: tuple[str, int],
+        source: str,
+        context: ssl.SSLContext | None,
+        session: ssl.SSLSession | None = None,
+    ) -> None:
         self.socket = socket.socket()
         self.socket.setblocking(False)
         self.socket.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -40,7 +47,7 @@ class Connection:
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls, self.is_complete = None, False
         if context:
-            self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
+            self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost", session=session)
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -111,6 +118,7 @@ class Clients:
         self.source = source
         self.connections: list[Connection] = []
         self.context: ssl.SSLContext | None = None
+        self.session: ssl.SSLSession | None = None
         self.endpoint = ("127.0.0.1", 0)
         self.limit_s = 60.0
         self.application = speak_http()
@@ -124,12 +132,15 @@ class Clients:
         descriptors: int,
         pinned: bool = False,
         client: dict[str, str | bool] | None = None,
+        certificate: str | None = None,
+        resumes: bool = False,
     ) -> None:
         """Set whom to connect to. `root`: a file of certificates, over TLS; `protocol`: TLSv1.2 or TLSv1.3; `client`:
         what `find_application` takes.
 
         `pinned`: over TLS of a version that the server chooses; each connection must present the certificate that the
-        first one did."""
+        first one did. `certificate`: a directory with the clients' own. `resumes`: every connection offers the ticket
+        of one session, which is made first."""
         self.endpoint, self.limit_s = ("127.0.0.1", port), limit_s
         if client:
             self.application = find_application(client)
@@ -145,6 +156,24 @@ class Clients:
                 self.context.check_hostname = False
                 self.context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
                 self.context.load_verify_locations(cadata=ssl.get_server_certificate(self.endpoint))
+
+        if self.context and certificate:
+            self.context.load_cert_chain(f"{certificate}/client-chain.pem", f"{certificate}/client-key.pem")
+        if resumes:
+            self.session = self.fetch_session()
+
+    def fetch_session(self) -> ssl.SSLSession:
+        """Return a session that the server gave a ticket for. Raises ClientFailed where it gave none."""
+        assert self.context
+        plain = socket.create_connection(self.endpoint, self.limit_s)
+        with plain, self.context.wrap_socket(plain, server_hostname="localhost") as secure:
+            secure.sendall(LAST)
+            while secure.recv(ROOM):  # tickets of TLS 1.3 come before the answer
+                pass
+            session = secure.session
+        if not session or not session.has_ticket:
+            raise ClientFailed("the server gave no ticket, so no session can be resumed: its configuration, or library")
+        return session
 
     def fetch_certificates(self, names: list[str]) -> list[str]:
         """Complete a handshake for each name, one after the other. Return the SHA-256 of each certificate that the
@@ -163,7 +192,7 @@ class Clients:
         for begin in range(0, count, AT_ONCE):
             new = []
             for _ in range(min(AT_ONCE, count - begin)):
-                self.connections.append(Connection(self.endpoint, self.source, self.context))
+                self.connections.append(Connection(self.endpoint, self.source, self.context, self.session))
                 new.append(self.connections[-1])
             for connection in self.wait(new, select.EPOLLOUT):
                 if error := connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
@@ -216,6 +245,9 @@ class Clients:
         for connection in self.connections[begin:end]:
             assert connection.tls
             found.add((connection.tls.version() or "", (connection.tls.cipher() or ("",))[0]))
+        anew = sum(not one.tls.session_reused for one in self.connections[begin:end] if one.tls)
+        if self.session and anew:
+            raise ClientFailed(f"{anew:,} of {end - begin:,} sessions were not resumed: the server made new ones")
         if len(found) != 1:
             raise ClientFailed(f"connections of one run negotiated different things: {sorted(found)}")
         version, cipher = found.pop()

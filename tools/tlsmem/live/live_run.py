@@ -25,10 +25,12 @@ from tlsmem.live.servers import CERTS, Program, Server, ServerError, Setup, conf
 from tlsmem.run.provenance import checkout, sha256
 from tlsmem.schema.live_records import (
     SCHEMA,
+    USUAL,
     KernelBytes,
     LiveMeter,
     LivePhase,
     LiveRecord,
+    LiveVariant,
     Samples,
     Transport,
     live_key,
@@ -64,11 +66,15 @@ class LiveRun(NamedTuple):
     hollow: bool = False
     ktls: bool = False
     stack: str | None = None  # that the server was built on; None: as it is packaged
+    mutual: bool = False  # clients have certificates
+    resumed: bool = False  # clients offer the ticket of an earlier session
 
     def __str__(self) -> str:
         window = "" if self.transport == "plain" else f" window {self.window:,}"
         on = f" on {self.stack}" if self.stack else ""
-        return f"{self.server}{on} {self.transport} {self.connections:,} connections{window} {self.meter}"
+        variant = LiveVariant(self.protocol, self.mutual, self.resumed)
+        over = self.transport if variant == USUAL else variant.describe()
+        return f"{self.server}{on} {over} {self.connections:,} connections{window} {self.meter}"
 
 
 class Timeline:
@@ -162,6 +168,8 @@ class Measuring:
             limit_s=LIMIT_S,
             descriptors=self.clients.share + SPARE,
             client=self.server.server.client,
+            certificate=str(CERTS) if over_tls and self.run.mutual else None,
+            resumes=over_tls and self.run.resumed,
         )
 
     def connect(self, count: int, named: bool = False) -> None:
@@ -249,7 +257,9 @@ def measure(run: LiveRun, server: Server, program: Program, timeline: Timeline) 
         MemoryGroup("server") as held,
         MemoryGroup("client") as own,
         run_backend(server, network),
-        RunningServer(server, program, run.meter, run.connections, run.protocol, network, held, run.ktls) as started,
+        RunningServer(
+            server, program, run.meter, run.connections, run.protocol, network, held, run.ktls, run.mutual
+        ) as started,
         Clients(network, own, run.connections) as clients,
         timeline.watch(started, held),
     ):
@@ -289,6 +299,9 @@ class LiveProvenance:
             "full_bytes": self.server.full_bytes,
             "hollow": run.hollow,
             "ktls": run.ktls,
+            "protocol": run.protocol if run.protocol != USUAL.protocol else None,
+            "mutual": run.mutual,
+            "resumed": run.resumed,
             "client_processes": count_processes(run.connections),
             "idle_s": run.idle_s,
             "settle_s": run.settle_s,
@@ -327,7 +340,7 @@ class LiveProvenance:
 def digest_configuration(server: Server, run: LiveRun) -> str:
     """Return the SHA-256 of the configuration that a run's server gets."""
     with tempfile.TemporaryDirectory() as folder:
-        setup = Setup(Path(folder), server.ports, run.connections, run.protocol, run.ktls)
+        setup = Setup(Path(folder), server.ports, run.connections, run.protocol, run.ktls, run.mutual)
         arguments = server.configure(setup)
         return configuration_sha256(Path(folder), arguments)
 

@@ -50,8 +50,9 @@ class RunningServer:
         network: Network,
         group: MemoryGroup,
         ktls: bool = False,
+        mutual: bool = False,
     ) -> None:
-        self.ktls = ktls
+        self.ktls, self.mutual = ktls, mutual
         self.server, self.meter, self.network, self.group = server, meter, network, group
         self.most, self.protocol, self.program = most, protocol, program
         self.tree: ProcessTree | None = None
@@ -61,7 +62,7 @@ class RunningServer:
         self.folder = folder
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
         self.ports = self.server.ports
-        setup = Setup(folder, self.ports, self.most, self.protocol, self.ktls)
+        setup = Setup(folder, self.ports, self.most, self.protocol, self.ktls, self.mutual)
         words, before = self.server.configure(setup), list_pages()
         # The server alone loads the meter, not the words before it, which may change the user.
         metered = ["env", f"LD_PRELOAD={preload_value()}"] if self.meter == "heap" else []

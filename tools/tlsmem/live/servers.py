@@ -63,6 +63,7 @@ class Setup(NamedTuple):
     most: int
     protocol: str
     ktls: bool = False
+    mutual: bool = False  # it asks each client for a certificate, and takes none without
 
 
 class Server(NamedTuple):
@@ -80,6 +81,7 @@ class Server(NamedTuple):
     build: Callable[[], None] | None = None
     meters: tuple[LiveMeter, ...] = ("rss", "heap")
     has_ktls: bool = False  # it can ask OpenSSL for kernel TLS
+    has_mutual: bool = False  # its configuration here can ask clients for certificates
     collects: bool = False  # garbage, when it gets SIGUSR1, or is asked
     role: Role = "server"  # a client connects to the Go server, and listens nowhere
     answers: bool = False  # commands on stdin, as RunningServer.ask sends them
@@ -127,13 +129,16 @@ http {{
         listen 127.0.0.1:{tls} ssl backlog=4096{shared};
         ssl_certificate {certs}/chain.pem;
         ssl_certificate_key {certs}/key.pem;
-        ssl_protocols {protocol};{ktls}
+        ssl_protocols {protocol};{ktls}{mutual}
         location = /small {{ {small} }}
         location = /full {{ root {folder}; }}
     }}
 }}
 """
 
+CLIENT_ROOT = CERTS / "client-root.pem"
+NGINX_MUTUAL = f" ssl_client_certificate {CLIENT_ROOT}; ssl_verify_client on; ssl_verify_depth 2;"
+HAPROXY_MUTUAL = f" ca-file {CLIENT_ROOT} verify required"
 HAPROXY = """\
 global
     nbthread 1
@@ -146,7 +151,7 @@ defaults
     timeout server 1h
 frontend both
     bind 127.0.0.1:{plain} backlog 4096
-    bind 127.0.0.1:{tls} backlog 4096 ssl crt {folder}/both.pem ssl-min-ver {protocol} ssl-max-ver {protocol}
+    bind 127.0.0.1:{tls} backlog 4096 ssl crt {folder}/both.pem{mutual} ssl-min-ver {protocol} ssl-max-ver {protocol}
     http-request return status 200 content-type text/plain file {folder}/small if {{ path /small }}
     http-request return status 200 content-type text/plain file {folder}/full if {{ path /full }}
 """
@@ -169,6 +174,7 @@ def configure_nginx(setup: Setup, small: str = 'return 200 "x";') -> list[str]:
             connections=worker_connections(most),
             descriptors=most + SPARE,
             ktls=" ssl_conf_command Options KTLS;" if setup.ktls else "",
+            mutual=NGINX_MUTUAL if setup.mutual else "",
             small=small,
             **setup.ports._asdict(),
         )
@@ -203,6 +209,7 @@ def configure_haproxy(setup: Setup) -> list[str]:
         HAPROXY.format(
             folder=folder,
             protocol=setup.protocol,
+            mutual=HAPROXY_MUTUAL if setup.mutual else "",
             **setup.ports._asdict(),
         )
     )
@@ -258,6 +265,7 @@ NGINX_SERVER = Server(
     nginx_connections,
     configure_nginx,
     has_ktls=True,
+    has_mutual=True,
     table_entries=worker_connections,
 )
 HAPROXY_SERVER = Server(  # it reserves two descriptors for each connection
@@ -268,6 +276,7 @@ HAPROXY_SERVER = Server(  # it reserves two descriptors for each connection
     HAPROXY_FULL_BYTES,
     lambda descriptors: (descriptors - 17) // 2,
     configure_haproxy,
+    has_mutual=True,
 )
 GO_SERVER = Server(  # a runtime of its own, whose allocations the heap meter does not see
     "go",

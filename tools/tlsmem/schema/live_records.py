@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeFloat, ValidationError
 
@@ -21,6 +21,7 @@ from tlsmem.schema.run_origins import Machine, Sha256
 FOLDER = "live"
 SCHEMA = 4
 CHECKSUMS_SINCE = 3  # the schema from which on a line ends in its checksum
+Protocol = Literal["TLSv1.2", "TLSv1.3"]
 LiveMeter = Literal["rss", "heap"]
 Transport = Literal["plain", "tls"]
 Role = Literal["server", "client"]
@@ -90,6 +91,22 @@ class Samples(Model):
     kernel_bytes: list[NonNegativeInt]
 
 
+class LiveVariant(NamedTuple):
+    """How connections over TLS are made: which version, whether clients have certificates, whether sessions are
+    resumed."""
+
+    protocol: str = "TLSv1.3"
+    mutual: bool = False
+    resumed: bool = False
+
+    def describe(self) -> str:
+        """Return it in words: `TLSv1.2, mutual, resumed`."""
+        return self.protocol + ", mutual" * self.mutual + ", resumed" * self.resumed
+
+
+USUAL = LiveVariant()
+
+
 class LiveRecord(Model):
     """One run of one server: so many connections, at most `window` of them in the handshake at a time.
 
@@ -113,6 +130,9 @@ class LiveRecord(Model):
     full_bytes: PositiveInt | None  # of a body each way; None: the server's own configuration answered GET / alone
     hollow: bool  # clients dropped their state of TLS once connected, and asked for nothing
     ktls: bool = False  # the kernel encrypts for the server
+    protocol: Protocol | None = None  # that was asked for; None: TLS 1.3, or what a configuration of its own says
+    mutual: bool = False  # the server asked each client for a certificate, and got one
+    resumed: bool = False  # each connection resumed a session by its ticket
     client_processes: PositiveInt
     idle_s: NonNegativeFloat
     settle_s: NonNegativeFloat
@@ -132,6 +152,11 @@ class LiveRecord(Model):
     def scenario(self) -> str:
         """What a manifest counts the run as."""
         return FOLDER
+
+    @property
+    def variant(self) -> LiveVariant:
+        """How its connections were made."""
+        return LiveVariant(self.protocol or USUAL.protocol, self.mutual, self.resumed)
 
     def to_json_line(self) -> bytes:
         """Return the line of a recording: JSON with its checksum, from schema 3 on, and a newline."""
@@ -153,7 +178,7 @@ KEY_FIELDS = (
     "hollow",
     "cgroup_version",
 )
-LATER_KEY_FIELDS = ("ktls", "stack")
+LATER_KEY_FIELDS = ("ktls", "stack", "protocol", "mutual", "resumed")
 
 
 def live_key(fields: dict[str, Any]) -> str:

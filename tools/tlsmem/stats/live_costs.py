@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from tlsmem.schema.live_records import LiveMeter, LivePhase, LiveRecord, Transport
+from tlsmem.schema.live_records import USUAL, LiveMeter, LivePhase, LiveRecord, LiveVariant, Transport
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.session_cost import Line, fit_line
 
+Kind = tuple[str, str, str | None, Transport, int | None, bool]  # of a series, but its variant
 BASE = "started"  # the phase without connections, after the first have come and gone
 Reading = Callable[[LivePhase], int | None]
 
@@ -62,6 +63,7 @@ class LiveSeries:
     window: int | None
     hollow: bool
     runs: tuple[LiveRecord, ...]
+    variant: LiveVariant = USUAL
 
     @property
     def build(self) -> tuple[str, str, str | None]:
@@ -149,20 +151,26 @@ def added(run: LiveRecord, phase: str, reading: Reading) -> int | None:
 
 
 def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
-    """Return the series of live runs, the newest run of each kind, plain before TLS and narrow windows first."""
+    """Return the series of live runs with connections of the usual kind: TLS 1.3, without client certificates, each
+    with a session of its own. The newest run of each kind, plain before TLS and narrow windows first."""
+    return [one for one in group_variants(records) if one.variant == USUAL]
+
+
+def group_variants(records: Iterable[LiveRecord]) -> list[LiveSeries]:
+    """Return the series of all live runs, in the same order; those of the usual kind before others."""
     in_order = sorted(records, key=lambda one: (one.status == "measured", one.started_at))  # measured before failed
     newest = {one.key: one for one in in_order}
-    found: dict[tuple[str, str, str | None, Transport, int | None, bool], list[LiveRecord]] = {}
+    found: dict[tuple[Kind, LiveVariant], list[LiveRecord]] = {}
     for one in newest.values():
         window = None if one.window == one.connections else one.window
         kind = (one.server, one.reported, one.stack, one.transport, window, one.hollow)
-        found.setdefault(kind, []).append(one)
-    series = [LiveSeries(*key, tuple(runs)) for key, runs in found.items()]
+        found.setdefault((kind, one.variant), []).append(one)
+    series = [LiveSeries(*kind, tuple(runs), variant) for (kind, variant), runs in found.items()]
     return sorted(
         series,
         key=lambda one: (
             *(one.server, one.stack or "", one.reported),
-            *(one.transport == "tls", one.window or 10**9, one.hollow),
+            *(one.transport == "tls", one.variant != USUAL, one.variant, one.window or 10**9, one.hollow),
         ),
     )
 

@@ -8,7 +8,7 @@ have."""
 
 from collections.abc import Mapping
 
-VERSION = 8  # of these tables: one higher whenever a column changes
+VERSION = 9  # of these tables: one higher whenever a column changes
 OWNERS = ("client", "server", "client_context", "server_context", "harness", "total")
 COUNTS = ("live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "cumulative_bytes", "cumulative_blocks")
 INTEGER, REAL, TEXT, JSON, BOOLEAN = "BIGINT", "DOUBLE", "VARCHAR", "JSON", "BOOLEAN"
@@ -112,9 +112,9 @@ LINE: Mapping[str, str] = {
 }
 LIVE_RUN_COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("digest", "key", "server", "reported", "program_sha256", "configuration_sha256"), TEXT),
-    **dict.fromkeys(("tls_library", "stack", "transport", "meter", "meter_sha256"), TEXT),
+    **dict.fromkeys(("tls_library", "stack", "transport", "protocol", "meter", "meter_sha256"), TEXT),
     **dict.fromkeys(("schema", "connections", "window", "full_bytes", "client_processes", "cgroup_version"), INTEGER),
-    **dict.fromkeys(("hollow", "ktls", "dirty"), BOOLEAN),
+    **dict.fromkeys(("hollow", "ktls", "mutual", "resumed", "dirty"), BOOLEAN),
     **dict.fromkeys(("idle_s", "settle_s"), REAL),
     **dict.fromkeys(("negotiated", "machine"), JSON),
     **dict.fromkeys(("commit", "started_at", "status", "reason"), TEXT),

@@ -5,6 +5,7 @@ import pytest
 from tests.support import synthetic
 from tests.support.in_use import BORING, OPENSSL, recorded
 from tests.support.live import live_record
+from tlsmem.schema.live_records import USUAL, LiveVariant
 from tlsmem.store import recordings
 from tlsmem.topics.live.libraries import library_table, list_rows
 from tlsmem.topics.live.prediction import predict
@@ -26,9 +27,9 @@ def among(tmp_path):
     return [synthetic.write(tmp_path / "recording", [run.model_copy(update={"window": 100}) for run in runs])]
 
 
-def runs(stack, heap_each, transport="tls"):
+def runs(stack, heap_each, transport="tls", **more):
     return [
-        live_record(count, meter, transport, phases=PHASES, heap_each=heap_each, stack=stack, window=1)
+        live_record(count, meter, transport, phases=PHASES, heap_each=heap_each, stack=stack, window=1, **more)
         for count in (1000, 3000)
         for meter in ("heap", "rss")
     ]
@@ -67,3 +68,34 @@ def test_a_session_that_is_not_recorded_is_missing_with_the_command(among):
 
 def test_servers_as_they_are_packaged_have_no_row(among):
     assert library_table(runs(None, 20_000), among).rows == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "cipher", "suite"),
+    [
+        (LiveVariant("TLSv1.2"), "ECDHE-RSA-AES128-GCM-SHA256", "tls12-rsa-aes128"),
+        (LiveVariant("TLSv1.2", resumed=True), "ECDHE-RSA-AES256-GCM-SHA384", "tls12-rsa-aes256-ticket"),
+        (LiveVariant(mutual=True), "TLS_AES_256_GCM_SHA384", "tls13-rsa-aes256-mutual"),
+        (LiveVariant(mutual=True, resumed=True), "TLS_AES_128_GCM_SHA256", "tls13-rsa-aes128-mutual-ticket"),
+    ],
+)
+def test_connections_are_held_against_sessions_of_their_own_kind(variant, cipher, suite, among):
+    records = [*both(), *runs(OPENSSL, 33_000, variant=variant, cipher=cipher)]
+    rows = [one for one in list_rows(records, among) if one.state == "idle"]
+    *_, varied = [one for one in rows if one.series.variant == variant]
+    assert f" in {suite}+low-memory+tickets-library is recorded" in varied.session.reason
+    assert (varied.live, varied.plain_live) == (33_000, PLAIN)
+    usual = [one for one in rows if one.series.variant == USUAL]
+    assert [one.live for one in usual] == [20_000, 20_000]
+
+
+def test_plans_and_predictions_are_of_the_usual_connections_alone(among):
+    varied = runs(OPENSSL, 33_000, variant=LiveVariant(mutual=True))
+    assert predict([*both(), *varied], among).rows == predict(both(), among).rows
+
+
+def test_the_kind_of_connection_is_a_column_where_there_are_several(among):
+    records = [*both(), *runs(OPENSSL, 33_000, variant=LiveVariant(mutual=True))]
+    table = library_table(records, among)
+    at = [column.key for column in table.columns].index("variant")
+    assert {row[at].text for row in table.rows} == {"TLSv1.3", "TLSv1.3, mutual"}

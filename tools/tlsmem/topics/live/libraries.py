@@ -10,17 +10,22 @@ from tlsmem.config.recording_command import AS_DEPLOYED, advise_recording
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import ModelRequest
-from tlsmem.plan.server_memory import PROTOCOL
-from tlsmem.schema.live_records import LiveRecord
+from tlsmem.schema.live_records import USUAL, LiveRecord
 from tlsmem.stats import live_costs
-from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
+from tlsmem.stats.live_costs import LiveSeries, Reading, group_variants, short_version
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.tables.table import Column, Table, optional
 from tlsmem.topics.live.prediction import STATES, request
 from tlsmem.topics.live.table import bytes_cell, name_window
 
+TLS12_SUITES = {
+    "ECDHE-RSA-AES128-GCM-SHA256": "tls12-rsa-aes128",
+    "ECDHE-RSA-AES256-GCM-SHA384": "tls12-rsa-aes256",
+    "ECDHE-RSA-CHACHA20-POLY1305": "tls12-rsa-chacha20",
+}
 CAPTION = (
-    "Bytes of one TLS 1.3 connection. Live heap: by the heap meter, from the largest number of connections. "
+    "Bytes of one connection over TLS. Mutual: the server requires a certificate of the client. Resumed: each "
+    "connection resumes a session by a ticket. Live heap: by the heap meter, from the largest number of connections. "
     "Session: live heap of a session of the same stack in the harness, with the options that the server sets, at "
     "rest (established) or in use (idle). The server's own: live heap beyond the session; plain, of a connection "
     "without TLS, is part of it. RSS: anonymous memory. Kernel: of the server's end. {servers}."
@@ -62,20 +67,30 @@ def live_of(series: LiveSeries, state: str) -> float | Missing:
 
 def list_rows(records: Iterable[LiveRecord], among: Sequence[Path]) -> Iterator[LibraryRow]:
     """Yield a row for each series over TLS of a server that was built on a stack, and each state."""
-    series = [one for one in group_live(records) if one.stack]
+    series = [one for one in group_variants(records) if one.stack]
     plain = {one.build: one for one in series if one.transport == "plain"}
     for one in series:
         negotiated = {run.negotiated["protocol"] for run in one.runs if run.negotiated}
-        if one.transport == "plain" or one.hollow or negotiated != {PROTOCOL}:
+        if one.transport == "plain" or one.hollow or negotiated != {one.variant.protocol}:
             continue
         for state, planned in STATES.items():
             if state not in one.phases:
                 continue
-            wanted = request(one, planned)
+            usual = request(one, planned)
+            wanted = usual._replace(suite=vary_suite(usual.suite, one))
             model = find_model.find_model(wanted, among)
             known = model.live if model else None
             session = Missing(describe_missing(wanted)) if known is None else known
             yield LibraryRow(one, plain.get(one.build), state, session, wanted.configuration)
+
+
+def vary_suite(suite: str, series: LiveSeries) -> str:
+    """Return the suite of the harness in which sessions are made as the connections of a series were."""
+    variant = series.variant
+    if variant.protocol != USUAL.protocol:
+        ciphers = {run.negotiated["cipher"] for run in series.runs if run.negotiated}
+        suite = next((TLS12_SUITES[one] for one in ciphers if one in TLS12_SUITES), "tls12-rsa-aes256")
+    return f"{suite}{'-mutual' * variant.mutual}{'-ticket' * variant.resumed}"
 
 
 def describe_missing(wanted: ModelRequest) -> str:
@@ -89,6 +104,7 @@ def describe_missing(wanted: ModelRequest) -> str:
 COLUMNS = (
     Column("server", "server", left=True, value=lambda row: row.series.server),
     Column("library", "library", left=True, value=lambda row: stack_title(row.series.stack)),
+    Column("variant", "connection", left=True, usual=USUAL.describe(), value=lambda row: row.series.variant.describe()),
     Column("options", "options", left=True, value=lambda row: row.configuration.options),
     Column("window", "handshakes", left=True, value=lambda row: name_window(row.series)),
     Column("state", "state", left=True, value=lambda row: row.state),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tlsmem.config.choices import PACKAGED
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
-from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant, short_version
+from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, group_variants, is_constant, short_version
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.session_cost import Line
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
@@ -61,7 +61,8 @@ class LiveRow(NamedTuple):
 def name_transport(series: LiveSeries) -> str:
     """`plain`, or TLS with its version, as it was negotiated; `hollow` where clients dropped their state of it."""
     protocols = {run.negotiated["protocol"] for run in series.runs if run.negotiated}
-    return " ".join(sorted(protocols)) + ", hollow" * series.hollow or "plain"
+    kind = series.variant.describe().removeprefix(series.variant.protocol)
+    return " ".join(sorted(protocols)) + kind + ", hollow" * series.hollow or "plain"
 
 
 def name_build(built: LiveRecord | LiveSeries) -> str:
@@ -144,7 +145,7 @@ def live_table(records: Sequence[LiveRecord]) -> Table:
     table = Table("live", "A connection to a real server", f"{CAPTION} {describe(records)}", columns)
     table.add_rows(
         LiveRow(series, state)
-        for series in group_live(records)
+        for series in group_variants(records)
         for state in series.phases
         if state in STATES and series.measured("rss")
     )
