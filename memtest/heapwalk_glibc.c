@@ -50,10 +50,13 @@ static const char *why_no_libc(const struct process *process)
 {
     bool has_loader = false;
     for (size_t i = 0; i < process->count; i++) {
-        const char *base = strrchr(process->mappings[i].name, '/');
-        if (base && strstr(process->mappings[i].name, "musl"))
+        const struct mapping *mapping = &process->mappings[i];
+        const char *base = strrchr(mapping->name, '/');
+        bool is_libc = base && !strcmp(base, "/libc.so");
+        if (is_library(mapping, "ld-musl") || is_library(mapping, "libc.musl") ||
+            (is_libc && strstr(mapping->name, "linux-musl/")))
             return "its C library is musl, not glibc";
-        if (base && !strcmp(base, "/libc.so"))
+        if (is_libc)
             return "its C library is not glibc";
         has_loader |= is_library(&process->mappings[i], "ld-linux");
     }

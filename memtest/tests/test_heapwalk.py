@@ -335,6 +335,13 @@ def test_a_program_of_another_c_library_is_a_sentence(compile_short):
     assert line["undivided"] == "its C library is musl, not glibc"
 
 
+def test_a_directory_named_musl_is_no_c_library(compile_short, tmp_path):
+    program = tmp_path / "musl" / "static"
+    program.parent.mkdir()
+    shutil.copy(compile_short("plain", "-static"), program)
+    assert waiting(program)["undivided"] == "it is statically linked"
+
+
 @pytest.mark.parametrize("name", ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"])
 def test_another_allocator_is_named(compile_short, name):
     known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout

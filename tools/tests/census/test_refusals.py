@@ -46,6 +46,25 @@ def test_a_program_without_tls_is_one_sentence(idle):
     assert raised.value.status == 1
 
 
+TINY = ".globl _start\n_start: movl $29,%eax; int $0x80; jmp _start\n"  # pause of 32 bits
+
+
+def test_a_32_bit_program_is_a_sentence(tmp_path):
+    """Its TLS library, of 32 bits too, is not looked for."""
+    (tmp_path / "tiny.S").write_text(TINY)
+    words = ["gcc", "-m32", "-nostdlib", "-static", tmp_path / "tiny.S", "-o", tmp_path / "tiny"]
+    subprocess.run(words, check=True)
+    process = subprocess.Popen([tmp_path / "tiny"])
+    try:
+        while Path(f"/proc/{process.pid}/comm").read_text() != "tiny\n":
+            time.sleep(0.001)
+        with pytest.raises(UserError, match=r"\(tiny\): it is a 32-bit program, which is not counted"):
+            take_census([process.pid])
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_of_java_there_is_a_sentence():
     mapped = MappedFile("/usr/lib/jvm/lib/server/libjvm.so", 0, 0, ())
     found = find_libraries(Running(1, "java", (mapped,)), {})

@@ -16,13 +16,14 @@ from tlsmem.census.live_heap import LiveHeap, read_live_heap
 from tlsmem.census.sessions import LibraryCensus, count_sessions, list_beginnings
 from tlsmem.census.sockets import Descriptors, count_established, list_descriptors
 from tlsmem.census.target import MappedFile, Memory, Target, read_target
-from tlsmem.monitor.rss_parts import RssParts
+from tlsmem.monitor.rss_parts import MIB, RssParts, describe_size
 
 INSTRUCTIONS = "instructions of its file"
 RECORDED = "recordings of {}, as its file does not tell"
 TLS_NAME = re.compile("ssl|tls|crypto")  # in the name of a file: what others have is not missed
 CHANGED = "it changed while it was read, so the figures are off by that much"
 CHANGED_CORE = "it was within malloc when the core was written, so the figures are off by that much"
+READ_IN = "{} of it were swapped out, and are resident again, as they were read"
 JAVA = "libjvm.so"
 JAVA_REMARK = (
     "Java: not counted, as its sessions are in a heap of its own; `jmap -histo PID` counts "
@@ -101,11 +102,14 @@ def take_census(places: Sequence[int | Path], system: str = "") -> tuple[list[Pr
 
 def look_at(target: Target, known: Known) -> ProcessCensus:
     """Return the census of one process. Raises UserError."""
+    if target.is_32_bit:
+        connections = describe_connections(count_connections(target))
+        raise UserError(f"{target.title}: it is a 32-bit program, which is not counted{connections}")
     libraries = find_libraries(target, known)
     if not libraries.counted:
         why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
         raise UserError(f"{target.title}: {why}")
-    before = list_open(target)
+    before, swapped = list_open(target), target.count_swapped()
     try:
         heap = read_live_heap(target, chain.from_iterable(map(list_beginnings, libraries.counted)))
     except UserError as error:
@@ -120,6 +124,9 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
     if not counts:
         raise UserError(f"{target.title}: {'; '.join([*libraries.remarks, *uncounted])}")
     remarks = [f"{target.title}: {remark}" for remark in [*libraries.remarks, *uncounted]]
+    read_in = swapped - target.count_swapped()
+    if read_in >= MIB:
+        remarks.append(f"{target.title}: {READ_IN.format(describe_size(read_in))}")
     if not heap.rss.is_exact:
         remarks.append(f"{target.title}: {CHANGED_CORE if target.is_core else CHANGED}")
     return ProcessCensus(target, tuple(counts), heap.rss, count_connections(target), tuple(remarks))

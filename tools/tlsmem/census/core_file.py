@@ -90,6 +90,13 @@ class Core(Target):
     def title(self) -> str:
         return f"{self.path} ({self.program})"
 
+    @property
+    def is_32_bit(self) -> bool:
+        return False  # read_core() has refused it
+
+    def count_swapped(self) -> int:
+        return 0
+
     def key_of(self, mapped: MappedFile) -> object:
         return hashlib.blake2b(self.first_page(mapped)).digest()
 

@@ -21,7 +21,9 @@ from tlsmem.monitor.rss_parts import walk_heaps
 
 PAGE = 4096
 WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)", re.ASCII)
+SWAPPED = re.compile(r"^VmSwap:\s+(\d+) kB", re.MULTILINE)
 GONE = " (deleted)"
+ELF_32 = b"\x7fELF\x01"  # with which a 32-bit program begins
 PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a page maps no new one
 NEAR_PAGES = 3  # that many between others are read with them
 NEAR_ENTRIES = 32  # of pages that are so near the entries of pagemap are read together
@@ -80,6 +82,15 @@ class Target(ABC):
 
     @property
     @abstractmethod
+    def is_32_bit(self) -> bool:
+        """Whether it is a 32-bit program, in which nothing is counted."""
+
+    @abstractmethod
+    def count_swapped(self) -> int:
+        """Return how many bytes of it are swapped out; 0 once it has ended."""
+
+    @property
+    @abstractmethod
     def title(self) -> str:
         """How sentences name it."""
 
@@ -112,6 +123,18 @@ class Running(Target):
     @property
     def title(self) -> str:
         return f"{self.pid} ({self.program})"
+
+    @property
+    def is_32_bit(self) -> bool:
+        with suppress(OSError), open(f"/proc/{self.pid}/exe", "rb") as file:
+            return file.read(5) == ELF_32
+        return False
+
+    def count_swapped(self) -> int:
+        with suppress(OSError):
+            found = SWAPPED.search(Path(f"/proc/{self.pid}/status").read_text(errors="replace"))
+            return int(found[1]) * 1024 if found else 0
+        return 0
 
     def key_of(self, mapped: MappedFile) -> object:
         return mapped.device, mapped.inode
