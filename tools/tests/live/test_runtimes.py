@@ -10,6 +10,7 @@ import pytest
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
+from tlsmem.build import system_packages
 from tlsmem.config import runtimes as definitions
 from tlsmem.config.choices import RUNTIMES
 from tlsmem.live import runtimes
@@ -54,24 +55,64 @@ def test_every_name_that_the_command_takes_is_a_program():
         ),
         ({"machine": "vax"}, "one: CPython, asyncio is pinned for vax, and this is "),
         ({"build": [["no-such-compiler"]]}, "one: its program is built by no-such-compiler: apt install python3"),
+        ({"build": [["no-such"]], "builders": {"no-such": "builder"}}, "one: .* built by no-such: apt install builder"),
         ({"build": [["sh", "-c", "echo no room; exit 3"]]}, "one: sh: .* failed .*\\n.*no room"),
     ],
 )
 def test_a_runtime_that_cannot_be_had_is_a_sentence(tmp_path, monkeypatch, keys, sentence):
     monkeypatch.setattr(runtimes, "BUILT", tmp_path)
     if "build" in keys:
-        keys |= {"program": "sh", "linked": None, "asked": ["-c", "echo Python 3"]}
+        keys |= {"program": "sh", "linked": None, "asked": ["-c", "echo Python 3.11"]}
     with pytest.raises(UserError, match=sentence):
         find(**keys)
 
 
+@pytest.mark.parametrize(
+    ("versions", "reported", "sentence"),
+    [
+        (
+            ["3.10"],
+            "Python 3.9.2",
+            "one: Python 3.9.2 is older than 3.10, which is the oldest that its program runs on",
+        ),
+        (
+            ["3.1", "3.1"],
+            "ruby 3.3.0p0",
+            "one: ruby 3.3.0p0 is newer than 3.1, which is the newest that its program runs",
+        ),
+        (["3.1", "3.1"], "ruby 3.1.2p20", None),
+        (["17"], "OpenJDK Runtime Environment (build 21.0.1+2)", None),
+        ([], "Erlang/OTP 9", None),
+    ],
+)
+def test_a_program_refuses_versions_that_it_does_not_run_on(versions, reported, sentence):
+    keys = {
+        "program": "sh",
+        "linked": None,
+        "asked": ["-c", f"echo '{reported}'"],
+        "says": "(.+)",
+        "versions": versions,
+    }
+    if not sentence:
+        assert find(**keys).reported == reported
+        return
+    with pytest.raises(ServerError) as raised:
+        find(**keys)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_make_installs_what_builds_a_program_too():
+    assert system_packages.list_server_packages()["netty-jdk-client"] == ["openjdk-17-jdk-headless", "maven"]
+    assert {"maven", "erlang-ssl", "erlang-base"} <= set(system_packages.PRESENT)
+
+
 def test_a_program_is_built_once(tmp_path, monkeypatch):
     monkeypatch.setattr(runtimes, "BUILT", tmp_path)
-    keys = {"program": "sh", "linked": None, "asked": ["-c", "echo Python 3"], "libraries": ["Netty 4"]}
+    keys = {"program": "sh", "linked": None, "asked": ["-c", "echo Python 3.11"], "libraries": ["Netty 4"]}
     keys |= {"build": [["sh", "-c", f"echo >> {tmp_path}/builds; test -d {{built}}"]]}
-    assert [find(**keys).reported for _ in range(2)] == ["Python 3, Netty 4"] * 2
+    assert [find(**keys).reported for _ in range(2)] == ["Python 3.11, Netty 4"] * 2
     assert (tmp_path / "builds").read_text() == "\n"
-    find(**keys | {"asked": ["-c", "echo Python 4"]})  # another version of the runtime
+    find(**keys | {"asked": ["-c", "echo Python 3.12"]})  # another version of the runtime
     assert (tmp_path / "builds").read_text() == "\n\n"
 
 

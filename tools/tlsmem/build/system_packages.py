@@ -33,6 +33,8 @@ def list_server_packages() -> dict[str, list[str]]:
         found = {
             name: [one["package"]] if "package" in one else list(one.get("needs", {})) for name, one in tables.items()
         }
+        for name, one in tables.items():
+            found[name] += one.get("builders", {}).values()
         return found | {name: found[name.removesuffix(CLIENT)] for name in RUNTIMES}
     except (ValueError, AttributeError):
         return {}  # what reads the tables says what is wrong
@@ -119,6 +121,7 @@ def list_server_programs() -> dict[str, Callable[[], object]]:
     tables = toml_tables.read_tables("live_servers") | toml_tables.read_tables("runtimes")
     libraries = {name: file for one in tables.values() for name, file in one.get("needs", {}).items()}
     programs = {one["package"]: one["program"] for one in tables.values() if {"package", "program"} <= set(one)}
+    programs |= {name: command for one in tables.values() for command, name in one.get("builders", {}).items()}
     return {name: partial(has_library, file) for name, file in libraries.items()} | {
         name: partial(is_there, program) for name, program in programs.items()
     }

@@ -42,9 +42,11 @@ class Runtime(Definition):
     program: str
     asked: list[str]
     says: Pattern
+    versions: list[Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]] = Field(default=[], max_length=2)
     linked: str | None = None
     files: list[File]
     build: list[list[Argument]] = Field(default=[])
+    builders: dict[str, str] = Field(default={})
     jars: File | None = None
     libraries: list[str] = Field(default=[])
     arguments: list[Argument]

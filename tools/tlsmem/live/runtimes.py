@@ -3,6 +3,7 @@
 A program takes the options of the servers of this repository, answers commands on stdin (`RunningServer.ask`), and ends
 with it."""
 
+import operator
 import os
 import re
 import resource
@@ -31,7 +32,7 @@ from tlsmem.live.servers import (
 )
 
 BUILT = ROOT / "build/runtimes"
-PACKAGES = {"mvn": "maven", "erlc": "erlang-base"}  # that bring commands which the runtime's package does not
+VERSION = re.compile(r"\d+(\.\d+)*")
 ANSWERS_S = 20.0  # within which a runtime says its version
 
 
@@ -101,7 +102,7 @@ def find_program(name: str, table: Runtime) -> Program:
     said = subprocess.run(["ldd", linked[-1]], capture_output=True, text=True, check=False).stdout
     files = re.findall(r"libcrypto\.so\S* => (\S+)", said)
     library = library_version(Path(files[0])) if files else None
-    found = Program(path, ask_version(table, path), digest(Path(path)), library)
+    found = Program(path, ask_version(name, table, path), digest(Path(path)), library)
     build(name, table, found)
     return found
 
@@ -124,7 +125,7 @@ def build(name: str, table: Runtime, program: Program) -> None:
     folder.mkdir(parents=True)
     for number, words in enumerate(table.build):
         if not shutil.which(words[0]):
-            package = PACKAGES.get(words[0], table.package)
+            package = table.builders.get(words[0], table.package)
             raise ServerError(f"{name}: its program is built by {words[0]}: apt install {package}")
         step = f"{name}: {' '.join(words[:1])}"
         commands.run(fill(name, words, folder), BUILT / f"{name}.log", step, ROOT, None)
@@ -146,7 +147,7 @@ def check_jars(name: str, pinned: Path, folder: Path) -> None:
         )
 
 
-def ask_version(table: Runtime, path: str) -> str:
+def ask_version(name: str, table: Runtime, path: str) -> str:
     """Return what a runtime says of its version. Raises ServerError where it says nothing of it."""
     command = " ".join([path, *table.asked])
     try:
@@ -163,4 +164,21 @@ def ask_version(table: Runtime, path: str) -> str:
     found = re.search(table.says, done.stdout + done.stderr, re.MULTILINE)  # java's goes to stderr
     if not found:
         raise ServerError(f"{command} says nothing of its version; memtest/runtimes.toml has `says`")
+    check_version(name, table, found[1])
     return ", ".join([found[1], *table.libraries])
+
+
+def check_version(name: str, table: Runtime, reported: str) -> None:
+    """Raise ServerError where a program does not run on this version of its runtime."""
+    number = VERSION.search(reported)
+    for limit, beyond, is_beyond in zip(table.versions, ("older", "newer"), (operator.lt, operator.gt), strict=False):
+        known = split_version(limit)
+        if number and is_beyond(split_version(number[0])[: len(known)], known):
+            raise ServerError(
+                f"{name}: {reported} is {beyond} than {limit}, which is the {beyond[:-2]}est that its program runs on"
+            )
+
+
+def split_version(text: str) -> list[int]:
+    """Return the numbers of a version."""
+    return list(map(int, text.split(".")))
