@@ -93,14 +93,16 @@ def add_outcomes(answer: Answer, among: Sequence[Path]) -> Answer:
 
 
 def outcome_section(outcomes: Sequence[Outcome]) -> Section:
-    """Return the largest error of each server and library."""
+    """Return the largest error of each server and library, by the live runs that the predictions were made of."""
+    kinds: dict[tuple[str, str | None, str], list[Outcome]] = {}
+    for one in outcomes:
+        kinds.setdefault((one.prediction.server, one.prediction.stack, one.prediction.fitted_to), []).append(one)
     lines = []
-    for build in dict.fromkeys((one.prediction.server, one.prediction.stack) for one in outcomes):
-        found = [one for one in outcomes if (one.prediction.server, one.prediction.stack) == build]
-        worst = max(found, key=lambda one: abs(one.error)).prediction
-        error = max((one.error for one in found), key=abs)
-        remark = f"N {worst.connections:,}, W {describe_window(worst)} (worst of {len(found)}), {name_build(build[1])}"
-        lines.append(Line(build[0], f"{error:+.1%}", remark))
+    for (server, stack, fitted_to), found in kinds.items():
+        worst = max(found, key=lambda one: abs(one.error))
+        where = f"N {worst.prediction.connections:,}, W {describe_window(worst.prediction)} (worst of {len(found)})"
+        lines.append(Line(f"{server} {stack or ''}".rstrip(), f"{worst.error:+.1%}", where))
+        lines.append(Line(f"  from {fitted_to.rpartition(', ')[0]}", ""))
     return Section("RSS of real servers, as predicted before the run", lines)
 
 
