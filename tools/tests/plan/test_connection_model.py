@@ -28,6 +28,7 @@ from tlsmem.config.servers import servers
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ModelRequest
+from tlsmem.plan.server_memory import measure_server
 from tlsmem.schema.records import RecordLine
 from tlsmem.store import recordings
 
@@ -150,11 +151,12 @@ def together(sessions: int, each: int, **kind) -> RecordLine:
 
 
 def test_memory_as_nginx_is_its_own_process_rss_in_use_and_its_own_bytes(tmp_path):
-    """By hand from raw live runs: 16,499,331 B without connections; 921 B, and 465 B of worker_connections, each."""
+    """The live runs of nginx are those of data/: on this library, or as it is packaged."""
+    nginx = measure_server("nginx", STACK)
     where = synthetic.write(tmp_path / "recording", low_memory_runs())
     words = f"memory --stack {STACK} --connections 1000 --as nginx --kernel-bytes 0 --format json"
     found = {row["what"]: row["bytes"] for row in rows(plan(*words.split(), where=where), "memory")}
-    assert found["peak"] == 16_499_331 + 1000 * (RELEASED + 921 + 465)
+    assert found["peak"] == nginx.process + 1000 * (RELEASED + nginx.in_use + nginx.table)
     assert found["peak, worst case"] == found["peak"] + 1000 * H
 
 

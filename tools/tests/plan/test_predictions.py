@@ -14,7 +14,7 @@ NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
 
 @pytest.fixture(scope="module")
 def found():
-    return predictions.predict("nginx", ["openssl@3.5.5"], [1_000], [1, 100, "all"], find_live_recordings())
+    return predictions.predict("nginx", ["openssl@3.5.5"], [1_000], [1, 100, "all"], (NGINX.parents[1],))
 
 
 def test_a_prediction_is_the_sum_of_what_a_plan_has(found):

@@ -22,7 +22,7 @@ from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, MachineIdentity
 from tlsmem.plan.server_memory import measure_server, predict_rss
 from tlsmem.schema.live_records import LiveRecord, append_live, load_live_file
-from tlsmem.store.recordings import find_live_recordings
+from tlsmem.store import recordings
 
 NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
 
@@ -101,10 +101,10 @@ def test_a_plan_takes_the_live_runs_of_the_library_that_it_is_for(tmp_path):
     """Those of nginx as it is packaged, recorded again as built on OpenSSL 3.5.5: the same process; of a connection,
     what is beyond a session of that release. Of another library there are none: the packaged ones."""
     write_runs(tmp_path, load_live_file(NGINX), stack="openssl@3.5.5")
-    among = (tmp_path, *find_live_recordings())
+    among = (tmp_path, NGINX.parents[1])
     built, packaged = (measure_server("nginx", stack, among) for stack in ("openssl@3.5.5", "awslc@5.12.0"))
     assert (built.recording, built.stack, packaged.stack) == (tmp_path, "openssl@3.5.5", "openssl@system")
-    assert packaged == measure_server("nginx")
+    assert packaged == measure_server("nginx", among=among[1:])
     assert built.process == packaged.process
     assert built.in_use == 0  # such a session is larger than these connections are
     assert not measure_server("nginx", "openssl@3.5.5", among[1:]).is_built
@@ -167,9 +167,14 @@ def checks():
 
 @pytest.mark.parametrize("kind", MARGINS, ids=" ".join)
 def test_a_plan_of_a_server_is_as_near_to_each_of_its_live_runs_as_is_said(checks, kind):
-    found = [one for one in checks if (one.stack, one.process) == kind]
+    found = [one for one in checks if (one.stack, one.process) == kind and not one.build]
     assert len(found) >= 11
     assert max(abs(one.error) for one in found) <= MARGINS[kind]
+
+
+def test_a_plan_of_a_server_on_each_library_is_within_three_percent(checks):
+    found = [one for one in checks if one.stack in ("nginx", "haproxy") and one.build]
+    assert [(one.stack, one.build, one.sessions, one.window) for one in found if abs(one.error) > 0.03] == []
 
 
 def test_connections_and_handshakes_of_the_fitted_runs_are_within_four_percent(checks):
@@ -191,8 +196,9 @@ def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, sta
     assert "wolfSSL 5.9.4 (default build), a connection takes 3,509 B of RSS (wolfssl@5.9.4, library defaults)" in shown
 
 
-def test_the_first_line_says_what_one_of_two_libraries_saves_in_a_server(capsys):
-    """By hand, for 1,000 connections: 22,097,920 B of HAProxy, and 26,665 or 10,637 B each."""
+def test_the_first_line_says_what_one_of_two_libraries_saves_in_a_server(capsys, monkeypatch):
+    """By hand, for 1,000 connections: 22,097,920 B of HAProxy as it is packaged, and 26,665 or 10,637 B each."""
+    monkeypatch.setattr(recordings, "find_live_recordings", lambda named: (NGINX.parents[1],))
     words = ("--connections", "1000", "--stack", "openssl@3.5.5", "--stack", "awslc@5.12.0")
     shown = screen_of(capsys, "memory", *words, "--as", "haproxy")
     more, less = 22_097_920 + 26_665_000, 22_097_920 + 10_637_000
