@@ -239,7 +239,7 @@ def test_the_heap_of_cpython_is_what_its_small_objects_take(allocator):
 
 def measure(recording: Path, *options: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, ROOT / "tools/tls-memtest", "measure", "live", "--n=30,60", "--idle=0s", "--settle=0s"]
-    words += ["--window=30", "--waves=0", f"--out={recording}", *options]
+    words += ["--window=15", "--waves=0", f"--out={recording}", *options]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 

@@ -27,7 +27,8 @@ from tlsmem.run import stale_files
 from tlsmem.schema.live_records import LiveMeter, MallocBytes, ManagedBytes, ServerMemory
 
 FOLDER_PREFIX = "memtest-live."  # in /tmp; `memtest-live-` were without a lock
-LIMIT_S = 20.0  # to start, to stop, and to come to rest
+LIMIT_S = 20.0  # to stop, and to come to rest
+START_S = 60.0  # under the heap meter a runtime takes its time
 SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
 COLLECTED = "collected\n"  # what harness-go/server says
 FREE_SIZES = 8  # that take most bytes
@@ -117,15 +118,15 @@ class RunningServer:
     def wait_until_it_answers(self) -> None:
         """Raises ServerError with the server's own words where it ends, or does not listen in time."""
         if self.server.role == "client":
-            self.ask("heap")
+            self.ask("heap", START_S)
             self.check_library()
             return
-        for _ in moments(LIMIT_S):
+        for _ in moments(START_S):
             self.check_alive()
             if self.network.listens(self.ports.plain) and self.network.listens(self.ports.tls):
                 self.check_library()
                 return
-        raise ServerError(f"{self.server.name} does not listen after {LIMIT_S:.0f} s: {self.last_words()}")
+        raise ServerError(f"{self.server.name} does not listen after {START_S:.0f} s: {self.last_words()}")
 
     def check_alive(self) -> None:
         """Raises ServerError with its last words where it has ended."""
