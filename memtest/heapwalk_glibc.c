@@ -171,8 +171,8 @@ static bool structures_find(struct process *process, struct glibc *glibc, struct
     return arena && base;
 }
 
-/* Allocators that take malloc's place, by a part of their libraries' names. */
-static const char *why_unused(const struct process *process)
+/* Allocators that take malloc's place, by a part of their libraries' names; else `otherwise`. */
+static const char *name_allocator(const struct process *process, const char *otherwise)
 {
     static const struct {
         const char *name, *why;
@@ -184,7 +184,7 @@ static const char *why_unused(const struct process *process)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (process->mappings[i].inode && strstr(process->mappings[i].name, known[k].name))
                 return known[k].why;
-    return "it has not used glibc's malloc";
+    return otherwise;
 }
 
 void glibc_find(struct process *process, struct glibc *glibc)
@@ -216,7 +216,7 @@ void glibc_find(struct process *process, struct glibc *glibc)
                 return;
             is_used |= glibc->main_arena != 0;
         }
-    glibc->unknown = is_used ? ELSEWHERE : why_unused(process);
+    glibc->unknown = name_allocator(process, is_used ? ELSEWHERE : "it has not used glibc's malloc");
 }
 
 /* Adds the heaps of an arena other than the main one: the last has the top chunk, and each leads to the one before. */
@@ -253,7 +253,7 @@ bool glibc_heaps(const struct process *process, struct glibc *glibc, struct heap
     if (top >= brk.end && top - brk.end < GROWTH_MOST && process_read(process, top + 8, &head, 8))
         brk.end = (top + (head & ~CHUNK_FLAGS) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1); /* it has grown meanwhile */
     if (top < brk.begin || top >= brk.end || brk.end - brk.begin > BRK_MOST) {
-        glibc->doubt = ELSEWHERE;
+        glibc->doubt = name_allocator(process, ELSEWHERE);
         return false;
     }
     heaps->list = malloc(sizeof *heaps->list);
