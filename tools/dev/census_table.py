@@ -19,7 +19,7 @@ from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
 CLIENT = "CPython, client"
-LIMIT_S = 900
+LIMIT_S = 2700
 TITLE = "The census of running programs, beside what is true"
 CAPTION = (
     "True: sessions by the client's count. Socket open: sessions whose socket the program has open. Unexplained: the "
