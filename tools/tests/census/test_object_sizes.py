@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from tests.census.conftest import compile_c
+from tests.census.conftest import Holder, compile_c
+from tlsmem.census.census import take_census
 from tlsmem.census.elf_image import ElfImage
 from tlsmem.census.instructions import (
     find_allocations,
@@ -14,6 +15,8 @@ from tlsmem.census.instructions import (
     find_returned_address,
 )
 from tlsmem.census.library_file import identify
+from tlsmem.census.object_sizes import STATE_FIELDS, find_state_fields, openssl_fields
+from tlsmem.census.sessions import Role, State
 
 # Sizes that reach the call in other ways than by a move before it.
 CODE = """
@@ -189,8 +192,17 @@ def test_a_slot_is_found_by_the_end_of_a_longer_name(tmp_path):
         assert image.content.find(b"\0malloc\0") < 0
 
 
+def test_fields_of_states_are_found_without_names_of_functions(compile_holder):
+    """In the system's library they are as its functions of these names say, or not told."""
+    linked = subprocess.run(["ldd", compile_holder()], capture_output=True, text=True, check=True).stdout
+    with open(next(line.split()[2] for line in linked.splitlines() if "libssl" in line), "rb") as file:
+        image = ElfImage(file)
+        named = {name: offset for name, offset in openssl_fields(image).items() if name in STATE_FIELDS}
+        assert find_state_fields(image) in (named, {})
+
+
 @pytest.mark.thorough
-def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path):
+def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path, certificate):
     libraries = ["-Wl,-Bstatic", "-lssl", "-lcrypto", "-Wl,-Bdynamic"]
     program = compile_c("holds_sessions.c", tmp_path / "static", *libraries)
     with open(program, "rb") as file:
@@ -201,5 +213,18 @@ def test_a_static_file_tells_the_same_when_it_is_stripped(tmp_path):
     assert named.library == stripped.library == "OpenSSL" and named.version == stripped.version
     assert {"SSL", "SSL_CTX", "SSL_SESSION", "BIO"} <= stripped.sizes.keys()
     assert stripped.sizes.items() <= named.sizes.items()
-    assert named.fields.keys() >= {"is_server", "in_init", "handshake", "machine", "ex_data", "malloc_function"}
-    assert stripped.fields.keys() == {"base", "relro", "relro_bytes", "crypto_base", "malloc_slot"}
+    states = {"is_server", "in_init", "handshake", "machine"}
+    assert named.fields.keys() >= {*states, "ex_data", "read_bio", "malloc_function"}
+    assert stripped.fields.keys() == {*states, "base", "relro", "relro_bytes", "crypto_base", "malloc_slot"}
+    assert stripped.fields.items() <= named.fields.items()
+    holder = Holder([program, *certificate, "5", "7", "9"])
+    holder.read(), holder.step(), holder.step(), holder.step()
+    (process,), _ = take_census([holder.pid])
+    holder.close()
+    counts = {(group.role, group.state): group.count for group in process.libraries[0].groups}
+    expected = {
+        (Role.UNKNOWN, State.CREATED): 5,
+        (Role.SERVER, State.HALF_OPEN): 7,
+        (Role.SERVER, State.ESTABLISHED): 9,
+    }
+    assert counts == expected

@@ -186,6 +186,12 @@ class ElfImage:
         code = self.read(start, end - start)
         return Function(start, start + len(code), code) if address < start + len(code) else None
 
+    def functions_near(self, address: int, count: int) -> list[Function]:
+        """Return so many functions before an address and behind it, in the order of their addresses."""
+        number = int(np.searchsorted(self.function_starts, address, side="right"))
+        starts = self.function_starts[max(0, number - count) : number + count]
+        return [one for start in starts.tolist() if (one := self.function_at(start))]
+
     def code_end(self, address: int) -> int:
         return next((one.start + one.size for one in self.segments if one.start <= address < one.start + one.size), 0)
 

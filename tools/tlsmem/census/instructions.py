@@ -119,6 +119,24 @@ def find_fields(function: Function, how: int = OpAccess.READ) -> set[int]:
     return found
 
 
+def find_stored(function: Function) -> set[tuple[int, int]]:
+    """Return which constants the function stores into the structure that the first argument leads to: offset and
+    value."""
+    found = set()
+    for step in follow(function):
+        one = step.instruction
+        is_store = one.mnemonic == Mnemonic.MOV and one.op0_kind == OpKind.MEMORY
+        if not is_store or one.memory_index != Register.NONE or step.state.get(one.memory_base) != Argument():
+            continue
+        if one.op1_kind in IMMEDIATE:
+            found.add((int(one.memory_displacement), int(one.immediate(1))))
+        elif one.op1_kind == OpKind.REGISTER:
+            value = step.state.get(Registers.full_register(one.op1_register))
+            if isinstance(value, int):
+                found.add((int(one.memory_displacement), value))
+    return found
+
+
 def find_passed_offsets(function: Function) -> set[int]:
     """Return the offsets in the structure that the first argument leads to whose addresses the function computes, as
     to pass them on."""

@@ -15,6 +15,7 @@ from tlsmem.census.instructions import (
     find_fields,
     find_passed_offsets,
     find_returned_address,
+    find_stored,
 )
 from tlsmem.census.library import BIO, CONTEXT, RECORD_LAYER, SESSION, TICKET, X509
 
@@ -36,6 +37,10 @@ READERS = {  # functions that read one field each of an SSL, by what it says
 CONTEXT_METHOD = "SSL_CTX_get_ssl_method"
 ALLOCATOR = "CRYPTO_get_mem_functions"  # copies which function allocates
 MALLOC = "malloc"
+STATE_FIELDS = {"is_server", "in_init", "handshake", "machine"}
+STATE_SOURCE = "ssl/statem/statem.c"
+NEAR_FUNCTIONS, NEAR_CLEAR = 40, 6  # functions to look through
+LONGEST_READER_BYTES, LONGEST_CALLER_BYTES = 128, 400
 APPLICATION_DATA = "SSL_set_ex_data"  # passes on where an SSL has what the application has attached to it
 BIO_READERS = {  # the same of a BIO
     "bio_method": "BIO_method_type",
@@ -97,8 +102,38 @@ def openssl_fields(image: ElfImage) -> dict[str, int]:
     machine = of_ssl.get(BEFORE, set()) - {fields.get("handshake")}
     attached = find_passed_offsets(functions[APPLICATION_DATA]) if APPLICATION_DATA in functions else set()
     number = find_number(image, functions, {offset for name, offset in fields.items() if name in BIO_READERS})
+    if not fields.keys() >= STATE_FIELDS:
+        fields |= find_state_fields(image)
     fields |= name_only("ex_data", attached) | name_only("context_method", read.get(CONTEXT_METHOD, set()))
     return fields | name_only("machine", machine) | name_only("bio_number", number)
+
+
+def find_state_fields(image: ElfImage) -> dict[str, int]:
+    """Return the offsets of the fields that tell a state, of a file without names of functions.
+
+    One after the other are, in a source file whose name others of its functions pass: SSL_get_state(), SSL_in_init(),
+    SSL_is_init_finished(), which reads what both do, and SSL_in_before(). Behind them is ossl_statem_clear(), which
+    resets the fields. SSL_set_accept_state() and SSL_set_connect_state() call that, and store who is the server."""
+    places = {place for names in image.find_source_names(STATE_SOURCE) for place in image.find_references(names)}
+    near = {one.start: one for place in places for one in image.functions_near(place, NEAR_FUNCTIONS)}
+    functions = [near[start] for start in sorted(near)]
+    read = [find_fields(one) - {0} if one.end - one.start <= LONGEST_READER_BYTES else set() for one in functions]
+    for number, (state, init, both, before) in enumerate(zip(read, read[1:], read[2:], read[3:], strict=False)):
+        if len(state) == len(init) == 1 and both == state | init and len(before) == 2 and state < before:
+            (handshake,), (in_init,), (machine,) = state, init, before - state
+            for one in functions[number + 4 : number + 4 + NEAR_CLEAR]:
+                if find_stored(one) >= {(handshake, 0), (machine, 0)}:
+                    found = {"handshake": handshake, "in_init": in_init, "machine": machine}
+                    return found | find_role_field(image, one, set(found.values()))
+    return {}
+
+
+def find_role_field(image: ElfImage, clear: Function, others: set[int]) -> dict[str, int]:
+    """Return the offset to which one of the functions that call `clear` stores 1, and another one 0."""
+    callers = {image.function_at(place) for place in image.find_references(range(clear.start, clear.start + 1))}
+    stored = [find_stored(one) for one in callers if one and one.end - one.start <= LONGEST_CALLER_BYTES]
+    ones, zeros = ({offset for one in stored for offset, value in one if value == wanted} for wanted in (1, 0))
+    return name_only("is_server", (ones & zeros) - others)
 
 
 def openssl_places(image: ElfImage, sizes: Mapping[str, int]) -> dict[str, int]:
