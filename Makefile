@@ -63,7 +63,7 @@ built:
 
 $(MEASURING): names setup core built
 	@$(MEMTEST) $(verb) $(options)
-$(COMPARING): names setup core
+$(COMPARING): names setup core $(if $(SITES),build/core/libmarks.so)
 	@$(MEMTEST) $(verb) $(options) || test $@-$$? = compare-versions-77 # releases that are not to be had
 $(READING): names setup
 	@$(MEMTEST) $(verb) $(options)
@@ -72,6 +72,12 @@ live-short: purpose := live-source
 live-short: takes := OUT
 live-short: names packages setup core ## nginx and HAProxy, each on OpenSSL and on AWS-LC: what a connection costs, with 200 and 1,000 connections; OUT=DIRECTORY: ten minutes, as root
 	@$(MEMTEST) measure live --server nginx,haproxy --stack openssl@3.5.5,awslc@5.12.0 --n 200,1000 --idle 5s --settle 1s --waves 0 $(call if_given,OUT,--out=$(call quote,OUT))
+.PHONY: live-all
+live-all: purpose := live-all
+live-all: takes := OUT
+live-all: names packages setup core build/core/libmarks.so ## every server that `make live` knows, nginx and HAProxy on their libraries too: what a connection costs with 300, 600 and 900 connections, after a storm of 900, and which call sites hold it; OUT=DIRECTORY: two hours, as root; again, it goes on
+	@$(MEMTEST) measure live --server all --stack all --n 300,600,900 --window 100,all --idle 5s --settle 1s --waves 1 $(call if_given,OUT,--out=$(call quote,OUT))
+	@$(MEMTEST) measure live --server all --sites --idle 5s $(call if_given,OUT,--out=$(call quote,OUT))
 profile: names setup core $(if $(filter massif dhat,$(TOOL)),build/core/libmarks.so) built
 	@$(MEMTEST) heap record $(options)
 

@@ -1,7 +1,9 @@
-/* libmarks.so: at each phase's end valgrind's tools are told so. Preloaded by tools/tls-memtest heap record and
- * selfcheck.py, and a library of its own so that the core builds without valgrind's headers. Does nothing outside of
- * valgrind. */
+/* libmarks.so: at each phase's end valgrind's tools are told so; in a real server on a signal. Preloaded by
+ * tools/tls-memtest heap record and measure live --sites and by selfcheck.py, and a library of its own so that the core
+ * builds without valgrind's headers. Does nothing outside of valgrind. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,4 +43,32 @@ void memtest_marked(const char *phase)
             valgrind("xtmemory", file, marks);
     }
     marks++;
+}
+
+/* massif writes MARKS_DIRECTORY/PID.K, K from 1, which has this name once it is whole. vgdb cannot ask a process that was
+ * forked: valgrind 3.19 does not answer it. */
+static void snapshot(int number)
+{
+    static unsigned snapshots;
+    const char *directory = getenv("MARKS_DIRECTORY");
+    char words[1100], partial[1020], whole[1000];
+    int saved = errno;
+    (void)number;
+    snapshots++;
+    if (!directory)
+        return;
+    snprintf(whole, sizeof whole, "%s/%d.%u", directory, getpid(), snapshots);
+    snprintf(partial, sizeof partial, "%s.partial", whole);
+    snprintf(words, sizeof words, "detailed_snapshot %s", partial);
+    VALGRIND_MONITOR_COMMAND(words);
+    rename(partial, whole);
+    errno = saved;
+}
+
+__attribute__((constructor)) static void wait_for_signal(void)
+{
+    const char *number = getenv("MARKS_SIGNAL");
+    struct sigaction action = {.sa_handler = snapshot, .sa_flags = SA_RESTART};
+    if (number)
+        sigaction(atoi(number), &action, NULL);
 }

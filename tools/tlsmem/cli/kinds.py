@@ -100,14 +100,17 @@ class ServerNames(Kind):
         names = list(dict.fromkeys(split_names(text)))
         if not names:
             raise ValueError(f"{option} is empty; it must be {self.describe().replace('`', '')}")
+        if names == [choices.ALL_SERVERS]:
+            return names
         for name in names:
             if name not in self.values:
                 near = suggest_nearest(name, self.values)
-                raise ValueError(f"{option}={name} must be {join_words((*self.values, 'path:CONFIGURATION'))}{near}")
+                words = (*self.values, "path:CONFIGURATION", "all alone")
+                raise ValueError(f"{option}={name} must be {join_words(words)}{near}")
         return names
 
     def describe(self) -> str:
-        return join_words((*(f"`{value}`" for value in self.values), "`path:CONFIGURATION`"))
+        return join_words((*(f"`{value}`" for value in self.values), "`path:CONFIGURATION`", "`all` alone"))
 
 
 @dataclass(frozen=True)
@@ -240,12 +243,14 @@ class ServerStacks(Names):
 
     def parse(self, option: str, text: str) -> list[str]:
         words = split_names(text)
+        if words == [choices.ALL_SERVERS]:
+            return words
         others = [word for word in words if word != choices.PACKAGED]
         found = super().parse(option, " ".join(others)) if others or not words else []
         return list(dict.fromkeys([*([choices.PACKAGED] if len(others) < len(words) else []), *found]))
 
     def describe(self) -> str:
-        return f"{super().describe()}, or `{choices.PACKAGED}`"
+        return f"{super().describe()}, `{choices.PACKAGED}`, or `{choices.ALL_SERVERS}` alone"
 
 
 def usual_stacks() -> list[str]:

@@ -17,7 +17,8 @@ from tlsmem.base.paths import shorten
 from tlsmem.base.termination import Terminated
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import choices
-from tlsmem.live import cgroup, client_run, live_run, own_configuration
+from tlsmem.config import servers as definitions
+from tlsmem.live import call_sites, cgroup, client_run, live_run, own_configuration
 from tlsmem.live.clients import SHARE
 from tlsmem.live.live_run import LiveProvenance, LiveRun, require_ktls
 from tlsmem.live.running_server import FOLDER_PREFIX
@@ -30,6 +31,7 @@ from tlsmem.schema.recording_files import is_recording, require_recording
 
 SERIAL = "openssl-s_server"
 SERIAL_WAY_OUT = "tools/tls-memtest heap run -- openssl s_server ... measures one"
+NO_MALLOC = "it allocates by itself, without malloc"
 GIB = 2**30
 # Of one connection, rounded up: the server's, the kernel's for both ends, a client's with its state of TLS or without.
 SERVER_BYTES, KERNEL_BYTES, CLIENT_BYTES, HOLLOW_BYTES = 65536, 16384, 98304, 8192
@@ -49,6 +51,8 @@ class Asked(NamedTuple):
 
 def live_runs(given: argparse.Namespace, server: Server) -> list[LiveRun]:
     """Return a server's runs that are asked for: each number of connections plain and over TLS, under both meters."""
+    if given.sites:
+        return [name_sites(given, server)]
     runs = []
     for connections in given.n:
         most = min(connections, server.at_once or connections)
@@ -80,6 +84,17 @@ def vary(given: argparse.Namespace) -> dict[str, Any]:
     """Return how connections over TLS are made, as fields of a run; plain ones are the same whatever is asked for."""
     protocol = "TLSv1.2" if given.tls12 else USUAL.protocol
     return {"protocol": protocol, "mutual": given.mtls, "resumed": given.resumption}
+
+
+def name_sites(given: argparse.Namespace, server: Server) -> LiveRun:
+    """Return the run that names call sites: under massif, so of few connections."""
+    return LiveRun(
+        *(server.name, "tls", "sites", call_sites.CONNECTIONS, call_sites.WINDOW),
+        waves=0,
+        idle_s=given.idle,
+        settle_s=0.0,
+        stack=server.stack,
+    )
 
 
 def check_descriptors(runs: list[LiveRun], server: Server) -> None:
@@ -124,12 +139,29 @@ def find_servers(given: argparse.Namespace) -> list[Server]:
     """Return the servers that are asked for, each on each stack. Raises UserError, with exit status 77 where this
     machine or server cannot do it, and 2 where a server cannot be built on a stack."""
     stacks = given.stack or [choices.PACKAGED]
-    packaged = {name: find_server(given, name) for name in given.server}
+    names = choices.EVERY_SERVER if given.server == [choices.ALL_SERVERS] else given.server
+    servers = [find_server(given, name) for name in names]
+    if given.sites and any(one.role == "client" for one in servers):
+        refuse("--sites: call sites are those of servers; name no clients")
+    if given.sites:
+        left_out = {one.name: one.no_sites or NO_MALLOC for one in servers if one.no_sites or "heap" not in one.meters}
+        servers = [one for one in servers if one.name not in left_out]
+        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        if not servers:
+            refuse(f"--sites: massif names no call sites of {why}")
+        if left_out:
+            print(f"memtest: left out: {why}", file=sys.stderr)
     return [
         server if stack == choices.PACKAGED else choose_stack(server, stack)
-        for server in packaged.values()
-        for stack in stacks
+        for server in servers
+        for stack in (list_stacks(server) if stacks == [choices.ALL_SERVERS] else stacks)
     ]
+
+
+def list_stacks(server: Server) -> list[str]:
+    """Return what all stacks of a server are: the library that it is packaged with, and those that it was tried on."""
+    known = definitions.servers().get(server.name)
+    return [choices.PACKAGED, *(known.build.tried if known and known.build else ())]
 
 
 def find_server(given: argparse.Namespace, name: str) -> Server:
@@ -247,11 +279,13 @@ def show(recording: Path, servers: Sequence[str] | None, stacks: Sequence[str] |
     records = load_runs(recording)
     if not records:
         raise UserError(f"{shorten(recording)}: no live runs here; {way_to_record(recording, servers)}")
-    selected = [one for one in records if servers is None or one.server in servers]
+    every = servers in (None, [choices.ALL_SERVERS])
+    selected = [one for one in records if every or one.server in (servers or ())]
     if not selected:
         there = ", ".join(dict.fromkeys(one.server for one in records))
         raise UserError(f"{shorten(recording)} has no live runs of --server={','.join(servers or ())}; it has: {there}")
     built = list(dict.fromkeys(one.stack or choices.PACKAGED for one in selected))
+    stacks = None if stacks == [choices.ALL_SERVERS] else stacks
     selected = [one for one in selected if stacks is None or (one.stack or choices.PACKAGED) in stacks]
     if not selected:
         raise UserError(
@@ -275,11 +309,13 @@ def show_runs(recording: Path, records: Sequence[LiveRecord], form: str | None =
     from tlsmem.topics.live import libraries as live_libraries
     from tlsmem.topics.live import prediction as live_prediction
     from tlsmem.topics.live import runtimes as live_runtimes
+    from tlsmem.topics.live import sites as live_sites
     from tlsmem.topics.live import table as live
 
     among = list(dict.fromkeys([*([recording] if is_recording(recording) else []), *find_recordings(None)]))
     with stdout.raise_write_errors():
-        tables = [live_libraries.library_table(records, among), live_added.added_table(records), *live.build(records)]
+        tables = [live_libraries.library_table(records, among), live_added.added_table(records)]
+        tables += [live_sites.sites_table(records), *live.build(records)]
         tables += [live_runtimes.runtime_table(records)]
         tables += [live.rss_table(records), live_prediction.prediction_table(records, among)]
         render.print_all([table for table in tables if table.rows or table.without], form)

@@ -339,7 +339,7 @@ Exit status 1: a run failed, took more than 1 % more or less than predicted, or 
         {"live recording": None, "n live": "1000,3000,9900", "server live": None}
         | {"stack live": Words("system; of a RECORDING, all"), "window live": "100"}
         | {"fresh": None, "out": DATED, "list": None, "waves": "3", "idle": "30s", "settle": "15s"}
-        | each("tls12 live", "mtls live", "resumption", "ktls", "hollow", "output text")
+        | each("tls12 live", "mtls live", "resumption", "ktls", "hollow", "sites", "output text")
         | {"format": ON_TERMINAL},
         measure_live,
         f"""Measure what connections to a real, unmodified server cost: its own memory, and the kernel's at both ends.
@@ -350,15 +350,16 @@ exchange a full body, stay idle, and close. Each run starts the server afresh: p
 under the heap meter (live heap). Recorded runs are skipped, so the same command continues. It needs root, for network
 namespaces and memory cgroups.
 
-SERVER is {", ".join(LIVE_SERVERS)}, openssl-s_server or path:CONFIGURATION. Exit status 1: a run failed; its record
-says why.""",
+SERVER is {", ".join(LIVE_SERVERS)}, openssl-s_server, path:CONFIGURATION, or all:
+each but the runtimes. Exit status 1: a run failed; its record says why.""",
         """\
   tools/tls-memtest measure live --server nginx                            1,000, 3,000 and 9,900 connections
   tools/tls-memtest measure live --server haproxy --n 1000 --window 1,100,all
   tools/tls-memtest measure live --server nginx --n 9900 --hollow          clients free their TLS state
   tools/tls-memtest measure live --server nginx,haproxy --stack openssl@3.5.5,awslc@5.12.0
   tools/tls-memtest measure live --server nginx,haproxy --stack openssl@3.5.5 --tls12 --resumption
-  tools/tls-memtest measure live --server nginx --list                     what would run, and what is recorded
+  tools/tls-memtest measure live --server postgresql --sites               call sites that hold a connection's bytes
+  tools/tls-memtest measure live --server all --n 300,600,900 --list       what would run, and what is recorded
   tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live        the tables of what is recorded
   tools/tls-memtest measure live data/2026-11-24-amd-epyc-p0457-live --server go    the same of one server""",
         check_live,

@@ -431,6 +431,12 @@ OPTIONS: dict[str, Option] = {
         Flag(),
         example="RESUMPTION=1",
     ),
+    "sites": Option(
+        "--sites",
+        "name the call sites that hold the bytes of a connection: one run of each server, of 20 TLS connections, under "
+        "valgrind's massif",
+        Flag(),
+    ),
     "hollow": Option(
         "--hollow",
         "clients free their TLS state once they are connected and send no request, so that they need little memory",

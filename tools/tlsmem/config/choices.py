@@ -96,9 +96,11 @@ LIVE_SERVERS = (  # whose configuration tlsmem/live/servers.py has, and those of
 )
 CONFIGURED_SERVERS = ("nginx", "haproxy")  # whose settings tlsmem/live/settings.py has
 SETTINGS = ("certificates", "session-cache", "worker-connections", "backends", "client-roots", "ticket-keys")
+ALL_SERVERS = "all"  # as a name: EVERY_SERVER; as a stack: those that a server was tried on
+EVERY_SERVER = tuple(name for name in LIVE_SERVERS if name not in RUNTIMES)
 PURPOSES = (
     *("mem", "timed", "selfcheck", "check", "check-pages", "check-ci-page", "compare", "profile"),
-    *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path", "source")),
+    *(f"live-{server}" for server in (*LIVE_SERVERS, "openssl-s_server", "path", "source", "sites", "all")),
 )
 
 # Plans

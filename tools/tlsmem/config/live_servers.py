@@ -60,6 +60,7 @@ class LiveServer(Definition):
     no_plain: str | None = None
     unseen: str | None = None
     unmetered: str | None = None
+    unnamed: str | None = None
     at_once: PositiveInt | None = None
     still_s: PositiveFloat = 0.3
     client: dict[str, str | bool]

@@ -32,6 +32,7 @@ class ServerBuild(Definition):
     asked: str  # the option by which it says what it runs on
     says: Annotated[str, AfterValidator(check_library_pattern)]  # the library: the last group that matches
     on: dict[str, str] = Field(min_length=1)  # {options} of the steps, by library
+    tried: list[str] = Field(default=[])  # stacks that STACK=all means
     refuses: dict[str, str] = Field(default={})  # why it cannot be had, by library, or library@beginning of a version
 
     def options(self, stack: str, table: Stack) -> str:

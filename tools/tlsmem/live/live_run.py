@@ -30,6 +30,7 @@ from tlsmem.schema.live_records import (
     LiveMeter,
     LivePhase,
     LiveRecord,
+    LiveSite,
     LiveVariant,
     Samples,
     Transport,
@@ -42,7 +43,9 @@ TCP_ULP = 31  # of Linux: the option that puts a protocol above a TCP socket
 COUNTERS = ("TlsTxSw", "TlsTxDevice")  # of /proc/net/tls_stat: connections that the kernel has encrypted for
 WAY_OUT = "run it where `modprobe tls` succeeds and OpenSSL is built with enable-ktls"
 LIMIT_S = 60.0  # for a server to answer
+READY_S, AGAIN_S = 5.0, 0.1  # for a server that listens to take a connection, and between two tries
 END_S = 1.0  # a server that ends closes its connections before it is gone
+BASE = "started"  # the phase without connections, once the first have come and gone
 SAMPLE_S = 0.5  # from one reading of memory over time to the next
 WARM_UP = 20  # connections that come and go first: what a server allocates once
 SPARE = 200  # descriptors of the clients beside connections
@@ -84,6 +87,7 @@ class Timeline:
         self.begin = time.monotonic()
         self.phases: list[LivePhase] = []
         self.samples = Samples(elapsed_s=[], user_bytes=[], kernel_bytes=[])
+        self.sites: list[LiveSite] | None = None
 
     def elapsed_s(self) -> float:
         return round(time.monotonic() - self.begin, 2)
@@ -155,6 +159,13 @@ class Measuring:
         """Wait until the server is at rest, and read."""
         self.timeline.end_phase(name, self.server, (self.server_group, self.client_group), self.open)
 
+    def name_call_sites(self, name: str) -> None:
+        """Under massif, keep what is live at this moment; and, once connections have added to it, who holds that."""
+        if self.run.meter == "sites":
+            self.server.take_snapshot(name)
+            if name != BASE:
+                self.timeline.sites = self.server.find_sites(BASE, name)
+
     def configure(self) -> None:
         """Tell the clients whom to connect to."""
         over_tls = self.run.transport == "tls"
@@ -192,6 +203,21 @@ class Measuring:
             if self.server.server.client:
                 self.clients.greet(begin, end)
 
+    def await_ready(self) -> None:
+        """Open and close one connection as soon as it can be: PostgreSQL listens before it lets anybody in."""
+        until = time.monotonic() + (LIMIT_S if self.run.meter == "sites" else READY_S)
+        while True:
+            try:
+                self.connect(1)
+                return
+            except ServerError:
+                if time.monotonic() > until:
+                    raise
+            finally:
+                self.close()
+            self.server.check_alive()
+            time.sleep(AGAIN_S)
+
     def exchange(self, full: bool) -> None:
         """Let each connection ask and be answered: one byte, or a full body each way."""
         size = self.server.server.full_bytes
@@ -211,6 +237,7 @@ class Measuring:
     def measure(self) -> None:
         """All phases, in order."""
         self.configure()
+        self.await_ready()
         self.connect(min(WARM_UP, self.run.connections))
         self.exchange(full=False)
         self.exchange(full=True)
@@ -219,7 +246,8 @@ class Measuring:
         self.close()
         if self.server.server.starts_collected:
             self.server.collect()
-        self.end_phase("started")
+        self.end_phase(BASE)
+        self.name_call_sites(BASE)
         self.connect(self.run.connections, named=True)
         if self.run.hollow:
             self.clients.call("drop_tls")
@@ -232,6 +260,7 @@ class Measuring:
                 self.end_phase("full records")
         time.sleep(self.run.idle_s)
         self.end_phase("idle")
+        self.name_call_sites("idle")
         if self.server.server.collects:
             self.server.collect()
             self.end_phase("collected")
@@ -333,6 +362,7 @@ class LiveProvenance:
                 "reason": reason,
                 "phases": [phase.model_dump() for phase in timeline.phases],
                 "samples": timeline.samples.model_dump(),
+                "sites": timeline.sites,
             }
         )
 

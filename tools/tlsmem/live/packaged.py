@@ -57,6 +57,7 @@ def make_server(name: str, table: LiveServer) -> Server:
         still_s=table.still_s,
         has_backend=table.backend,
         no_plain=table.no_plain,
+        no_sites=table.unmetered or table.unnamed,
         meters=("rss",) if table.unmetered else ("rss", "heap"),
     )
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tlsmem.live import call_sites
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.child import start_child
 from tlsmem.live.network import Network
@@ -24,11 +25,12 @@ from tlsmem.monitor import rss_parts
 from tlsmem.monitor.process import preload_value
 from tlsmem.monitor.tree import ProcessTree, descendants, list_pages
 from tlsmem.run import stale_files
-from tlsmem.schema.live_records import LiveMeter, MallocBytes, ManagedBytes, ServerMemory
+from tlsmem.schema.live_records import LiveMeter, LiveSite, MallocBytes, ManagedBytes, ServerMemory
 
 FOLDER_PREFIX = "memtest-live."  # in /tmp; `memtest-live-` were without a lock
 LIMIT_S = 20.0  # to stop, and to come to rest
 START_S = 60.0  # under the heap meter a runtime takes its time
+MASSIF_START_S, MASSIF_STILL_S = 120.0, 2.0  # under massif, where a process takes a second to end
 SIZES = ("VmRSS", "RssAnon", "VmPTE", "VmHWM")  # of /proc/PID/status
 COLLECTED = "collected\n"  # what harness-go/server says
 FREE_SIZES = 8  # that take most bytes
@@ -57,6 +59,7 @@ class RunningServer:
         self.server, self.meter, self.network, self.group = server, meter, network, group
         self.most, self.protocol, self.program = most, protocol, program
         self.tree: ProcessTree | None = None
+        self.snapshots: dict[str, dict[int, Path]] = {}
 
     def __enter__(self) -> "RunningServer":
         folder, self.lock = stale_files.make_locked(lambda: Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)))
@@ -68,6 +71,7 @@ class RunningServer:
         # The server alone loads the meter, not the words before it, which may change the user.
         metered = ["env", f"LD_PRELOAD={preload_value()}"] if self.meter == "heap" else []
         try:
+            metered += call_sites.make_words(folder) if self.meter == "sites" else []
             if self.server.prepare:
                 self.server.prepare(setup)
         except BaseException:
@@ -121,12 +125,13 @@ class RunningServer:
             self.ask("heap", START_S)
             self.check_library()
             return
-        for _ in moments(START_S):
+        limit_s = MASSIF_START_S if self.meter == "sites" else START_S
+        for _ in moments(limit_s):
             self.check_alive()
             if self.network.listens(self.ports.plain) and self.network.listens(self.ports.tls):
                 self.check_library()
                 return
-        raise ServerError(f"{self.server.name} does not listen after {START_S:.0f} s: {self.last_words()}")
+        raise ServerError(f"{self.server.name} does not listen after {limit_s:.0f} s: {self.last_words()}")
 
     def check_alive(self) -> None:
         """Raises ServerError with its last words where it has ended."""
@@ -177,7 +182,7 @@ class RunningServer:
     def read_malloc(self) -> MallocBytes | None:
         """Return what glibc's malloc holds in its processes; None under the heap meter, which has bytes of its own, and
         where a process allocates in another way."""
-        return None if self.meter == "heap" else sum_malloc(rss_parts.walk_heaps(self.pids()))
+        return None if self.meter != "rss" else sum_malloc(rss_parts.walk_heaps(self.pids()))
 
     def read_resident(self) -> tuple[int, int]:
         """Return the anonymous memory of its processes, and their page tables. Raises OSError where one ends."""
@@ -192,6 +197,7 @@ class RunningServer:
         begin = log.stat().st_size
         with contextlib.suppress(BrokenPipeError):  # it has ended, as `check_alive` says
             print(command, file=self.process.stdin, flush=True)
+        limit_s = MASSIF_START_S if self.meter == "sites" else START_S
         for _ in moments(limit_s):
             said = log.read_bytes()[begin:].decode(errors="replace")
             found = re.search(rf"^(failed|{name}) (.*)\n", said, re.MULTILINE)
@@ -217,6 +223,14 @@ class RunningServer:
         except ValidationError:
             raise ServerError(f"{self.server.name} answered {answer!r} to `heap`") from None
 
+    def take_snapshot(self, name: str) -> None:
+        """Have massif write what is live in each process. Raises ServerError."""
+        self.snapshots[name] = call_sites.take_snapshots(self.folder, self.pids(), name)
+
+    def find_sites(self, before: str, after: str) -> list[LiveSite]:
+        """Return which call sites hold what was added from one snapshot to the other. Raises ServerError."""
+        return call_sites.find_sites(self.snapshots[before], self.snapshots[after], self.process.pid)
+
     def collect(self) -> None:
         """Have it collect its garbage and return free pages to the OS, and wait until it has. Raises ServerError."""
         if self.server.answers:
@@ -233,8 +247,9 @@ class RunningServer:
     def settle(self) -> ServerMemory:
         """Return what it holds once that has not changed for a while. Raises ServerError where it goes on changing."""
         last, since = None, time.monotonic()
+        still_s = max(self.server.still_s, MASSIF_STILL_S if self.meter == "sites" else 0)
         why = f"{self.server.name} did not come to rest within {LIMIT_S:.0f} s"
-        for _ in moments(LIMIT_S + self.server.still_s):
+        for _ in moments(LIMIT_S + still_s):
             try:
                 now = self.read_memory()
             except ProcessesChanged as error:
@@ -242,7 +257,7 @@ class RunningServer:
                 continue
             if now != last:
                 last, since = now, time.monotonic()
-            elif time.monotonic() - since > self.server.still_s:
+            elif time.monotonic() - since > still_s:
                 return now
         raise ServerError(why)
 

@@ -103,6 +103,7 @@ class Server(NamedTuple):
     source: Source | None = None  # that brings the program, pinned; None: its package is installed
     link_to: str | None = None  # the file beside it in the source, of which the program is another name
     library: StaticLibrary | None = None  # how it says what library it has inside; None: it loads libcrypto
+    no_sites: str | None = None  # why massif names no call sites of it; None: it does, where the heap meter sees it
     no_plain: str | None = None  # why it takes no plain connections; None: it does
     stack: str | None = None  # built from source on the library of this stack; None: as it is packaged, or in `build`
     find: "Callable[[], Program] | None" = None  # the program, where that is not as `find_program` does it

@@ -22,7 +22,8 @@ FOLDER = "live"
 SCHEMA = 4
 CHECKSUMS_SINCE = 3  # the schema from which on a line ends in its checksum
 Protocol = Literal["TLSv1.2", "TLSv1.3"]
-LiveMeter = Literal["rss", "heap"]
+LiveMeter = Literal["rss", "heap", "sites"]
+HeldBy = Literal["TLS", "cryptography", "server", "unknown"]
 Transport = Literal["plain", "tls"]
 Role = Literal["server", "client"]
 
@@ -107,6 +108,17 @@ class LiveVariant(NamedTuple):
 USUAL = LiveVariant()
 
 
+class LiveSite(Model):
+    """Bytes that all connections of a run have added at one call site, and what they are: of TLS, of cryptography that
+    no TLS code called, or the server's own. `callers` of the allocator, innermost first, or none of many small call
+    sites; `library` of TLS, where it is one."""
+
+    bytes: int
+    held_by: HeldBy
+    library: str | None
+    callers: list[str]
+
+
 class LiveRecord(Model):
     """One run of one server: so many connections, at most `window` of them in the handshake at a time.
 
@@ -147,6 +159,7 @@ class LiveRecord(Model):
     reason: str | None
     phases: list[LivePhase]
     samples: Samples
+    sites: list[LiveSite] | None = None  # of meter sites, at `idle`: it ran under massif, whose RSS is no server's
 
     @property
     def scenario(self) -> str:

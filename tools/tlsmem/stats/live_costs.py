@@ -157,7 +157,9 @@ def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
 
 
 def group_variants(records: Iterable[LiveRecord]) -> list[LiveSeries]:
-    """Return the series of all live runs, in the same order; those of the usual kind before others."""
+    """Return the series of all live runs, in the same order; those of the usual kind before others. Runs that name call
+    sites have another memory: they are in no series."""
+    records = [one for one in records if one.meter != "sites"]
     in_order = sorted(records, key=lambda one: (one.status == "measured", one.started_at))  # measured before failed
     newest = {one.key: one for one in in_order}
     found: dict[tuple[Kind, LiveVariant], list[LiveRecord]] = {}
