@@ -1,6 +1,7 @@
 """Plans for servers that are known from their live runs alone, against runs that were made by hand."""
 
 import contextlib
+import hashlib
 
 import pytest
 
@@ -13,6 +14,7 @@ from tlsmem.schema.live_records import LiveRecord, append_live, load_live_file
 from tlsmem.stats.missing import Missing
 
 NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
+HAPROXY = NGINX.with_name("haproxy.jsonl.zst")
 BASE, EACH, HANDSHAKE, PLAIN, KERNEL = 10_000_000, 15_000, 30_000, 700, 4_000
 NAME = "mosquitto"
 
@@ -113,3 +115,35 @@ def test_a_server_that_nobody_recorded_is_one_sentence_with_the_command():
     with pytest.raises(UserError, match="no live runs of it are recorded; `make live SERVER=pgbouncer`") as error:
         run_words(["plan", "memory", "--connections", "9", "--as", "pgbouncer"])
     assert error.value.status == 2
+
+
+def test_a_library_that_only_live_runs_have_is_compared_with_another(tmp_path, capsys):
+    """HAProxy has 30,000 B a connection on wolfSSL as HAProxy builds it, of which the harness has no session, and
+    28,000 on OpenSSL: that comes from a session and what is beyond it, and is the slope of RSS all the same."""
+    for run in load_live_file(HAPROXY):
+        if run.window == 100 and run.connections <= 9_900:
+            for stack, each in (("wolfssl+haproxy@5.9.4", 2 * EACH), ("openssl@3.5.5", 2 * EACH - 2_000)):
+                append_live(
+                    tmp_path, with_slope(run, each).model_copy(update={"stack": stack, "key": digits(stack, run)})
+                )
+    words = ["plan", "memory", "--connections", "10000", "--as", "haproxy", "--recording", str(tmp_path)]
+    run_words([*words, "--stack", "openssl@3.5.5", "--stack", "wolfssl+haproxy@5.9.4", "--kernel-bytes", "0"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("OpenSSL 3.5.5 saves 19.1 MiB (6 %) in HAProxy: 277 MiB instead of 296 MiB ")
+    assert "Both are measured: HAProxy ran on each of the two." in shown
+
+
+def with_slope(run: LiveRecord, each: int) -> LiveRecord:
+    """Return a run with so many bytes of RSS for each connection, and no more."""
+    phases = [
+        phase.model_copy(
+            update={"server": phase.server.model_copy(update={"rss_bytes": BASE + phase.connections * each})}
+        )
+        for phase in run.phases
+    ]
+    return run.model_copy(update={"phases": phases})
+
+
+def digits(stack: str, run: LiveRecord) -> str:
+    """Return a key of the run's own."""
+    return hashlib.sha256(f"{stack} {run.key}".encode()).hexdigest()[:16]

@@ -122,7 +122,9 @@ def answer_haproxy(given: argparse.Namespace) -> Answer:
         **vars(given) | {"server": "haproxy", "state": "in-use", "low_memory": False, "tickets": None}
     )
     roles = ("server", "client") if given.role == "both" else (given.role,)
-    stacks = requested_stacks(given) if given.stack else haproxy_assumptions().stacks
+    among = recordings.find_recordings(given.recording)
+    known = recorded_stacks.resolve_stacks(given.stack, among, given.suite) if given.stack else ()
+    stacks = known or haproxy_assumptions().stacks
     pairs = []
     for stack in stacks:
         models = [requested_model(given, stack, role, handshakes=True) for role in roles]

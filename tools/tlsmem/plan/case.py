@@ -13,8 +13,8 @@ from tlsmem.plan.assumptions import assumed_kernel_bytes
 from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.configuration_costs import ConfigurationCosts
-from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel
-from tlsmem.plan.live_model import LiveFit
+from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel, MachineIdentity
+from tlsmem.plan.live_model import LiveFit, identify_machine
 from tlsmem.plan.server_memory import ServerMemory
 from tlsmem.stats.missing import Missing
 from tlsmem.store.recordings import display_name
@@ -53,7 +53,16 @@ class Case(NamedTuple):
     @property
     def title(self) -> str:
         """The stack as people write it."""
-        return self.live.title if self.live else stack_title(self.model.stack)
+        return self.live.title if self.live and not self.live.run.stack else stack_title(self.model.stack)
+
+    @property
+    def machine(self) -> MachineIdentity:
+        """The machine whose figures a connection has: where the server ran on the library of the plan, that of its live
+        runs, whose slope it then is."""
+        measured = self.measured
+        if measured and measured.is_built and measured.stack == self.model.stack:
+            return identify_machine(measured.run)
+        return self.model.machine
 
     @property
     def mark(self) -> str:
@@ -85,7 +94,9 @@ class Case(NamedTuple):
     def describe_setting(self, role: str) -> str:
         """The same of another role."""
         if self.live:
-            return f"{self.title}, {suite_title(self.model.suite)}, as its live runs were made"
+            known = self.model.configuration.server
+            server = f" in {known.what}" if known and self.live.run.stack else ""
+            return f"{self.title}{server}, {suite_title(self.model.suite)}, as its live runs were made"
         options = self.model.configuration.describe_options()
         return f"{self.title} {role}, {suite_title(self.model.suite)}, {options}"
 
@@ -122,14 +133,21 @@ def describe_allocator(model: ConnectionModel) -> str:
 
 def describe_origin(cases: Sequence[Case]) -> str:
     """Return which recordings the figures are from, and how their runs were made."""
-    places = ", ".join(dict.fromkeys(display_name(case.model.origin) for case in cases if case.model.origin))
-    mixed = "; the recordings are of different machines" if len({case.model.machine for case in cases}) > 1 else ""
-    measured = [case for case in cases if case.model.how != BY_RATIO]
+    live, others = ([case for case in cases if bool(case.live) is is_live] for is_live in (True, False))
+    mixed = "; the recordings are of different machines" if len({case.machine for case in cases}) > 1 else ""
+    measured = [case for case in others if case.model.how != BY_RATIO]
     allocator = f", {describe_allocator(measured[0].model)}" if measured else ""
-    how = "".join(dict.fromkeys(map(describe_how, cases)))
-    if all(case.live for case in cases):
-        return f"From live runs in {places}: RSS of all processes of the server{mixed}."
-    return f"From {places}: a process per role{allocator}{mixed}.{how}"
+    how = "".join(dict.fromkeys(map(describe_how, others)))
+    sentences = [f"From {name_origins(others)}: a process per role{allocator}{mixed}.{how}"] if others else []
+    if live:
+        mixed = mixed * (not others)
+        sentences.append(f"From live runs in {name_origins(live)}: RSS of all processes of the server{mixed}.")
+    return " ".join(sentences)
+
+
+def name_origins(cases: Sequence[Case]) -> str:
+    """Return the recordings of the cases' models."""
+    return ", ".join(dict.fromkeys(display_name(case.model.origin) for case in cases if case.model.origin))
 
 
 def describe_how(case: Case) -> str:
@@ -190,7 +208,7 @@ def describe_server(cases: Sequence[Case]) -> list[str]:
     return [*lines, *dict.fromkeys(case.configured.source for case in cases if case.configured.source)]
 
 
-def describe_live(case: Case) -> list[str]:
+def describe_live(case: Case, several: bool) -> list[str]:
     """Say what a connection takes without TLS; nothing of a case of the harness, or where that was not measured."""
     fit = case.live
     if not fit:
@@ -199,7 +217,8 @@ def describe_live(case: Case) -> list[str]:
     plain, lines = fit.plain[state], []
     if not isinstance(plain, Missing):
         added = fit.growth[state].slope - plain
-        lines.append(f"Without TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
+        name = f"{case.title}: w" if several else "W"
+        lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
     if not fit.is_handshake_measured:
         lines.append(
             f"A concurrent handshake: estimated from what {fit.series.window:,} at a time left in the process."

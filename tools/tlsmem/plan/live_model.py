@@ -86,13 +86,18 @@ class LiveFit(NamedTuple):
             self.handshake,
             self.run.connections,
             Configuration(phase=STATES[state], server=describe_server(self.name)),
-            MachineIdentity(self.run.machine.cpu, self.run.machine.cpus, self.run.machine.path),
+            identify_machine(self.run),
             origin=self.recording,
             narrowest=runs[0].connections,
             live=float(heap[max(heap)]) if heap else None,
             in_use=self.growth["in-use"].slope,
             closed_retention=1.0 if isinstance(closed, Missing) else share(closed.slope, growth.slope),
         )
+
+
+def identify_machine(run: LiveRecord) -> MachineIdentity:
+    """Return what figures of the run's machine have in common."""
+    return MachineIdentity(run.machine.cpu, run.machine.cpus, run.machine.path)
 
 
 def describe_server(name: str) -> Server | MeasuredServer:

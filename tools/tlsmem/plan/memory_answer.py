@@ -31,6 +31,7 @@ WORST_CASE = (
     "record in flight, whichever is more."
 )
 ESTIMATED = (capacity.CONNECTIONS, capacity.RESTING, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
+WORTH_SAYING = 0.01  # of the memory with one library: what another saves is the first line
 NOTABLE = 0.05  # of what a handshake adds: what the server keeps of it is worth a sentence
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
 
@@ -126,12 +127,15 @@ def describe_process(case: Case) -> str:
 
 
 def describe_saving(cases: Sequence[Case], demand: Demand, connections: int) -> list[str]:
-    """Say what one of two libraries saves in a server; nothing without a server, or where they cannot be compared."""
+    """Say what one of two libraries saves in a server; nothing where they cannot be compared, or where it saves next to
+    nothing."""
     server = cases[0].model.configuration.server
     if not server or not are_comparable(cases):
         return []
     sizes = [capacity.memory_bytes(case.price, demand, connections) for case in cases]
     (least, less), (most, _) = sorted(zip(sizes, cases, strict=True), key=lambda one: one[0])
+    if most - least < WORTH_SAYING * most:
+        return []
     share = f"{(most - least) / most:.0%}".replace("%", " %")
     return [
         f"{less.title} saves {format_size(most - least)} ({share}) in {server.what}: {format_size(least)} instead of "
@@ -145,7 +149,7 @@ def are_comparable(cases: Sequence[Case]) -> bool:
         return False
     first, second = cases
     differ = first.price.connection + first.price.kernel != second.price.connection + second.price.kernel
-    return differ and first.model.machine == second.model.machine
+    return differ and first.machine == second.machine
 
 
 def describe_difference(cases: Sequence[Case]) -> list[str]:
@@ -167,7 +171,7 @@ def describe_difference(cases: Sequence[Case]) -> list[str]:
 def describe_basis(cases: Sequence[Case]) -> list[str]:
     """Say on which libraries the server itself was measured; nothing without one."""
     server = cases[0].model.configuration.server
-    if not server or not all(case.measured for case in cases):
+    if not server or not all(case.measured or case.live for case in cases):
         return []
     others = [case for case in cases if case.measured and case.measured.stack != case.model.stack]
     if not others:
@@ -181,7 +185,7 @@ def describe_states(cases: Sequence[Case]) -> list[str]:
     """Say what a connection takes without TLS, where that was measured, and what the words of the first line mean."""
     first = ["Active: has carried data, waits for more (keep-alive). Idle: no data yet.", describe_retention(cases)]
     worst = WORST_CASE if any(case.busiest for case in cases) else ""
-    plain = [line for case in cases for line in describe_live(case)]
+    plain = [line for case in cases for line in describe_live(case, len(cases) > 1)]
     return [*plain, *(line for line in (" ".join(filter(None, first)), worst) if line)]
 
 
