@@ -10,6 +10,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.cli.dispatch import run_words
 from tlsmem.plan.check_answer import check_live
 from tlsmem.plan.live_model import fit_live
+from tlsmem.plan.server_memory import group_runs
 from tlsmem.schema.live_records import LiveRecord, append_live, load_live_file
 from tlsmem.stats.missing import Missing
 
@@ -56,6 +57,19 @@ def test_a_fit_has_the_terms_that_the_runs_were_made_of(recording):
     assert (round(fit.plain["in-use"]), round(fit.kernel["at-rest"])) == (PLAIN, KERNEL)
     assert fit.is_handshake_measured
     assert fit.predict(5_000, 100, "in-use") == pytest.approx(BASE + 5_000 * EACH + 80 * HANDSHAKE)
+
+
+def test_runs_of_another_kind_are_no_part_of_a_fit(recording):
+    """As a client, with kernel TLS, and with certificates of clients: each takes twice as much."""
+    fit = fit_live(NAME, None, (recording,))
+    for run in load_live_file(NGINX):
+        if run.window == 100 and not run.hollow:
+            for number, changes in enumerate(({"role": "client"}, {"ktls": True}, {"mutual": True})):
+                other = with_slope(run, 2 * EACH).model_copy(update={"server": NAME, **changes})
+                append_live(recording, other.model_copy(update={"key": digits(str(number), run)}))
+    fit_live.cache_clear()
+    group_runs.cache_clear()
+    assert fit_live(NAME, None, (recording,)).growth == fit.growth
 
 
 def test_every_run_is_predicted_from_others(recording):

@@ -172,9 +172,10 @@ def list_plain_series(recording: Path, name: str) -> list[LiveSeries]:
 
 @cache
 def group_runs(recording: Path, name: str) -> tuple[LiveSeries, ...]:
-    """Return the series of a server in a recording, without kernel TLS."""
+    """Return the series of a server in a recording, without kernel TLS; a program may also be a client there."""
     file = locate(recording / FOLDER / f"{name}{PLAIN}")
-    return tuple(group_live(run for run in load_live_file(file) if not run.ktls)) if file.exists() else ()
+    runs = load_live_file(file) if file.exists() else []
+    return tuple(group_live(run for run in runs if not run.ktls and run.role == "server"))
 
 
 def fit_process(name: str, series: LiveSeries) -> tuple[float, float]:
