@@ -63,7 +63,7 @@ built:
 
 $(MEASURING): names setup core built
 	@$(MEMTEST) $(verb) $(options)
-$(COMPARING): names setup core $(if $(SITES),build/core/libmarks.so)
+$(COMPARING): names setup core $(if $(filter 1,$(SITES)),build/core/libmarks.so)
 	@$(MEMTEST) $(verb) $(options) || test $@-$$? = compare-versions-77 # releases that are not to be had
 $(READING): names setup
 	@$(MEMTEST) $(verb) $(options)

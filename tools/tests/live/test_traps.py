@@ -64,6 +64,30 @@ while True:
 """
 
 
+# It requests 1 MiB for each connection, and writes none of it, as servers with large buffers do.
+UNWRITTEN = """
+import ctypes, select, socket
+malloc = ctypes.CDLL(None).malloc
+malloc.argtypes, malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
+listener = socket.create_server(("127.0.0.1", 8080))
+open_now = {listener.fileno(): listener}
+poll = select.poll()
+poll.register(listener, select.POLLIN)
+while True:
+    for number, _ in poll.poll():
+        if number == listener.fileno():
+            connection = listener.accept()[0]
+            open_now[connection.fileno()] = connection
+            poll.register(connection, select.POLLIN)
+            malloc(1 << 20)
+        elif open_now[number].recv(100):
+            open_now[number].sendall(b"+PONG\\r\\n")
+        else:
+            poll.unregister(number)
+            open_now.pop(number).close()
+"""
+
+
 def take(script: str, meter: str, **changes) -> dict[str, LivePhase]:
     """Return the phases of a run of plain connections, by name."""
     return {phase.phase: phase for phase in take_timeline(script, meter, **changes).phases}
@@ -119,6 +143,16 @@ def test_memory_that_a_timer_gives_back_is_waited_for():
     """With the usual 0.3 s, what its timer has yet to free counts."""
     phases = take(TIMER, "rss", still_s=3.0)
     assert all(phase.server.rss_anon_bytes < 32 * MIB for phase in phases.values())
+
+
+def test_pages_that_are_never_written_are_live_and_not_resident():
+    heap, rss = take(UNWRITTEN, "heap"), take(UNWRITTEN, "rss")
+    added = live_bytes(heap, "established") - live_bytes(heap, "started")
+    assert MIB <= added / CONNECTIONS < MIB + 65536
+    resident = rss["established"].server.rss_anon_bytes - rss["started"].server.rss_anon_bytes
+    assert resident / CONNECTIONS < 65536
+    malloc = rss["established"].malloc
+    assert malloc and malloc.chunk_bytes - malloc.chunk_resident_bytes > CONNECTIONS * (MIB - 65536)
 
 
 @pytest.mark.parametrize(

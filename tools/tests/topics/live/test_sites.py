@@ -11,8 +11,8 @@ SITES = [
     LiveSite(
         bytes=90_000, held_by="TLS", library="OpenSSL 3.0.19 (libssl.so.3)", callers=["SSL_new", "accept", "main"]
     ),
-    LiveSite(bytes=5_000, held_by="TLS", library=None, callers=["EVP_DigestInit", "accept", "main"]),
-    LiveSite(bytes=1_000, held_by="TLS", library=None, callers=[]),
+    LiveSite(bytes=4_500, held_by="TLS", library=None, callers=["EVP_DigestInit", "accept", "main"]),
+    LiveSite(bytes=1_500, held_by="TLS", library=None, callers=[]),
     LiveSite(bytes=4_000, held_by="server", library=None, callers=["grow", "main"]),
 ]
 

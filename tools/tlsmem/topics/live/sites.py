@@ -17,7 +17,7 @@ CAPTION = (
     "{least} % of a holder's bytes are one row. By: callers of the allocator, innermost first; a "
     "program without names has places instead, and unnamed functions of libraries are left out. {servers}."
 )
-LEAST, LEAST_OF_ALL = 0.1, 0.002  # of a holder's bytes, and of all: a row of its own
+LEAST, LEAST_OF_ALL = 0.05, 0.002  # of a holder's bytes, and of all: a row of its own
 SHOWN = 4  # callers
 UNNAMED = re.compile(r".*\.so(\.\d+)*(\+0x[0-9a-f]+)?$")  # functions of libraries without names
 OUTERMOST = {"(below main)", "main", "start_thread", "clone"}  # of which nothing is to be learnt
