@@ -35,9 +35,10 @@ def find_foreign(memory: Memory, target: Target, library: Library) -> str | None
     """Return where the library's blocks come from, if that is not glibc's malloc. Raises OSError when the process ends
     meanwhile."""
     mapped, fields = library.mapped_crypto, library.fields
-    if library.found.library == GNUTLS:
-        mapped = library.mapped
-    places = [fields[name] for name in ("malloc_function", "malloc_slot") if name in fields]
+    names = ("malloc_function", "malloc_slot")
+    if library.found.library == GNUTLS:  # and the file with BIOs, if there is one, is another library's
+        mapped, fields, names = library.mapped, library.found.fields, names[1:]
+    places = [fields[name] for name in names if name in fields]
     starts = np.array(sorted(places), np.int64) + (mapped.bounds[0] - fields.get("crypto_base", 0))
     words = memory.read_words(starts, np.ones(len(starts), np.int64))
     for word in words[words != 0]:
