@@ -172,16 +172,3 @@ def test_a_process_that_proc_hides_is_one_that_may_not_be_read(monkeypatch):
     monkeypatch.setattr(os, "kill", refuse)
     with pytest.raises(Usage, match="only its user and root may read its memory"):
         read_target(NO_PROCESS)
-
-
-def test_where_one_library_allocates_is_not_taken_for_another_ones(holder_program, certificate):
-    """libcrypto is beside GnuTLS, whose address of malloc is elsewhere in its file."""
-    with_both = Holder([holder_program, *certificate, "20", "0", "0"], LD_PRELOAD="libgnutls.so.30")
-    with_both.read(), with_both.step()
-    has_both = any("libgnutls" in one.name for one in read_target(with_both.pid).files)
-    ((process,), remarks) = take_census([with_both.pid])
-    with_both.close()
-    if not has_both:
-        pytest.skip("needs libgnutls30")
-    assert {one.library.found.library: one.sessions for one in process.libraries} == {"GnuTLS": 0, "OpenSSL": 20}
-    assert not remarks

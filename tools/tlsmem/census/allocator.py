@@ -35,7 +35,7 @@ def find_foreign(memory: Memory, target: Target, library: Library) -> str | None
     """Return where the library's blocks come from, if that is not glibc's malloc. Raises OSError when the process ends
     meanwhile."""
     mapped, fields = library.mapped_crypto, library.fields
-    names = ("malloc_function", "malloc_slot")
+    names = ["malloc_function", "malloc_slot"]
     if library.found.library == GNUTLS:  # and the file with BIOs, if there is one, is another library's
         mapped, fields, names = library.mapped, library.found.fields, names[1:]
     places = [fields[name] for name in names if name in fields]
