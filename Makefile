@@ -141,7 +141,7 @@ check-live: ## the live heap of HAProxy on two libraries is what valgrind's mass
 check-patches: ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour
 check-prometheus: ## a real Prometheus scrapes `heap run --listen` for a minute, and each panel of the dashboard has data: Debian's prometheus and nginx-light
 check-slow: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take three seconds and more each, which `make check` leaves out
-check-thorough: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take a third of a second of CPU time and more, which `make check` leaves out and CI runs: four minutes
+check-thorough: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take a fifth of a second of CPU time and more, which `make check` leaves out and CI runs: four minutes
 check-wheel: wheel ## the wheel in empty environments answers as the clone does, byte for byte: ten minutes
 docs: setup build/docs-venv/ready ## the documentation as a site with the report in it, in build/docs; a link that leads nowhere fails, and a name that the site changes
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once

@@ -96,6 +96,7 @@ def test_what_goes_past_the_c_library_is_seen_by_what_is_resident(allocators):
     assert 40 < size < 64
 
 
+@pytest.mark.thorough
 def test_arenas_of_python_are_named_and_the_advice_works():
     status, (arenas,), sentences = followed(sys.executable, "-S", "-c", OBJECTS, PYTHONMALLOC="")
     assert status == 125 and len(sentences) == 1

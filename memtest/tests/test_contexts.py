@@ -163,6 +163,7 @@ def test_rustls_holds_the_anchors_of_each_context(rustls, many):
     assert growth(bundle, "client_context", "library", "opened") == 10 * 88_705
 
 
+@pytest.mark.thorough
 def test_of_a_name_the_call_stacks_have_all_that_it_holds(openssl, many):
     done = run(openssl, "contexts", "sessions=20", "names=100", *TLS13, *many, heap=True, HEAPMETER_SITES="1")
     found = {line["phase"]: line for line in map(json.loads, done.stdout.splitlines()) if line["record"] == "phase"}

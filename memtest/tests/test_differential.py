@@ -364,6 +364,7 @@ OF_SERVER = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stacks", [("null@c", "null@go"), ("null@go", "null@rust")], ids=" with ".join)
 @settings(derandomised, max_examples=20)
 @given(

@@ -32,6 +32,7 @@ def test_a_stack_that_goes_on_without_memory_is_not_measured(heap, arguments):
     assert "went on although memory was refused: no figure is that of a whole session" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", ["without a meter", "above the meter", "below the meter"])
 @pytest.mark.parametrize("stack", ["openssl@3.5.5", "rustls+aws-lc@0.23.46"])
 def test_no_run_is_measured_in_which_an_allocation_failed(failing, stack, order):

@@ -71,7 +71,10 @@ def recording(program, fault, **variables):
     ]
 
 
-@pytest.mark.parametrize("fault", FINDINGS)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, marks=pytest.mark.thorough if number else []) for number, fault in enumerate(FINDINGS)],
+)
 def test_a_fault_of_the_stack_is_found_by_name_and_nothing_else_is(faulty, fault):
     records = recording(faulty, fault)
     assert {record.reason for record in records} == {None}
@@ -119,6 +122,7 @@ def failed_tests(meter):
     return process.returncode, {line.partition("] ")[2].strip() for line in said.splitlines() if "FAILED" in line}
 
 
+@pytest.mark.thorough
 def test_the_meters_own_tests_name_realloc(forgetful):
     test = "realloc_drops_the_old_size_before_it_adds_the_new_one"
     assert failed_tests(ROOT / HEAP_METER) == (0, set())
@@ -126,12 +130,14 @@ def test_the_meters_own_tests_name_realloc(forgetful):
     assert status != 0 and test in failed
 
 
+@pytest.mark.thorough
 def test_the_meter_does_nothing_that_c_leaves_undefined(tmp_path):
     """Where it does, as with an address before NULL, it traps."""
     undefined = "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error"
     assert failed_tests(made(ROOT / "memtest", tmp_path / "meter.so", *undefined)) == (0, set())
 
 
+@pytest.mark.thorough
 def test_records_made_with_a_forgetful_meter_are_found_out(faulty, forgetful):
     found = audit.findings(recording(faulty, "reallocates", LD_PRELOAD=str(forgetful)))
     assert [sentence for sentence in found if sentence.startswith("null: ")], found

@@ -77,6 +77,7 @@ def test_live_bytes_of_a_session_repeat(suite):
     assert slope(*runs[0], 1500, "live_bytes", "established") > 4000
 
 
+@pytest.mark.thorough
 def test_rss_is_read_before_a_collection_and_after_it(null):
     """Freed sessions are garbage until the collection at that phase's end."""
     closed = measured(null, 4000, *NONE, "cpu=0")["closed"]
@@ -98,6 +99,7 @@ def test_left_alone_it_gives_nothing_back_before_it_is_trimmed(null, null_left_a
     assert [note.partition(":")[0] for note in line["notes"]][-1] == "left alone"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("peer", [GO, "openssl@3.5.5"])
 def test_with_data_full_each_end_holds_the_buffer_of_a_full_record_while_it_waits(peer):
     """crypto/tls keeps the buffer that it read a record into: 16 KiB and more by its size class, whoever sent it."""
@@ -156,6 +158,7 @@ def test_what_is_preloaded_is_not_taken_for_a_meter(null):
     assert done.returncode == 77 and f"LD_PRELOAD={METER} has no effect" in done.stderr
 
 
+@pytest.mark.thorough
 def test_the_runtime_is_as_by_default_whatever_the_environment_says(null):
     done = run(null, "memory", "sessions=2", *NONE, GOGC="off", GOMEMLIMIT="1KiB", GODEBUG="tlsmlkem=0,cpu.avx=off")
     assert done.returncode == 0 and done.stderr == ""
@@ -212,6 +215,7 @@ def test_eleven_bytes_pin_no_more_than_a_buffer_of_64():
     assert abs(heap - 64) < 8 and abs(stack) < 100
 
 
+@pytest.mark.thorough
 def test_a_goroutine_keeps_the_stack_that_its_handshake_grew():
     """A server waits for a hello in a stack of 4 KiB, and once it has answered in one of 8 KiB."""
     grown, _ = stalled("unread-flight", *SUITES["tls13"])
@@ -219,6 +223,7 @@ def test_a_goroutine_keeps_the_stack_that_its_handshake_grew():
     assert abs(grown["stalled"][1] - 8192) < 300
 
 
+@pytest.mark.thorough
 def test_names_of_a_hello_are_kept_as_strings():
     """A name of 9 bytes takes 16 of a string's header, 16 of its size class, and its part of a slice that doubled."""
     large, received = stalled("hello-alpn", *SUITES["tls13"])
@@ -227,6 +232,7 @@ def test_names_of_a_hello_are_kept_as_strings():
     assert large["closed"][0] < GOROUTINE_BYTES
 
 
+@pytest.mark.thorough
 def test_a_certificate_that_has_begun_is_held_as_far_as_it_has_arrived():
     words = [word.replace("rsa-2048", "rsa-2048-large-client") for word in SUITES["tls13"]]
     grown, received = stalled("certificate-first-record", *words, "auth=mutual")

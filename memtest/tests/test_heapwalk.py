@@ -366,6 +366,7 @@ def test_a_process_that_is_gone_and_one_of_another_user_are_a_sentence(compile_s
     assert json.loads(done.stdout)["refused"] == "only its user and root may read its memory"
 
 
+@pytest.mark.thorough
 def test_an_arena_of_several_heaps_is_walked_to_its_end(tmp_path):
     """Of 64 MiB each: a thread writes 30,000 blocks of 5,000 B and frees every third."""
     source, program = tmp_path / "arena.c", tmp_path / "arena"
@@ -377,6 +378,7 @@ def test_an_arena_of_several_heaps_is_walked_to_its_end(tmp_path):
     assert line["free_sizes"][str(chunk(5000))] >= 9_990
 
 
+@pytest.mark.thorough
 def test_a_program_that_allocates_all_the_time_is_divided(tmp_path):
     """Twenty times, while three threads do nothing else; what adds up was read at one moment."""
     source, program = tmp_path / "busy.c", tmp_path / "busy"

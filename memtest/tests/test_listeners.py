@@ -23,7 +23,7 @@ def started(*words, command, **streams):
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **streams)
 
 
-@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("form", [[], pytest.param(["--json"], marks=pytest.mark.thorough)])
 def test_a_command_whose_reports_nobody_reads_is_followed_to_its_end(form):
     ours, theirs = os.pipe()
     with started(*form, command="read line; exit 7", stderr=theirs) as process:
@@ -36,6 +36,7 @@ def test_a_command_whose_reports_nobody_reads_is_followed_to_its_end(form):
     assert process.returncode == 7 and not pages_of(pid).exists()
 
 
+@pytest.mark.thorough
 def test_signals_still_reach_a_command_whose_reports_nobody_reads():
     ours, theirs = os.pipe()
     command = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done"
@@ -54,7 +55,9 @@ def test_signals_still_reach_a_command_whose_reports_nobody_reads():
     assert not pages_of(pid).exists()
 
 
-@pytest.mark.parametrize("form", [[], ["--json"], ["--once"]])
+@pytest.mark.parametrize(
+    "form", [[], *(pytest.param([one], marks=pytest.mark.thorough) for one in ("--json", "--once"))]
+)
 def test_a_full_disk_is_told_once_and_the_command_has_its_status(form):
     with started(*form, "--out", "/dev/full", command="read line; exit 7", stderr=subprocess.PIPE) as process:
         pid = int(process.stdout.readline())
@@ -84,7 +87,7 @@ def test_a_reader_of_a_watched_process_that_goes_ends_the_watch(metered):
     assert metered.poll() is None
 
 
-@pytest.mark.parametrize("size", [0, 100, 4095])
+@pytest.mark.parametrize("size", [0, *(pytest.param(size, marks=pytest.mark.thorough) for size in (100, 4095))])
 def test_a_watched_page_that_shrinks_is_a_sentence(metered, size):
     words = [*HEAP_ATTACH, "--interval", "0.02", str(metered.pid)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watch:

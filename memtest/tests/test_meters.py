@@ -213,6 +213,7 @@ def test_the_books_move_by_the_blocks_of_a_session(allocator):
         assert moved == 1800 * SESSION[allocator], phase
 
 
+@pytest.mark.thorough
 def test_mimalloc_has_committed_what_it_hands_out():
     few, many = (measured(sessions, **preload("mimalloc"))[1]["established"] for sessions in (200, 10000))
     moved = many["allocator"]["mimalloc"]["committed_bytes"] - few["allocator"]["mimalloc"]["committed_bytes"]
@@ -225,6 +226,7 @@ def test_what_is_free_leaves_the_books(allocator):
     assert live(rss["trimmed"], allocator) - live(rss["contexts"], allocator) < 2 * SESSION[allocator]
 
 
+@pytest.mark.thorough
 def test_what_each_thread_holds_free_is_trimmed():
     """Of tcmalloc the books tell caches apart; those of jemalloc count them as handed out."""
     rss = measured(2000, "threads=4", **preload("tcmalloc"))[1]
@@ -325,6 +327,7 @@ def test_randomisation_is_as_asked_for_whatever_the_parent_has():
     assert says("setarch", "-R", NULL) == says(NULL)
 
 
+@pytest.mark.thorough
 def test_figures_do_not_depend_on_the_size_of_the_runner():
     def figures(megabytes):
         arguments = [sys.executable, "-c", RUNNER, str(megabytes), str(NULL), "memory", "sessions=2000", *NONE, "cpu=0"]

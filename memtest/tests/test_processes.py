@@ -113,6 +113,7 @@ def test_no_name_of_a_program_reaches_the_terminal_as_an_escape_sequence(process
     assert "a?[31mb?" in done.stderr and "\x1b" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_forks_beyond_those_that_blocks_can_tell_are_a_sentence(processes):
     status, programs, everything, sentences = followed(processes, "fork-deep")
     assert status == 0 and len(programs) == 71 and everything["at_end_bytes"] == 1_000_000

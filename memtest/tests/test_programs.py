@@ -108,6 +108,7 @@ def test_forks_threads_and_exec_are_counted_to_the_byte(family):
         assert child["live_bytes"] <= child["peak_bytes"] <= 100_000 + 20_000 * k + threads
 
 
+@pytest.mark.thorough
 def test_what_a_process_was_before_an_exec_is_kept(family):
     process = subprocess.Popen(
         [*HEAP_RUN, "--json", "--interval", "0.05", "--", family, "wait"],
@@ -135,6 +136,7 @@ def test_a_shell_pipeline_is_its_programs():
     assert len(programs) - len(replaced) == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
 def test_operators_of_cxx_are_counted_to_the_byte(folder):
     source = folder / "kept.cpp"
@@ -499,6 +501,7 @@ def test_a_running_process_is_read_from_outside(metered):
     assert program["pid"] == metered.pid and program["live_bytes"] == everything["live_bytes"] > 0
 
 
+@pytest.mark.thorough
 def test_a_followed_process_may_end(metered):
     process = subprocess.Popen(
         [*HEAP_ATTACH, "--interval", "0.02", str(metered.pid)], stdout=subprocess.PIPE, text=True

@@ -286,6 +286,7 @@ def test_a_depth_that_depends_on_the_address_is_found_and_does_not_depend_on_the
     assert all(6144 - 128 <= depth <= 6144 + 256 for depth in depths[0].values()), depths
 
 
+@pytest.mark.thorough
 def test_the_stack_of_openssl_is_as_deep_in_any_environment():
     """Its assembler aligns tables in the stack."""
     harness = built_harness.find("openssl@3.5.5")

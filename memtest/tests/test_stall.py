@@ -154,6 +154,7 @@ def names_of_authorities(directory):
     return sizes
 
 
+@pytest.mark.thorough
 def test_a_client_gets_as_many_names_as_the_point_has(openssl, rustls):
     """Of 150 names the message takes one record more, with its header of five bytes."""
     sizes = list(accumulate(names_of_authorities(ROOT / "memtest/certs")))

@@ -141,7 +141,7 @@ def steady(stack):
 
 
 @pytest.mark.parametrize("kept", ROLES)
-@pytest.mark.parametrize("window", ["all", 3])
+@pytest.mark.parametrize("window", ["all", pytest.param(3, marks=pytest.mark.thorough)])
 def test_a_kept_role_holds_what_it_holds_in_a_process_of_its_own(steady, suite, kept, window):
     stack = steady
     arguments = [*suite, f"keep={kept}", f"window={window}"]
@@ -262,6 +262,7 @@ def test_threads_change_no_live_heap(null, arguments):
             assert slope(*threaded, phase, role) == slope(*plain, phase, role), (phase, role)
 
 
+@pytest.mark.thorough
 def test_threads_of_a_tls_stack_change_no_live_heap(steady, suite):
     stack = steady
     plain = [together(stack, sessions, *suite) for sessions in (40, 80)]

@@ -266,6 +266,7 @@ def test_on_a_full_disk_results_are_right_and_earlier_ones_stay(small_disk, comp
         assert len(computed) == 1 + 2 * len(MANY)
 
 
+@pytest.mark.thorough
 def test_two_commands_at_once_agree(file):
     command = [sys.executable, "-c", SEVERAL_COMMANDS, str(file)]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT / "tools") for _ in range(2)]

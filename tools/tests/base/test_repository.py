@@ -69,6 +69,7 @@ def checked(project, place: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=project.root, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_runs_go_to_an_ignored_directory_of_the_day_by_default(clone):
     local = str(default_recording().relative_to(ROOT))
     assert measure(clone, "--list").stdout.endswith(f"0 already recorded in {local}, 1 to go\n")
@@ -188,6 +189,7 @@ def test_a_report_may_be_written_anywhere(clone):
     assert subprocess.run(words, cwd=clone.root, check=False).returncode == 0
 
 
+@pytest.mark.thorough
 def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordings(tmp_path, monkeypatch):
     for place in (COMMITTED, LOCAL, "data/local/20-mine", "data/local/window"):
         (tmp_path / place).mkdir(parents=True)

@@ -23,6 +23,7 @@ def steps(place):
     return log.read_text().count("$ make") if log.exists() else 0
 
 
+@pytest.mark.thorough
 def test_a_second_clone_builds_nothing_twice(root, tmp_path, kept):  # noqa: F811
     other = clone(tmp_path / "other")
     stack = tiny(root, include=["."], steps=[*tiny(root).steps, "cp {source}/tiny.c tiny.h", "mkdir CMakeFiles"])
@@ -82,6 +83,7 @@ def test_where_nothing_can_be_kept_is_a_sentence(tmp_path, monkeypatch):
     assert str(refused.value).endswith("file/below: nothing can be kept there: Not a directory")
 
 
+@pytest.mark.thorough
 def test_what_was_built_before_a_cache_was_asked_for_is_kept_there_too(root, tmp_path, monkeypatch):  # noqa: F811
     harness.build("tiny@1", tiny(root), root)
     monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "kept"))

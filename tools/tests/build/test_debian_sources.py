@@ -90,6 +90,7 @@ def test_a_suite_that_the_archive_has_no_longer_is_gone(archive_without_suites, 
     assert str(gone.value) == snapshot
 
 
+@pytest.mark.thorough
 def test_why_is_kept_beside_where_the_harness_would_be_until_it_can_be_had(mirror, tmp_path, snapshot):
     mirror.offer("trixie", "1.2.4-1")
     stack = Stack(harness="c", driver="null", licence="MIT", source=mirror.source(), steps=["true"])
@@ -114,6 +115,7 @@ def test_a_package_that_the_suite_never_had(mirror, snapshot):
     assert str(gone.value) == snapshot
 
 
+@pytest.mark.thorough
 def test_another_archive_than_was_pinned_is_refused(mirror):
     mirror.offer("trixie", "1.2.3-1")
     with pytest.raises(BuildFailed) as refused:
@@ -132,6 +134,7 @@ def test_a_binary_package_is_what_it_installs(mirror):
     assert (mirror.get(mirror.package(mirror.folder / "libtiny-1.2.3-1.deb")) / "include/tiny.h").is_file()
 
 
+@pytest.mark.thorough
 def test_a_package_that_is_listed_and_not_served_is_told_from_one_that_is_gone(mirror, snapshot):
     deb = mirror.offer_package("trixie", "1.2.3-1")
     source = mirror.package(deb)
@@ -143,6 +146,7 @@ def test_a_package_that_is_listed_and_not_served_is_told_from_one_that_is_gone(m
     assert str(refused.value) == snapshot
 
 
+@pytest.mark.thorough
 def test_another_package_than_was_pinned_is_refused(mirror):
     source = mirror.package(mirror.offer_package("trixie", "1.2.3-1"))
     with pytest.raises(BuildFailed, match="SHA-256 pinned"):

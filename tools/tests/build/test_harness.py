@@ -62,6 +62,7 @@ def failure(root, stack):
     return str(failed.value)
 
 
+@pytest.mark.thorough
 def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
     stack = tiny(root)
     assert harness.build("tiny@1", stack, root) != "up to date"
@@ -183,6 +184,7 @@ def test_after_a_failure_there_is_no_harness_and_the_next_build_starts_clean(roo
     assert not (root / "build/stacks/tiny@1/left-over").exists()
 
 
+@pytest.mark.thorough
 def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
     leaks = {"CFLAGS": "-O0", "MAKEFLAGS": "-- FLAGS=-O0", "RUSTFLAGS": "-Copt-level=0", "LD_PRELOAD": "", "N": "7"}
     for name, value in leaks.items():
@@ -197,6 +199,7 @@ def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
     assert "FLAGS=-O0" not in flags and "--jobserver-auth=" in flags
 
 
+@pytest.mark.thorough
 def test_an_unknown_stack_is_one_sentence_with_the_nearest(snapshot):
     done = subprocess.run(
         [ROOT / "tools/tls-memtest", "build", "nul@c"], capture_output=True, text=True, env=os.environ

@@ -60,6 +60,7 @@ def test_a_static_library_is_linked_and_its_manifest_says_from_where(root, insta
     assert str(at) not in dynamic(root)
 
 
+@pytest.mark.thorough
 def test_a_shared_library_is_found_where_it_is_and_another_is_another_harness(root, installed):
     at = installed("lib64", ".so")
     made = []

@@ -81,6 +81,7 @@ def stacks_from(source, name="tiny@1.2.3"):
     return {name: Stack(harness="c", driver="null", licence="MIT", source=source)}
 
 
+@pytest.mark.thorough
 def test_a_version_that_is_listed_and_not_served_is_told_from_one_that_is(mirror, tmp_path):
     mirror.offer("trixie", "1.2.3-1", "1.2.4-1", "1.2.5-1")
     (mirror.place / "pool/tiny_1.2.5.orig.tar.xz").unlink()

@@ -31,6 +31,7 @@ def built(place):
     return sorted(one.name.removesuffix(".stamp") for one in (place / "build/harness").glob("*.stamp"))
 
 
+@pytest.mark.thorough
 def test_one_that_fails_stops_no_other_and_each_has_its_reason(root):  # noqa: F811
     known = {"good@1": tiny(root), "bad@1": tiny(root, steps=["false"]), "worse@1": plain(compiler="gcc", prefix=True)}
     failures = Schedule(list(known), known, root).run()
@@ -72,6 +73,7 @@ def test_two_are_built_at_a_time_and_share_the_cpus(root):  # noqa: F811
     assert all(f"jobs={jobs}\n" in (root / f"build/logs/{name}.log").read_text() for name in known)
 
 
+@pytest.mark.thorough
 def test_a_stack_named_alone_has_all_cpus(root):  # noqa: F811
     known = {"a@1": tiny(root, steps=["echo jobs={jobs}", *tiny(root).steps])}
     Schedule(["a@1"], known, root).run()

@@ -83,6 +83,7 @@ def server(root, version="1.2.3", steps=STEPS, **more):  # noqa: F811
     )
 
 
+@pytest.mark.thorough
 def test_a_server_is_linked_with_the_library_and_what_that_needs_and_is_built_once(library):
     program = server_program.provide_server("tiny", server(library), STACK, library)
     assert program == library / f"build/servers/tiny-1.0.0/{STACK}/made"
@@ -93,11 +94,13 @@ def test_a_server_is_linked_with_the_library_and_what_that_needs_and_is_built_on
     assert program.stat().st_mtime_ns != first
 
 
+@pytest.mark.thorough
 def test_no_path_of_the_clone_is_in_the_program(library):
     program = server_program.provide_server("tiny", server(library), STACK, library)
     assert str(library).encode() not in program.read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_server_that_runs_on_another_release_is_refused(library):
     other = server(library, version="3.0.19")
     program = server_program.provide_server("tiny", other, STACK, library)
@@ -108,6 +111,7 @@ def test_a_server_that_runs_on_another_release_is_refused(library):
         server_program.ask_library(silent, STACK, program)
 
 
+@pytest.mark.thorough
 def test_a_step_that_fails_names_its_log_and_leaves_no_program(library):
     with pytest.raises(BuildFailed, match=r"(?s)tiny on openssl@1\.2\.3: step 2 of 2.*The whole log: "):
         server_program.provide_server("tiny", server(library, steps=[*STEPS[:1], "false"]), STACK, library)
@@ -138,6 +142,7 @@ def test_a_program_that_is_gone_is_a_sentence(library):
         server_program.ask_library(server(library), STACK, library / "nowhere")
 
 
+@pytest.mark.thorough
 def test_an_archive_is_a_linker_script_that_brings_what_it_needs(library):
 
     program = server_program.provide_server("tiny", server(library), STACK, library)

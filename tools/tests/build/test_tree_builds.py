@@ -53,6 +53,7 @@ def test_a_manifest_says_which_commit_or_tree_and_of_which_release(root):
     assert told == {"tree": stack.source.tree, "release": "1.2.3"}
 
 
+@pytest.mark.thorough
 def test_one_tree_of_two_commits_is_compiled_once_into_the_same_bytes(root):
     harness.build("tiny@git-1", tree(root, git="1" * 40), root)
     harness.build("tiny@git-2", tree(root, git="2" * 40), root)

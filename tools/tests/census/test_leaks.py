@@ -70,7 +70,12 @@ def leak(port):
             assert client.recv(1) == b""  # the server closes when it has leaked
 
 
-@pytest.mark.parametrize("kind", VERDICTS)
+QUICK = ("BIO", "none")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind in QUICK else pytest.mark.thorough) for kind in VERDICTS]
+)
 def test_the_kind_that_is_leaked_is_named(kind, serve):
     server, port = serve(kind)
     first = look(server.pid)
@@ -80,6 +85,7 @@ def test_the_kind_that_is_leaked_is_named(kind, serve):
     assert all(sentence.startswith(start) for sentence, start in zip(grown, VERDICTS[kind], strict=True)), grown
 
 
+@pytest.mark.thorough
 def test_silent_peers_do_not_hide_sessions_that_are_leaked(serve):
     """There are more connections than sessions all the time."""
     server, port = serve("SSL")

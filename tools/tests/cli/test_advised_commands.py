@@ -44,6 +44,7 @@ def test_every_advised_campaign_is_defined():
     assert {place: names for place, names in named.items() if set(names) - defined} == {}
 
 
+@pytest.mark.thorough
 def test_every_advised_command_is_there():
     named = {words for text in read_texts().values() for words in COMMAND.findall(text)}
     assert len(named) > 30

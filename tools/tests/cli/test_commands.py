@@ -41,6 +41,11 @@ print(json.dumps(said))
 """
 
 
+def keep_quick(names, *quick):
+    """Parameters of a test that starts a process for each; `make check-thorough` has those that are not `quick`."""
+    return [pytest.param(name, marks=[] if name in quick else pytest.mark.thorough) for name in names]
+
+
 def name_command(command: Command) -> str:
     return command.words.replace(" ", "-")
 
@@ -231,7 +236,7 @@ def test_a_command_that_is_not_there_is_a_sentence_and_status_2_as_a_process(run
     assert done.stderr.startswith("memtest: there is no command nosuch") and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", [name for name in OLD_SCRIPTS if name not in KEPT])
+@pytest.mark.parametrize("name", keep_quick([name for name in OLD_SCRIPTS if name not in KEPT], "cost", "tabulate"))
 def test_an_old_script_answers_with_the_command_that_it_is_now(run_alone, name):
     done = run_alone(f"{name}.py", "--help")
     assert (done.returncode, done.stdout) == (2, "")
@@ -253,7 +258,7 @@ def test_the_picture_of_a_recording_is_drawn_by_the_script_of_that_name(tmp_path
     assert (tmp_path / "mem.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("script", DEVELOPERS)
+@pytest.mark.parametrize("script", keep_quick(DEVELOPERS, "checks.py", "house.py", "run_checks.py", "selfcheck.py"))
 def test_a_script_of_developers_answers_without_a_package(run_alone, script):
     shown, refused = run_alone(f"dev/{script}", "--help"), run_alone(f"dev/{script}", "--no-such-option")
     assert (shown.returncode, shown.stderr) == (0, "") and shown.stdout.startswith(f"usage: {script}")

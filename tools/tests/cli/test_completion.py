@@ -82,8 +82,8 @@ def test_a_shell_takes_its_script_without_an_error(shell, tmp_path):
     ("words", "found"),
     [
         ("cost --ro", ["--role"]),
-        ("cost --state", []),
-        ("plan m", ["memory"]),
+        pytest.param("cost --state", [], marks=pytest.mark.thorough),
+        pytest.param("plan m", ["memory"], marks=pytest.mark.thorough),
         ("cost openssl @ 3.5.5", ["3.5.5"]),  # readline splits a name at @, and a value at =
         (
             "cost openssl @",

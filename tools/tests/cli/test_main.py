@@ -51,7 +51,10 @@ def test_a_fault_of_the_program_keeps_its_traceback():
         run(lambda: 1 // 0)
 
 
-@pytest.mark.parametrize("words", ["--help", "help completion bash", "data schema", "cost openssl@3.5.5"])
+@pytest.mark.parametrize(
+    "words",
+    ["--help", "help completion bash", "data schema", pytest.param("cost openssl@3.5.5", marks=pytest.mark.thorough)],
+)
 def test_a_reader_that_has_seen_enough_ends_any_command_without_a_word(words):
     command = [sys.executable, ROOT / "tools/tls-memtest", *words.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:

@@ -426,6 +426,7 @@ def test_lines_go_through_the_numbers_of_sessions_of_both():
     assert row.old.values == row.new.values
 
 
+@pytest.mark.thorough
 def test_openssl_3_5_against_3_4_is_explained_to_the_byte():
     """Of a recording in data/."""
     of = [ROOT / f"data/2026-11-22-amd-epyc/{name}.jsonl" for name in ("openssl@3.4.1", "openssl@3.5.5")]

@@ -148,6 +148,7 @@ def test_without_call_stacks_of_temporary_blocks_that_is_said(snapshot):
     assert "Call sites of allocations" not in comparison_output.format_comparison(found, "markdown")
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(BOTH, BOTH, BOTH, BOTH)
 def test_rows_of_allocations_add_up_too(old, new, freed, other):

@@ -73,6 +73,7 @@ def test_what_the_check_itself_reads_is_of_its_type(written, kind, content, said
     assert str(refused.value) == said
 
 
+@pytest.mark.thorough
 def test_a_long_chain_of_tables_that_are_like_others_is_read(written):
     links = "".join(f'[a{number}]\nlike = "a{number + 1}"\n' for number in range(1200))  # calls of Python end at 1000
     written("suites", f'{links}[a1200]\ngroup = "G"\n'.encode())

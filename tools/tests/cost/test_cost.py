@@ -162,6 +162,7 @@ def test_a_library_of_another_suite_is_shown_with_all_that_differs(capsys, monke
     assert "BearSSL 0.6, TLS 1.2, AES-256-GCM " in shown and "OpenSSL 4.0.3, AES-256-GCM " in shown
 
 
+@pytest.mark.thorough
 def test_a_picture_of_two_builds_of_a_library_names_the_build_in_its_title():
     among = recordings.find_recordings(None)
     groups = cost_picture.find_groups(["wolfssl@5.9.4", "wolfssl+server@5.9.4"], SUITE, "server", among)

@@ -128,6 +128,7 @@ def test_plan_and_report_have_the_rss_in_use_of_cost(newest, among, key):
     )
 
 
+@pytest.mark.thorough
 def test_haproxys_constants_are_those_of_the_builds_that_stand_for_their_libraries(among):
     rows = {row["stack"]: row for row in plan_rows("haproxy")}
     for stack in haproxy_assumptions().stacks:
@@ -170,6 +171,7 @@ def test_a_ratio_is_said_with_its_quantity(among):
     assert any(text.startswith(f"OpenSSL 3.5.5 takes {ratios[LIVE_IN_USE]:.1f} times the live heap") for text in titles)
 
 
+@pytest.mark.thorough
 def test_what_an_allocator_costs_is_said_with_its_load(among):
     """OpenSSL on jemalloc beside glibc: after waves of connections, and as tls-memtest plan scales."""
     runs = recordings.load_stack(ROOT / "data/2026-11-24-amd-epyc-p0457-churn", OPENSSL)

@@ -49,6 +49,7 @@ def test_as_many_handshakes_as_were_asked_for_are_told(loop, words):
     assert said["count"] == 20 and min(said.values()) > 0
 
 
+@pytest.mark.thorough
 def test_a_session_that_cannot_be_resumed_ends_the_loop(loop):
     done = run(loop, "handshake", "rounds=1", *TLS13, "resume=on")
     assert (done.returncode, done.stdout) == (1, "")

@@ -62,6 +62,7 @@ def test_the_ratio_is_taken_round_by_round():
     assert second == ["", "other", "2.000", "2.000 to 18.000", "1.000", "1", "0.50"]
 
 
+@pytest.mark.thorough
 def test_a_command_that_times_itself_has_its_own_figure():
     side = Side("here", (sys.executable, *SLOW), Path())
     assert read_cost.run_command(side._replace(times_itself=True)).cpu_s == 0.25

@@ -14,6 +14,7 @@ def short_turns(monkeypatch):
     monkeypatch.setattr(census_delay, "TURN_S", 0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_turns")
 def test_answers_are_timed_in_turns_without_and_with_censuses():
     without, beside = census_delay.measure_delay(SESSIONS)

@@ -39,6 +39,7 @@ def faults(found: check_commands.Page) -> dict[str, str]:
     return {fault.split("`")[1]: fault.rpartition("`: ")[2] for fault in check_commands.check(found)[0]}
 
 
+@pytest.mark.thorough
 def test_commands_that_run_are_no_fault(tmp_path):
     made = page(
         tmp_path,

@@ -34,6 +34,7 @@ def test_what_a_page_holds_adds_up_to_the_profile(stacks):
     assert all(node[0] < at for at, node in enumerate(tree["nodes"]) if at)
 
 
+@pytest.mark.thorough
 @given(STACKS, st.integers(0, 40))
 def test_whatever_is_put_together_totals_stay(stacks, count):
     profile = made(stacks)

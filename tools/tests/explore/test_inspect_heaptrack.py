@@ -122,6 +122,7 @@ def test_any_program_s_profile(massif, snapshot):
     assert [(row["bytes"], row["owner"]) for row in found] == [(2000, "harness"), (1000, "harness")]
 
 
+@pytest.mark.thorough
 def test_a_recording(recording):
     found = tables(recording)
     assert list(found) == ["summary", "by-phase", "sites"]
@@ -132,6 +133,7 @@ def test_a_recording(recording):
     assert (site["bytes"], site["blocks"], site["callers"][:7]) == (100, 1, "SSL_new")
 
 
+@pytest.mark.thorough
 def test_buckets_are_given_with_why():
     stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
     told = inspect(stack, "--suite", "tls13-rsa-aes256", "--buckets").stdout
@@ -140,6 +142,7 @@ def test_buckets_are_given_with_why():
         assert re.search(rf"^- \*\*[a-z0-9, -]+\*\*, [0-9,]+ B of {at}: [A-Z]", told, re.M)
 
 
+@pytest.mark.thorough
 def test_notes_after_a_table_are_a_list_as_in_a_page(recording, tmp_path):
     (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
     page = tmp_path / "page.md"
@@ -178,6 +181,7 @@ def test_what_a_view_of_everything_would_ignore_is_refused(recording, view, word
     assert refused(2, recording, f"--{view}", *words.split()) == snapshot
 
 
+@pytest.mark.thorough
 def test_a_profile_of_another_stack_or_suite_is_refused(kept, massif, snapshot):
     assert inspect(massif, "--stack", "null@c", "--suite", "none").returncode == 0
     for words in (["--stack", "foo"], ["--suite", "x"]):
@@ -210,6 +214,7 @@ def test_csv_holds_whole_names(massif):
     assert [row["bytes"] for row in rows] == ["2000", "1000"] and rows[0]["callers"].endswith("main (main.c:1)")
 
 
+@pytest.mark.thorough
 def test_no_form_moves_a_cursor(tmp_path):
     file = tmp_path / "massif.out.1"
     file.write_text(MASSIF.replace("table_new", "table\x1b[2Jnew\x9b").replace("./prog", "./prog\x1b"))
@@ -247,6 +252,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
     assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
 
 
+@pytest.mark.thorough
 def test_a_reader_that_has_seen_enough_is_no_error(massif):
     reader, writer = os.pipe()
     os.close(reader)
@@ -369,6 +375,7 @@ def test_a_filter_that_is_no_regular_expression_is_a_sentence(massif):
     assert said.startswith("--filter (: invalid regular expression")  # why: Python's words
 
 
+@pytest.mark.thorough
 def test_without_a_profile(tmp_path, snapshot):
     assert refused(2) == snapshot(name="nothing named")
     assert "nosuch" in refused(2, tmp_path / "nosuch")
@@ -400,6 +407,7 @@ def test_a_name_or_a_command_does_not_tear_a_profile(tmp_path, snapshot):
     assert (done.returncode, done.stderr) == (0, snapshot)
 
 
+@pytest.mark.thorough
 def test_a_directory_is_a_recording(recording, tmp_path, snapshot):
     assert tables(tmp_path) == tables(recording)
     (tmp_path / "openssl@3.5.5.jsonl").write_bytes(recording.read_bytes())
@@ -411,6 +419,7 @@ def test_a_directory_is_a_recording(recording, tmp_path, snapshot):
     assert refused(2, tmp_path / "empty") == snapshot(name="empty")
 
 
+@pytest.mark.thorough
 def test_tables_stand_in_a_page_where_the_command_does(massif, tmp_path, snapshot):
     page, other = tmp_path / "page.md", tmp_path / "other"
     other.write_text(MASSIF.replace("table.c:10", "table.c:12"))
@@ -438,6 +447,7 @@ def test_two_programs_are_compared_by_force_alone(massif, tmp_path, snapshot):
     assert [text.count("share no call stack") for text in (forced, unlike)] == [0, 1]
 
 
+@pytest.mark.thorough
 def test_two_profiles_are_compared(recording, tmp_path, snapshot):
     (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
     done = inspect("--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--role", "server")

@@ -93,6 +93,7 @@ def test_every_view_begins_with_the_sentence(recording, options):  # noqa: F811
     assert done.stdout.startswith("TLS sessions hold 159 B of 159 B (100.0 %) at the end of `idle`: OpenSSL 3.5.5.")
 
 
+@pytest.mark.thorough
 def test_programs_get_tables_alone(recording):  # noqa: F811
     done = inspect(recording, "--tls", "--phase", "idle", "--json")
     (table,) = json.loads(done.stdout)["tables"]

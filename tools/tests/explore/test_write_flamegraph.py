@@ -150,6 +150,7 @@ def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch, snapshot):
     assert str(error.value) == snapshot
 
 
+@pytest.mark.thorough
 def test_the_deepest_stack_has_a_picture(tmp_path):
     names = [f"f{depth}" for depth in range(100_000)]
     write_flamegraph.write(made([(names, [(7, 1)]), (names[:500], [(1, 1)])]), tmp_path / "it.svg")

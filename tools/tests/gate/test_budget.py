@@ -177,6 +177,7 @@ def test_any_tables_are_budgets_or_a_sentence(tmp_path_factory, entries, head):
     read_or_refused(tmp_path_factory, inf(text_of(*(ONE | one for one in entries), **head)).encode(errors="replace"))
 
 
+@pytest.mark.thorough
 @given(some.binary(max_size=40) | some.text(max_size=40).map(str.encode), some.integers(0, len(SOUND)))
 def test_any_file_is_budgets_or_a_sentence(tmp_path_factory, content, at):
     read_or_refused(tmp_path_factory, SOUND[:at].encode() + content + SOUND[at:].encode())

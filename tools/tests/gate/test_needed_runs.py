@@ -89,7 +89,7 @@ def holding(project, capsys) -> None:
     assert re.fullmatch(r"\| 4,072 \|      3 \| session_new \(null\.c:\d+(, \d+)*\) < server_session_new .*", row)
 
 
-@pytest.mark.parametrize("behaviour, status", [("crash", 1), ("refuse", 3)])
+@pytest.mark.parametrize("behaviour, status", [("crash", 1), pytest.param("refuse", 3, marks=pytest.mark.thorough)])
 def test_what_a_run_comes_to_is_the_exit_status(project, gate, behaviour, status, snapshot):
     (stack,) = project.install(behaviour)
     done = gate(text_of(PRETENDER | {"stack": stack}))

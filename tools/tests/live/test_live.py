@@ -8,17 +8,20 @@ import sys
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.config.choices import LIVE_SERVERS
 from tlsmem.live.servers import SEARCHED
 
 
 def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `measure live`: with a limit of open files, an interpreter of its own."""
     words = [sys.executable, ROOT / "tools/tls-memtest", "measure", "live", *options]
+    if not limit:
+        return forked_command.run(words)
 
     def lower_limit() -> None:
-        if limit:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
     return subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=lower_limit)
 

@@ -206,11 +206,13 @@ os.read(0, 1)
 """
 
 
+@pytest.mark.thorough
 def test_lines_have_the_connections(tmp_path):
     with metered("--interval=0.05", "--connections=port:1", folder=tmp_path) as (_, _, _, said):
         wait_for(r"heap: [\d.]+ s  Port 1: 0 connections\.\n", said)
 
 
+@pytest.mark.thorough
 def test_a_worker_that_ends_is_a_line_and_leaves_no_page(tmp_path):
     """Once, whatever was said of it before."""
     with metered("--interval=0.05", folder=tmp_path, program=WORKERS) as (_, pid, _, said):
@@ -247,6 +249,7 @@ def last_growth(said):
     return int(re.findall(r'"growth_bytes": (-?\d+),.*\n', said.read_text())[-1])
 
 
+@pytest.mark.thorough
 def test_growth_is_ndjson_too(tmp_path):
     """A MiB for each line after the first, which brings the program to rest."""
     with metered("--growth", "--json", "--interval=0.1", folder=tmp_path) as (process, pid, _, said):
@@ -280,6 +283,7 @@ def status_for(url: str, host: str) -> int:
         return error.code
 
 
+@pytest.mark.thorough
 def test_a_request_for_another_host_gets_no_metrics(tmp_path):
     """A page in a browser that has its own name lead to loopback says that name."""
     with metered("--listen=127.0.0.1:0", "--host=Metrics.example", folder=tmp_path) as (_, _, _, said):
@@ -290,6 +294,7 @@ def test_a_request_for_another_host_gets_no_metrics(tmp_path):
         assert {host: status_for(url, host) for host in others} == dict.fromkeys(others, 421)
 
 
+@pytest.mark.thorough
 def test_a_client_that_breaks_off_leaves_no_traceback(tmp_path):
     """By a reset in the middle of its request. The next one is answered."""
     with metered("--listen=127.0.0.1:0", folder=tmp_path) as (_, _, _, said):
@@ -316,6 +321,7 @@ def next_growth(said):
     return int(re.findall(r"grew ([+-][\d,]+) B\n", said.read_text())[-1].replace(",", ""))
 
 
+@pytest.mark.thorough
 def test_growth_is_told_to_the_byte(tmp_path):
     """A MiB for each of two lines that the program reads, after one that brings it to rest."""
     with metered("--growth", "--interval=0.1", folder=tmp_path) as (process, _, _, said):

@@ -160,6 +160,7 @@ def test_memory_as_nginx_is_its_own_process_rss_in_use_and_its_own_bytes(tmp_pat
     assert found["peak, worst case"] == found["peak"] + 1000 * H
 
 
+@pytest.mark.thorough
 def test_a_proxy_has_as_many_backend_connections_as_are_said(tmp_path):
     """50 backends are 50 client sessions; without --backends there are 1,000."""
     where = synthetic.write(tmp_path / "recording", default_runs())
@@ -202,6 +203,7 @@ def test_a_backend_context_has_the_suite_and_the_recording_that_it_is_from():
     assert "one CA, in tls13-rsa-aes256-many, data/2026-11-24-amd-epyc-p0457-contexts." in said
 
 
+@pytest.mark.thorough
 def test_the_used_state_is_the_default_where_it_is_recorded(tmp_path):
     where = synthetic.write(tmp_path / "recording", default_runs() + low_memory_runs())
     words = f"memory --stack {STACK} --connections 1000 --kernel-bytes 0 --format json"

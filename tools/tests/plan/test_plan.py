@@ -89,6 +89,7 @@ parts = strategies.fractions(0, Fraction(1, 2)) | strategies.integers(0, 10_000)
 demands = strategies.builds(Demand, parts, parts)
 
 
+@pytest.mark.thorough
 @given(prices, demands, strategies.integers(0, 10**13))
 def test_what_fits_fits_and_one_more_does_not(price, demand, size):
     most = capacity.fit_connections(price, demand, size)
@@ -98,6 +99,7 @@ def test_what_fits_fits_and_one_more_does_not(price, demand, size):
         assert capacity.memory_bytes(price, demand, most) <= size < capacity.memory_bytes(price, demand, most + 1)
 
 
+@pytest.mark.thorough
 @given(prices, demands, strategies.integers(0, 10**7))
 def test_fitting_is_the_inverse_of_memory(price, demand, sessions):
     assert capacity.fit_connections(price, demand, capacity.memory_bytes(price, demand, sessions)) == sessions
@@ -399,6 +401,7 @@ def test_a_library_is_its_newest_release(tmp_path):
     assert "rustls 0.23.46 (aws-lc) server" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_stack_without_the_option_is_left_out_and_the_others_are_answered():
     words = "memory --connections 1000 --low-memory --format json --stack wolfssl+server@5.9.4 --stack boringssl@5.4.0"
     done = plan(*words.split())

@@ -143,6 +143,7 @@ def test_another_allocator_leaves_a_servers_own_memory_as_measured_and_the_answe
     assert "as measured with glibc" not in said("--stack=openssl@3.5.5", "--as=nginx")
 
 
+@pytest.mark.thorough
 def test_every_figure_of_an_estimate_is_marked():
     estimate = said("--stack=openssl@3.5.5", "--allocator=jemalloc")
     assert "1,000 x ≈55,233 B" in estimate and "0 x ≈9,122 B" in estimate

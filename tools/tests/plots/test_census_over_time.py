@@ -98,6 +98,7 @@ def test_time_has_a_unit_that_fits(seconds, label, figure):
     assert figure([FIRST, replace(BUSY, seconds=float(seconds))]).axes[1].get_xlabel() == label
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("looks", [[FIRST], [BUSY], [FIRST, BUSY, AFTER, LEAKED]], ids=["none", "one", "all"])
 def test_all_texts_are_inside_the_picture(looks, figure):
     made = figure(looks)

@@ -54,7 +54,11 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=KINDS)
+QUICK = ("mixed", "2 stacks, 1 suites")
+DRAWN = [pytest.param(kind, marks=[] if kind in QUICK else pytest.mark.thorough) for kind in KINDS]
+
+
+@pytest.fixture(scope="module", params=DRAWN)
 def made(request):
     yield drawn(KINDS[request.param]())
     pyplot.close("all")
@@ -65,6 +69,7 @@ def test_no_text_lies_over_another(made):
     assert overlaps(made) == []
 
 
+@pytest.mark.thorough
 def test_a_text_stands_above_both_lines_where_they_end_together():
     runs = synthetic.campaign(["null@c"], SUITES[:1])
     higher = [synthetic.scaled(run, 1.12, 1) if run.meter == "rss" else run for run in runs]
@@ -137,6 +142,7 @@ def test_clients_and_servers_of_split_runs_have_a_panel_each():
     pyplot.close(made)
 
 
+@pytest.mark.thorough
 def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
     made = drawn(KINDS["mixed"]())
     ends = [text.get_text().split("\n")[0] for text in shown(made) if text.get_text().endswith(" KiB per session")]
@@ -221,6 +227,7 @@ def test_every_repeat_of_an_environment_is_a_dot_beside_the_laboratory():
     pyplot.close(made)
 
 
+@pytest.mark.thorough
 def test_a_failed_run_is_explained_in_its_panel():
     runs = [run for run in synthetic.campaign(STACKS[:2], SUITES[:1]) if run.sessions != 5000 or run.stack != STACKS[1]]
     made = drawn([*runs, synthetic.failed(STACKS[1], SUITES[0], 5000, "killed by signal 9 (SIGKILL)")])

@@ -68,6 +68,7 @@ def test_a_small_file_that_unpacks_to_much_is_left_early(tmp_path, unpacked, for
     assert max(unpacked) <= PIECE and sum(unpacked) <= LIMIT + 2 * PIECE
 
 
+@pytest.mark.thorough
 def test_a_zip_that_unpacks_to_much_is_left_early(tmp_path, unpacked):
     begin, line = BOMBS["DHAT"]
     (tmp_path / "bomb").write_bytes(zipped(contexts=begin + line * SIZE))

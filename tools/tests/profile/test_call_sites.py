@@ -35,6 +35,7 @@ def test_without_an_owner_all_sites_are_there(recording):
     assert {site.owner for site in profile.call_sites("established")} == {"client", "server"}
 
 
+@pytest.mark.thorough
 def test_they_are_the_rows_of_heap_read():
     profile = tlsmem.read_profile(PROFILE)
     table = top_sites.top_sites_table(profile, "reply", "server", rows=1000)
@@ -58,6 +59,7 @@ def test_a_name_below_data_is_found_from_anywhere(tmp_path, monkeypatch):
     assert tlsmem.read_profile(PROFILE).file == str(ROOT / "data" / PROFILE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [

@@ -44,6 +44,7 @@ def test_what_is_live_is_what_the_heap_meter_says(taken):
     assert (live.bytes, live.blocks) == here
 
 
+@pytest.mark.thorough
 def test_call_stacks_are_whole(taken):
     """OpenSSL's are deeper than the twelve calls that DHAT keeps unless asked for more."""
     stacks = [taken.stacks.frames(stack) for stack in taken.live(END)]

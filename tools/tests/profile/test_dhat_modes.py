@@ -133,7 +133,9 @@ def program(tmp_path_factory) -> Path:
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", ["heap", *(pytest.param(mode, marks=pytest.mark.thorough) for mode in ("copy", "ad-hoc"))]
+)
 def test_totals_are_those_that_dhat_prints(tmp_path, program, mode):
     file, said = programs.take_valgrind(shutil.copy(program, tmp_path / "live"), "dhat", f"--mode={mode}")
     found = open_profile(file)

@@ -177,6 +177,7 @@ def test_no_mutation_is_worse_than_a_sentence(tmp_path, kind):
     assert check_mutations(tmp_path, WHOLE[kind].encode()) > COUNT / 5
 
 
+@pytest.mark.thorough
 def test_lines_and_files_have_a_limit(tmp_path, monkeypatch):
     with pytest.raises(Unreadable, match=r": line 2 has more than 1,048,576 bytes$"):
         read(tmp_path, GPERFTOOLS.split("\n")[0] + "\n" + "1" * (2 << 20))

@@ -114,6 +114,7 @@ SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], de
 CONTENT = (TABLES + "+ 1\n+ 0\n- 0\n+ 2\n- 1\nc 5\n+ 3\n+ 3\n- 3\n" + END_COUNTS).encode()
 
 
+@pytest.mark.thorough
 @SMALL
 @given(st.integers(0, len(CONTENT)), st.sampled_from(sorted(PACKS)))
 @example(len(CONTENT) - 1, "plain")

@@ -19,6 +19,7 @@ digits = st.text("0123456789abcdef", min_size=1, max_size=9)
 near = st.text("019afgAF`:/@ +\x00", max_size=9)  # the digits, and what stands beside them among the characters
 
 
+@pytest.mark.thorough
 @SMALL
 @given(st.lists(st.builds("{}{}{}".format, st.sampled_from("+-"), st.sampled_from("  x"), digits | near), min_size=1))
 @example(["+ ffffffff", "- 0", "+ 12345678"])
@@ -39,6 +40,7 @@ def test_numbers_are_those_of_a_regular_expression(texts):
         assert found is None
 
 
+@pytest.mark.thorough
 @SMALL
 @given(st.lists(st.builds("{} {}{}{}".format, st.sampled_from("ta"), digits | near, st.just(" "), digits | near)))
 @example(["t 12345678 ffffffff"])

@@ -83,6 +83,7 @@ def test_every_stack_has_what_heaptrack_says(recorded):
     assert profile.sizes.total() == sum(blocks.values())
 
 
+@pytest.mark.thorough
 def test_temporary_are_those_of_heaptrack_but_for_its_first_site(recorded):
     """heaptrack takes the free of its site 0 for temporary after any other free: it has no other mark for `none`."""
     profile, content = (

@@ -71,6 +71,7 @@ def test_a_transfer_moves_every_byte_and_null_does_hardly_more():
     assert 0 < found.parts["receive"] - found.parts["wire_read"] < 1000
 
 
+@pytest.mark.thorough
 @valgrind
 def test_what_cannot_be_counted_is_a_sentence():
     tls = [word.replace("protocol=none", "protocol=TLSv1.3") for word in HANDSHAKE]

@@ -169,6 +169,7 @@ OPTIONS = [[], ["--stacks=yes"], ["--pages-as-heap=yes"], ["--peak-inaccuracy=0"
 
 
 @pytest.mark.skipif(not shutil.which("ms_print"), reason="valgrind with ms_print is not installed")
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_the_largest_moment_is_that_of_ms_print(tmp_path, program, options):
     file, _ = programs.take_valgrind(shutil.copy(program, tmp_path / "peak"), "massif", *options)

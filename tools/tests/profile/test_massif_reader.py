@@ -122,6 +122,7 @@ def test_a_packed_file_may_be_torn_between_snapshots(tmp_path):
     assert len(cuts(found)) == 1 and "cut off in line" in cuts(found)[0]
 
 
+@pytest.mark.thorough
 def test_a_packed_file_may_be_torn(tmp_path):
     long = WHOLE + "".join(LATER.replace("snapshot=3", f"snapshot={number}") for number in range(4, 9999))
     found = massif_reader.read_profile(written(tmp_path, gzip.compress(long.encode())[:-100]))
@@ -210,6 +211,7 @@ def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, at):
     assert all(sum_live(moment.live).bytes == moment.bytes for moment in found.moments.values())
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(st.integers(0, len(WHOLE)), st.binary(max_size=4))
 def test_no_damage_is_worse_than_a_sentence(tmp_path, at, damage):
@@ -241,6 +243,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 @pytest.mark.parametrize("options", OPTIONS)
 def test_totals_are_massif_s_own_of_any_program(tmp_path, options):

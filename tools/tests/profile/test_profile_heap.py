@@ -109,6 +109,7 @@ def test_what_comes_to_no_profile_is_a_sentence_and_leaves_nothing(
     assert empty(tmp_path) and not project.processes()
 
 
+@pytest.mark.thorough
 def test_when_all_runs_of_dhat_fail_it_is_one_sentence(project, tmp_path):
     """Each gives back its CPU: there are more runs than CPUs."""
     (stack,) = project.install("obey")
@@ -121,11 +122,13 @@ def test_when_all_runs_of_dhat_fail_it_is_one_sentence(project, tmp_path):
     assert empty(tmp_path) and not project.processes()
 
 
+@pytest.mark.thorough
 def test_a_suite_that_the_stack_cannot_do_is_told_with_the_reason(project, tmp_path, snapshot):
     assert sentence(on(project, "refuse", tmp_path, RUNS)) == snapshot
     assert empty(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_no_profile_is_not_kept(project, tmp_path):
     done = on(project, "obey", tmp_path, "echo no profile > $3.raw.gz; " + RUNS)
     assert "heaptrack" in sentence(done) and empty(tmp_path)
@@ -156,6 +159,7 @@ def test_an_interpreter_that_is_gone_does_not_take_along_who_writes_to_it(tmp_pa
     assert signal.signal(signal.SIGPIPE, before) is signal.SIG_DFL
 
 
+@pytest.mark.thorough
 def test_a_raw_recording_that_is_cut_off_is_a_sentence(project, tmp_path, snapshot):
     done = on(project, "obey", tmp_path, "seq 100000 | gzip | head -c 9000 > $3.raw.gz; " + RUNS)
     assert sentence(done) == snapshot
@@ -173,6 +177,7 @@ def test_the_interpreter_is_where_heaptrack_itself_finds_it(tmp_path, monkeypatc
     assert profilers.find_interpreter().resolve() == tmp_path / "lib64/libexec/heaptrack_interpret"
 
 
+@pytest.mark.thorough
 def test_a_profiler_that_is_missing_is_named_with_its_package(project, tmp_path, snapshot):
     project.install("obey")
     for tool in ("heaptrack", "massif", "dhat"):
@@ -377,6 +382,7 @@ def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken
     assert len(list(folder.iterdir())) == len(list(taken.iterdir()))
 
 
+@pytest.mark.thorough
 @needs_all
 def test_a_profile_of_another_run_is_taken_again(taken, tmp_path):
     """Of another machine, say, or another build of the stack: the run has another key."""
@@ -410,6 +416,7 @@ def test_what_changed_is_asked_of_a_profile_that_is_there(tmp_path, capsys):
     assert "what changed" not in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @needs_all
 def test_what_a_killed_run_left_is_removed_next_time(tmp_path):
     (tmp_path / "memtest-profile.1.mine").mkdir()
@@ -432,6 +439,7 @@ def test_a_full_disk_is_a_sentence(small_disk):
     assert not list((small_disk / "profiles").glob("*"))
 
 
+@pytest.mark.thorough
 @needs_all
 def test_why_a_harness_failed_is_told_though_its_profiler_speaks_last(project, tmp_path):
     done = on(project, "fail", tmp_path, f"exec {shutil.which('heaptrack')} $*")

@@ -135,6 +135,7 @@ def test_without_sessions_in_use_the_command_is_named(tmp_path):
     )
 
 
+@pytest.mark.thorough
 def test_it_is_first_and_what_was_measured_last(tmp_path):
     ids = re.findall(r'<section id="([^"]+)"', text_page(read_runs(tmp_path, synthetic.campaign([OPENSSL], [SUITE]))))
     assert (ids[0], ids[-1]) == ("answer", "measured")

@@ -122,6 +122,7 @@ def own(tree, moment, role):
     return found
 
 
+@pytest.mark.thorough
 def test_flamegraphs_add_up_to_the_buckets_of_their_phase():
     checked = 0
     for entry in page()["entries"]:
@@ -272,6 +273,7 @@ def test_lines_of_residuals_go_through_the_medians():
                 assert fit["slope"] == pytest.approx(session_cost.fit_line(medians).slope)
 
 
+@pytest.mark.thorough
 def test_bars_of_the_waterfall_are_the_table_s_figures():
     table = waterfall.waterfall(recording(runs(TOGETHER)).contents.memory)
     keys = [column.key for column in table.columns]

@@ -68,6 +68,7 @@ def two(tmp_path_factory):
     return read(tmp_path_factory.mktemp("two"), synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
 
 
+@pytest.mark.thorough
 def test_live_heap_is_exact_by_role_and_stage(two):
     found = row(tables(two)["cost-heap"], stack=OPENSSL, role="server")
     assert [found[key].text for key in ("sessions", "peak", "peak_phase", "established", "closed")] == [
@@ -234,6 +235,7 @@ def test_what_a_recording_says_stays_text(tmp_path):
     assert not any('="taken"' in script for script in loads.scripts)
 
 
+@pytest.mark.thorough
 def test_a_recordings_name_becomes_no_markup_and_no_style(tmp_path):
     folder = synthetic.write(
         tmp_path / '2026-01-31-"><img onerror=x>{}*', synthetic.campaign([OPENSSL, RUSTLS], [SUITE])
@@ -420,6 +422,7 @@ def test_the_page_is_made_of_the_recordings_that_slides_of_each_stack_are_of():
     } <= used
 
 
+@pytest.mark.thorough
 def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(recordings, "NEEDED", ("mem",))
     small = synthetic.campaign([OPENSSL], [SUITE])
@@ -461,14 +464,14 @@ def test_without_any_recording_there_is_a_sentence(tmp_path, snapshot):
     "arguments",
     [
         "nowhere",
-        "{good} --format csv --table cost-hepa",
+        pytest.param("{good} --format csv --table cost-hepa", marks=pytest.mark.thorough),
         "{good} --table cost-heap",
         "{good} --format files -o {file}",
-        "{good} --format files --picture memroy -o {empty}",
+        pytest.param("{good} --format files --picture memroy -o {empty}", marks=pytest.mark.thorough),
         "{good} --picture memory",
         "{empty}",
         "{good} -o {good}/openssl@3.5.5.jsonl",
-        "{good} -o /proc/nothing.html",
+        pytest.param("{good} -o /proc/nothing.html", marks=pytest.mark.thorough),
     ],
 )
 def test_bad_input_is_a_sentence(tmp_path, arguments, snapshot):

@@ -86,6 +86,7 @@ def test_pages_of_a_harness_s_children_are_removed(tmp_path):
     assert not Path("/dev/shm/heapmeter.99999996").exists()
 
 
+@pytest.mark.thorough
 def test_a_flood_ends_at_once(tmp_path):
     outcome = run(script(tmp_path, "cat /dev/zero"))
     assert outcome.reason == "killed: it printed more than 16 MiB"

@@ -141,6 +141,7 @@ def test_runs_with_the_hosts_setting_wait_for_it(setting):
     assert asyncio.run(both()) == "madvise"
 
 
+@pytest.mark.thorough
 def test_the_keeper_of_a_killed_runner_holds_the_lock(setting):
     """Until it has put the old setting back; here it cannot, since it stands still."""
     command = [sys.executable, "-c", HOLDER, str(setting), str(Path(huge_pages.__file__).parents[2])]

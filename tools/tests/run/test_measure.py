@@ -34,6 +34,7 @@ def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(pr
     assert project.processes() == []
 
 
+@pytest.mark.thorough
 def test_what_a_measured_run_says_on_stderr_is_a_note_and_a_warning(project):
     done = project.measure("--heap=0", stacks=project.install("mutter"), n=4)
     said = [f"stderr: Invalid conf pair: {number}" for number in range(5)]
@@ -70,6 +71,7 @@ def test_a_torn_last_line_is_told_once_and_its_run_made_again(project):
     assert len(project.recorded()) == 2
 
 
+@pytest.mark.thorough
 def test_a_stack_that_can_do_nothing_is_a_sentence(project, snapshot):
     done = project.measure("--heap=0", stacks=project.install("refuse"), n=2)
     assert [run.status for run in project.recorded()] == ["unsupported"]
@@ -195,6 +197,7 @@ def test_runs_of_another_path_are_made_again_and_those_under_another_kernel_are_
     assert "1 already recorded" in project.measure("--heap=0", "--list", stacks=stacks, n=2).stdout
 
 
+@pytest.mark.thorough
 def test_a_path_that_is_not_the_machines_is_refused(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
@@ -246,6 +249,7 @@ def test_verify_takes_stacks_shows_what_is_missing_and_counts(project, snapshot)
     assert re.findall(r"\d+", last) == ["1", "3", str(len(runs)), "0", "0"]
 
 
+@pytest.mark.thorough
 def test_all_stacks_are_those_that_are_built_and_the_others_are_said(project):
     project.install("obey")
     done = project.measure("--heap=0", stacks=["all"], n=2)

@@ -48,6 +48,7 @@ def test_a_stdout_that_is_full_is_a_sentence(project, words):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_picture_that_cannot_be_written_is_named(project):
     stacks = project.install("obey")
     (project.root / "out/mem.png").mkdir(parents=True)
@@ -78,6 +79,7 @@ def test_what_cannot_be_is_one_sentence(project, words, snapshot):
     assert not list(project.root.glob("out/*"))
 
 
+@pytest.mark.thorough
 def test_what_does_not_fit_in_memory_is_one_sentence(project):
     """Its figures are of this machine."""
     done = project.measure("--n=1000000000", stacks=project.install("obey"))

@@ -23,6 +23,7 @@ def provenance():
     return Provenance(definitions.suites(), definitions.allocators())
 
 
+@pytest.mark.thorough
 def test_a_run_that_comes_back_twice_is_recorded_once(tmp_path, provenance, capsys):
     """As a cluster gives runs back that it made again."""
     runs = [SMALL, LARGE, SMALL]

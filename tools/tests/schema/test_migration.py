@@ -107,6 +107,7 @@ def load_runs(recording: str, stack: str) -> list[RecordLine]:
 LAB = ("together", "lab")
 
 
+@pytest.mark.thorough
 def test_schemas_stand_beside_each_other_and_a_hole_says_what_is_not_recorded(tmp_path):
     old, new = (
         load_runs("2026-11-21-amd-epyc", "rustls+aws-lc@0.23.46"),

@@ -65,6 +65,7 @@ def test_an_rss_run_has_no_heap_field():
     assert all("heap" not in phase for phase in json.loads(RUNS[0].to_json_line())["phases"])
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(cut=st.integers(0, len(FILE)), again=st.integers(0, len(FILE)))
 def test_a_file_cut_anywhere_keeps_its_whole_records_and_takes_more(cut, again):
@@ -82,6 +83,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_records_and_takes_more(cut, again):
             assert read_records.load(file) == [*kept, RUNS[0]]
 
 
+@pytest.mark.thorough
 @given(cut=st.integers(0, len(FILE)))
 def test_a_cut_loses_only_the_record_it_cuts(cut):
     with TemporaryDirectory() as name:

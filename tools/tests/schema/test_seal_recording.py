@@ -12,6 +12,7 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support import forked_command
 from tests.support.commands import command_line
 from tests.support.live import live_record
 from tests.support.synthetic import failed, record, write
@@ -168,9 +169,9 @@ FAULTS = {
 }
 
 
-def command(*words) -> subprocess.CompletedProcess[str]:
+def command(*words, forked=True) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, ROOT / "tools/tls-memtest", "data", *words]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    return forked_command.run(words) if forked else subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -182,15 +183,15 @@ def test_verify_says_one_sentence_a_failure(recording, name, snapshot):
 
 @pytest.mark.thorough
 def test_the_commands_seal_and_verify(recording):
-    assert command("verify", recording).returncode == 0
-    sealed = command("seal", recording)
+    assert command("verify", recording, forked=False).returncode == 0
+    sealed = command("seal", recording, forked=False)
     assert (sealed.returncode, sealed.stderr, names(recording)) == (0, "", SEALED)
     assert "5 records, 2 files" in sealed.stdout
     edited(recording)
     (recording / "rustls+aws-lc@0.23.46.jsonl.zst").unlink()
-    refused = command("verify", recording)
+    refused = command("verify", recording, forked=False)
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 2)
-    none = command("verify", recording / "nowhere")
+    none = command("verify", recording / "nowhere", forked=False)
     assert (none.returncode, none.stderr.count("\n")) == (1, 1)
 
 
@@ -229,7 +230,10 @@ def test_a_recording_with_a_file_without_runs_is_not_sealed(recording):
     assert names(recording) == sorted([*PLAIN, "empty.jsonl"])
 
 
-@pytest.mark.parametrize("words", [["verify", ROOT / "data/2026-11-24-amd-epyc-p0457-live"], ["schema"]])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(["verify", ROOT / "data/2026-11-24-amd-epyc-p0457-live"], marks=pytest.mark.thorough), ["schema"]],
+)
 def test_stdout_that_cannot_be_written_is_a_sentence(words):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -273,6 +277,7 @@ def test_a_name_that_cannot_be_looked_up_is_a_sentence(tmp_path, name):
     assert failure.endswith("there is no such directory; recordings are directories under data/")
 
 
+@pytest.mark.thorough
 def test_a_directory_that_cannot_be_read_is_not_taken_for_an_empty_one(recording):
     recording.chmod(0)
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
@@ -305,6 +310,7 @@ def test_a_file_that_holds_gigabytes_is_unpacked_no_further_than_the_manifest_sa
     assert sizes == [(made.files[file.name].plain_bytes if is_sealed else 1 << 20) + 1]
 
 
+@pytest.mark.thorough
 def test_a_sealed_file_of_many_frames_is_read_and_an_empty_one_is_cut_off():
     frames = [zstd.compress(line) for line in (b"", b"x" * 4000)]
     packed = b"".join(frames * 20_000)  # 80 MB, of which each frame was once copied for all that come after it

@@ -41,6 +41,7 @@ def test_of_one_operand(gap: Missing) -> None:
     assert round(gap, 2) is gap
 
 
+@pytest.mark.thorough
 @given(st.lists(numbers), missing, st.lists(values))
 def test_a_sum_is_its_first_missing(before: list[float], gap: Missing, after: list[float | Missing]) -> None:
     assert sum([*before, gap, *after]) is gap
@@ -91,12 +92,14 @@ def test_it_cannot_be_changed(gap: Missing, reason: str) -> None:
         gap.reason = reason  # type: ignore[misc]
 
 
+@pytest.mark.thorough
 @given(st.lists(numbers), missing, st.lists(values))
 def test_the_first_that_is_missing(before: list[float], gap: Missing, after: list[float | Missing]) -> None:
     assert find_missing(*before) is None
     assert find_missing(*before, gap, *after) is gap
 
 
+@pytest.mark.thorough
 @given(st.lists(values))
 def test_those_that_are_present(several: list[float | Missing]) -> None:
     assert keep_present(several) == [one for one in several if not isinstance(one, Missing)]
@@ -107,6 +110,7 @@ def test_another_value_instead(value: float | Missing, otherwise: int | None) ->
     assert replace_missing(value, otherwise) is (otherwise if isinstance(value, Missing) else value)
 
 
+@pytest.mark.thorough
 @given(st.lists(values, min_size=1, max_size=3))
 def test_a_function_sees_present_values_only(several: list[float | Missing]) -> None:
     seen: list[Any] = []

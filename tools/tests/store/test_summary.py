@@ -139,6 +139,7 @@ def test_sums_and_free_bytes_come_back_whatever_they_are():
 texts_with_numbers = strategies.lists(strategies.none() | strategies.text('{"a:-.05e9'))
 
 
+@pytest.mark.thorough
 @given(strategies.lists(texts_with_numbers.map(lambda texts: {"values": texts, "rows": [0]}) | strategies.just(3)))
 def test_texts_come_back_from_their_numbers(columns):
     packed = from_json(to_json(summary.split_numbers(columns)))

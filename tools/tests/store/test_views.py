@@ -42,6 +42,7 @@ def read(recording):
     return tlsmem.read(recording)
 
 
+@pytest.mark.thorough
 def test_a_run_has_its_name_its_settings_and_what_people_ask_for(read, recording):
     wanted = "recording, run, library, release, sessions, settings['sessions'], allocator_name, machine_cpu, peer_stack"
     found = read.sql(f"SELECT {wanted} FROM runs ORDER BY run").fetchall()
@@ -60,6 +61,7 @@ def test_one_more_session_costs_what_was_planted(read):
     assert read.sql(query).fetchall() == [(next(server), [*client][1])]
 
 
+@pytest.mark.thorough
 def test_a_cost_of_one_number_of_sessions_is_null(read):
     query = "SELECT per_session(total_live_bytes, sessions) FROM runs JOIN phases USING (run) WHERE sessions = 20"
     assert read.sql(query).fetchall() == [(None,)]
@@ -113,6 +115,7 @@ def test_of_a_run_that_was_made_again_the_last_counts(recording):
     assert found.fetchall() == [("again",)]
 
 
+@pytest.mark.thorough
 def test_a_recording_is_read_once_however_often_it_is_named(read, recording):
     both = tlsmem.read(recording, recording / f"{STACK}.jsonl")
     for name in ("runs", "phases"):

@@ -302,6 +302,7 @@ def test_profiles_are_explained_as_recordings_are(tmp_path):
     assert explain(*files, "--into", str(page)).returncode == 0 and said.stdout.strip() in page.read_text()
 
 
+@pytest.mark.thorough
 def test_a_profile_without_its_record_cannot_be_explained(tmp_path, snapshot):
     alone = tmp_path / "alone.zst"
     alone.write_bytes((RECORDING / f"profiles/openssl@3.5.5.{HEAPTRACK}.zst").read_bytes())

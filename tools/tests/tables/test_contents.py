@@ -33,6 +33,7 @@ def names(result) -> list[str]:
     return [table["name"] for table in json.loads(result.stdout)["tables"]]
 
 
+@pytest.mark.thorough
 def test_without_a_name_both_kinds_have_their_tables_each_name_once(recording):
     found = names(tabulate(recording, "--format", "json"))
     assert len(found) == len(set(found))

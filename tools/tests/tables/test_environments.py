@@ -34,6 +34,7 @@ def table(stacks=(STACK,), **factors):
     return environment_table(select(synthetic.environments(stacks, SUITE, named)))
 
 
+@pytest.mark.thorough
 def test_an_environment_that_costs_more_is_told_with_its_interval():
     found = table(lab=LAB, deployed=MORE, deployed_thp=SAME)
     rows = {name: rest for name, *rest in texts(found, "quantity", *COMPARED)}

@@ -164,6 +164,7 @@ def check_recording(folder) -> None:
             check(one, width)
 
 
+@pytest.mark.thorough
 def test_no_table_of_the_smallest_recording_breaks_a_word():
     check_recording(RECORDINGS[0])
 

@@ -55,6 +55,7 @@ def test_the_first_stack_named_is_what_others_are_compared_with(recording):
     assert (row["sessions"], row[DIFFERENCE]) == (100, 83.714)
 
 
+@pytest.mark.thorough
 def test_live_heap_is_in_whole_bytes_and_blocks_by_role(recording, snapshot):
     assert tabulate(recording, "--table", "heap", "--stack", STACKS[0]).stdout == snapshot
     rows = read_rows(recording, "heap", "--stack", STACKS[0])
@@ -127,6 +128,7 @@ def test_the_newest_run_counts(tmp_path):
     assert read_rows(recording, "peaks", "--n", 100)[0][f"{STACKS[0]} peak_rss_kib"] == 9_284
 
 
+@pytest.mark.thorough
 def test_windows_and_allocators_have_columns_where_there_are_several(tmp_path):
     windowed = [synthetic.record(STACKS[0], SUITE, n, window=10) for n in synthetic.COUNTS]
     recording = synthetic.write(tmp_path / "recording", [*synthetic.campaign(STACKS, [SUITE]), *windowed])
@@ -201,6 +203,7 @@ def test_an_error_is_one_sentence(recording, arguments, snapshot):
     )
 
 
+@pytest.mark.thorough
 def test_a_table_is_renewed_where_its_command_stands(recording):
     page = recording.parent / "page.md"
     begin = "# A\n<!-- begin: tools/tls-memtest show tables recording --table c10k -->\n"
@@ -211,6 +214,7 @@ def test_a_table_is_renewed_where_its_command_stands(recording):
     assert page.read_text() == f"{begin}\n{table}\n{end}"
 
 
+@pytest.mark.thorough
 def test_the_first_rows_come_with_the_command_that_shows_all(recording, tmp_path):
     page = tmp_path / "page.md"
     command = f"tools/tls-memtest show tables {recording} --table heap"
@@ -238,6 +242,7 @@ def mixture(tmp_path) -> Path:
     return synthetic.write(tmp_path / "mixture", runs)
 
 
+@pytest.mark.thorough
 def test_tables_without_rows_are_left_out(recording, mixture):
     names = [
         {table["name"] for table in json.loads(tabulate(one, "--format", "json").stdout)["tables"]}
@@ -253,6 +258,7 @@ def test_rows_of_one_process_are_of_no_other(mixture):
     assert {row["process"] for of_table in rows.values() for row in of_table} == {"server"}
 
 
+@pytest.mark.thorough
 def test_peers_and_roles_narrow_what_is_shown(mixture):
     assert "server" not in {row["process"] for row in read_rows(mixture, "c10k", "--roles", "together")}
     assert len(read_rows(mixture, "interop")) == 4

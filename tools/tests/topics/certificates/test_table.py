@@ -81,6 +81,7 @@ def test_the_kinds_of_a_certificate_add_up_to_it(costs):
         assert tuple(one.kinds) == KINDS
 
 
+@pytest.mark.thorough
 def test_call_stacks_tell_all_that_the_heap_meter_does(costs):
     for one in costs.values():
         if not isinstance(one.sites, Missing) and (one.place, one.stack) != (NAME, RUSTLS):
@@ -153,6 +154,7 @@ def test_a_bar_is_a_certificate_and_its_parts_are_the_kinds(drawing, costs):
     )
 
 
+@pytest.mark.thorough
 def test_no_text_lies_over_another_and_everybody_tells_kinds_apart(drawing):
     drawing.canvas.draw()
     assert find_alike(drawing) == []

@@ -93,6 +93,7 @@ def test_rss_needs_two_numbers_of_contexts(records):
     assert cost.rss == Missing("RSS by context needs runs with two numbers of sessions")
 
 
+@pytest.mark.thorough
 def test_the_table_begins_with_the_answer_and_the_picture_with_the_finding(records):
     table = contexts_table(records)
     answer = "OpenSSL 3.5.5: one more client context takes 17,881 B of live heap, with 150 CAs 701,803 B (4,591 B"

@@ -46,6 +46,7 @@ def test_fresh_makes_the_largest_run_again_too(tmp_path):
     assert [run["sessions"] for run in runs] == [200, 400, 6000] * 2
 
 
+@pytest.mark.thorough
 def test_memory_that_is_left_to_others_limits_the_number(tmp_path):
     """Of 10,000 GiB nothing is left for sessions: the two small runs stay, and the sentence names what fits."""
     refused = c1m("--stack=null@c", "--window=10", "--n=3000", "--reserve=10000", f"--out={tmp_path}")

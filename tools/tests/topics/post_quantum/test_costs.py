@@ -49,6 +49,7 @@ def test_suites_differ_in_one_choice():
     assert choice_of("tls13-rsa-aes256-ticket") is None and choice_of("no-such-suite") is None
 
 
+@pytest.mark.thorough
 def test_the_recorded_campaign_has_rows_whose_sessions_are_in_use():
     """OpenSSL's client keeps 26,502 B more for an ML-DSA-65 chain than for one of RSA-2048, with full records."""
     runs = read_runs.load(ROOT / "data/2026-11-24-amd-epyc-p0457-post-quantum")

@@ -79,6 +79,7 @@ def points(axes, marker: str) -> list[tuple[float, float]]:
     return sorted((round(x), y) for line in lines for x, y in zip(*line.get_data(), strict=True))
 
 
+@pytest.mark.thorough
 def test_sizes_are_at_their_releases(made, runs):
     server, _ = made.axes
     (client,) = plot_releases.figure(select(runs, roles=["split"]), ["openssl"], "client").axes
@@ -89,11 +90,13 @@ def test_sizes_are_at_their_releases(made, runs):
     assert "52,000 B" in [text.get_text() for text in server.texts]
 
 
+@pytest.mark.thorough
 def test_a_suite_that_a_release_has_not_is_a_gap_in_its_line(made):
     lines = [line for line in made.axes[0].lines if line.get_marker() == "s"]
     assert [[round(x) for x in line.get_xdata()] for line in lines] == [[0], [2]]
 
 
+@pytest.mark.thorough
 def test_another_library_says_its_scale(made):
     openssl, rustls = made.axes
     times = openssl.get_ylim()[1] / rustls.get_ylim()[1]
@@ -101,6 +104,7 @@ def test_another_library_says_its_scale(made):
     assert not [text for text in openssl.texts if "magnified" in text.get_text()]
 
 
+@pytest.mark.thorough
 def test_markers_are_named_and_no_text_lies_over_another(made):
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["TLS 1.3", "TLS 1.3, post-quantum"]
     assert {line.get_linestyle() for axes in made.axes for line in axes.lines} == {"-", "--"} and not find_alike(made)

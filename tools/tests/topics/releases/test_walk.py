@@ -355,6 +355,7 @@ def panel(made, title):
     return next(axes for axes in made.axes if axes.get_title(loc="left") == title)
 
 
+@pytest.mark.thorough
 def test_bars_are_as_long_as_their_buckets_with_the_peak_as_a_mark(made):
     server = panel(made, f"server: {suite_title(SUITE)}")
     assert [text.get_text() for text in server.get_yticklabels()] == ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"]
@@ -367,6 +368,7 @@ def test_bars_are_as_long_as_their_buckets_with_the_peak_as_a_mark(made):
     assert marks == [pytest.approx(size) for size in (28_000, 82_000, 82_000, 11_200)]
 
 
+@pytest.mark.thorough
 def test_a_release_that_a_suite_has_not_is_a_row_that_says_so(made):
     said = [text.get_text() for text in panel(made, f"server: {suite_title('tls12-rsa-aes256')}").texts]
     assert said.count("not measured in this suite") == 3 and "0 B" not in said
@@ -392,6 +394,7 @@ def test_sizes_that_are_not_whole_are_kept_exact():
     )
 
 
+@pytest.mark.thorough
 def test_a_torn_recording_is_read_and_told(tmp_path, recorded):
     recording = synthetic.write(tmp_path / "recording", recorded)
     file = recording / "openssl@4.0.3.jsonl"
