@@ -42,7 +42,10 @@ def staying(pattern, waves):
     return {"waves": [0] * waves, "sawtooth": stragglers, "lifetimes": [PAIRS * 3 // 4] * waves}[pattern]
 
 
-@pytest.mark.parametrize("arguments", [[], ["window=7"], ["threads=3", "data=full"], ["trim=on"]], ids=" ".join)
+MORE = [pytest.param(one, id=one[0], marks=pytest.mark.thorough) for one in (["window=7"], ["trim=on"])]
+
+
+@pytest.mark.parametrize("arguments", [[], ["threads=3", "data=full"], *MORE], ids=" ".join)
 @pytest.mark.parametrize("pattern", ["waves", "sawtooth", "lifetimes"])
 def test_without_a_leak_live_heap_is_that_of_the_sessions_open(null, pattern, arguments):
     phases = churn(null, pattern, 6, *arguments)

@@ -23,6 +23,7 @@ def old(tmp_path_factory):
     return meter
 
 
+@pytest.mark.thorough
 def test_all_is_counted(old):
     assert failed_tests(old) == (0, set())
 

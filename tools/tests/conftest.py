@@ -81,6 +81,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """What no collection of garbage finds, DuckDB calls leaked when the process ends."""
+    gc.unfreeze()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--stacks", default="all", metavar="NAMES", help="of stacks that are built, try only these")
 

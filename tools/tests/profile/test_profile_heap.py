@@ -306,6 +306,7 @@ def contents(file: Path) -> bytes:
         return b"".join(map(members.read, members.namelist()))
 
 
+@pytest.mark.thorough
 @needs_all
 def test_nothing_names_a_place_of_this_machine(taken):
     """Neither the clone, nor where anything was made, nor who brought its packages."""
