@@ -71,7 +71,6 @@ LONGEST = (
     "test_process_pair.py",
     "test_measure.py",
     "test_profile_heap.py",
-    "test_option_check.py",
     "test_repository.py",
     "test_stopped.py",
     "test_query.py",
@@ -84,8 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there from now to the end is walked by no later collection of garbage."""
-    gc.collect()
+    """What is there from now to the end is walked by no collection of garbage: half a second of each worker."""
     gc.freeze()
     gc.enable()
 

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import random
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -19,8 +20,12 @@ ZSTD = zstd.compress
 PACKS = {"plain": bytes, "gzip": gzip.compress, "zstd": ZSTD, "bzip2": bz2.compress, "xz": lzma.compress}
 PACKED = [pack for pack in PACKS if pack != "plain"]
 CONTENT = random.Random(1).randbytes(600_000) + b"a line\n" * 100_000
-WHOLE = {pack: PACKS[pack](CONTENT) for pack in PACKS}
 SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+
+
+@cache
+def whole_file(pack: str) -> bytes:
+    return PACKS[pack](CONTENT)
 
 
 def taken(file) -> tuple[bytes, compressed_file.TornFile | None]:
@@ -35,7 +40,7 @@ def taken(file) -> tuple[bytes, compressed_file.TornFile | None]:
 @pytest.mark.parametrize("pack", PACKS)
 def test_content_is_whole_and_frames_may_follow_each_other(tmp_path, pack):
     file = tmp_path / "file"
-    file.write_bytes(PACKS[pack](CONTENT) + PACKS[pack](b"more") + PACKS[pack](b""))
+    file.write_bytes(whole_file(pack) + PACKS[pack](b"more") + PACKS[pack](b""))
     content, torn = taken(file)
     assert content == CONTENT + b"more"
     assert torn is None
@@ -44,7 +49,7 @@ def test_content_is_whole_and_frames_may_follow_each_other(tmp_path, pack):
 @pytest.mark.parametrize("pack", PACKS)
 def test_progress_is_told_in_bytes_of_the_file_as_it_lies_there(tmp_path, pack):
     file, told = tmp_path / "file", []
-    file.write_bytes(PACKS[pack](CONTENT))
+    file.write_bytes(whole_file(pack))
     for _ in compressed_file.read_chunks(file, told.append):
         pass
     assert all(before <= after for before, after in pairwise(told))
@@ -55,7 +60,7 @@ def test_progress_is_told_in_bytes_of_the_file_as_it_lies_there(tmp_path, pack):
 @SMALL
 @given(st.floats(0.01, 0.999), st.sampled_from(PACKED))
 def test_a_file_that_is_cut_off_is_torn_at_its_end(tmp_path, part, pack):
-    file, whole = tmp_path / "file", WHOLE[pack]
+    file, whole = tmp_path / "file", whole_file(pack)
     file.write_bytes(whole[: int(len(whole) * part)])
     content, torn = taken(file)
     assert CONTENT.startswith(content)
@@ -74,7 +79,7 @@ def test_what_was_flushed_before_the_cut_is_not_lost(tmp_path):
 
 @pytest.mark.parametrize("pack", PACKED)
 def test_damage_is_told_with_its_place(tmp_path, pack):
-    file, whole = tmp_path / "file", PACKS[pack](CONTENT)
+    file, whole = tmp_path / "file", whole_file(pack)
     damaged = PACKS[pack](b"first") + b"\xff" * len(whole)
     file.write_bytes(damaged)
     content, torn = taken(file)

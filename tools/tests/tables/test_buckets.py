@@ -40,13 +40,21 @@ def named(run: records.RecordLine) -> str:
     return f"{run.stack} {run.suite}"
 
 
-@pytest.fixture(params=sites_runs(), ids=named)
+# By name, because each process that collects tests would read the recording: a third of a second of CPU time.
+NAMES = [
+    f"{stack} {suite}"
+    for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
+    for suite in ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
+]
+
+
+@pytest.fixture(params=NAMES)
 def run(request) -> records.RecordLine:
-    return request.param
+    return next(one for one in sites_runs() if named(one) == request.param)
 
 
-def test_six_sites_runs_are_recorded():
-    assert len(sites_runs()) == 6
+def test_these_sites_runs_are_recorded():
+    assert list(map(named, sites_runs())) == NAMES
 
 
 def test_buckets_add_up_to_the_heap_meter_s_slopes_to_the_byte_and_block(run):
