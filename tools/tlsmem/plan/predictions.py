@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, ValidationError
 
 from tlsmem.base.errors import UserError
-from tlsmem.base.paths import ROOT
+from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.config.libraries import library_key
 from tlsmem.config.servers import servers
 from tlsmem.live.live_run import WARM_UP
@@ -137,7 +137,9 @@ def find_basis(name: str, stack: str | None, among: tuple[Path, ...]) -> Basis |
 
 
 def append(file: Path, predictions: Sequence[Prediction]) -> None:
-    """Append lines. Raises UserError where that fails."""
+    """Append lines. Raises UserError where that fails, and in an installed package."""
+    if IS_WHEEL:
+        raise UserError("--write: an installed package has no recordings to write beside; predict in a clone", status=2)
     text = "".join(f"{one.model_dump_json(by_alias=True)}\n" for one in predictions)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
