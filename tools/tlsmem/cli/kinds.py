@@ -195,7 +195,8 @@ class Names(Kind):
         """A list of names, each once, or `[all]`; where one alone may be named, that name."""
         value = resolve_names(text) if self.table == "stack" else text
         known: Mapping[str, object] = read_tables(f"{self.table}s")
-        known = {name: one for file in self.also for name, one in read_tables(file).items()} | {**known}
+        if self.also:
+            known = {name: one for file in self.also for name, one in read_tables(file).items()} | {**known}
         names = list(dict.fromkeys(split_names(value)))
         if self.all_too and ALL_STACKS in names:
             if names != [ALL_STACKS]:
