@@ -10,8 +10,9 @@ import pytest
 
 from tests.support import forked_command
 from tlsmem.base.paths import ROOT
-from tlsmem.config.choices import LIVE_SERVERS
-from tlsmem.live.servers import SEARCHED
+from tlsmem.cli.live_campaign import list_stacks
+from tlsmem.config.choices import EVERY_SERVER, LIVE_SERVERS, PACKAGED, RUNTIMES
+from tlsmem.live.servers import SEARCHED, SERVERS, choose_stack
 
 
 def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -33,6 +34,7 @@ def live(*options: str, limit: int | None = None) -> subprocess.CompletedProcess
             ["--server=apache"],
             f"--server=apache must be {', '.join(LIVE_SERVERS)}, openssl-s_server, path:CONFIGURATION or all alone",
         ),
+        (["--server=all,nginx"], "--server=all must be nginx, haproxy, "),
         (["--server=path:/nowhere"], "--server=path:/nowhere: /nowhere is no file"),
         (["--server=path:"], "--server=path:: name a configuration file after path:"),
         (["--server=nginx", "--n=1000,ten"], "--n=ten is not a whole number"),
@@ -56,6 +58,15 @@ def test_what_cannot_be_is_refused_before_anything_runs(options, sentence):
     assert (refused.returncode, refused.stdout) == (2, "")
     assert sentence in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_all_stacks_of_a_server_are_those_that_it_builds_on_and_of_others_the_packaged_library():
+    assert list_stacks(SERVERS["go"]) == [PACKAGED]
+    for name in ("nginx", "haproxy"):
+        packaged, *tried = list_stacks(SERVERS[name])
+        assert packaged == PACKAGED and len(tried) == 3
+        assert [choose_stack(SERVERS[name], stack).stack for stack in tried] == tried
+    assert {"nginx", "go", "valkey"} <= set(EVERY_SERVER) and not {*EVERY_SERVER} & {*RUNTIMES}
 
 
 def test_call_sites_of_what_massif_cannot_see_are_refused_and_others_are_listed_without_it(tmp_path):
