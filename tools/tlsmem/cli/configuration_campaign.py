@@ -33,15 +33,12 @@ from tlsmem.schema.recording_files import require_recording
 
 
 class Asked(NamedTuple):
-    """A run that is asked for, and what it shares with others of the server."""
+    """A run that is asked for, what it shares with others of the server, and what identifies it in a recording, which
+    takes hundreds of files to tell."""
 
     run: ConfigurationRun
     provenance: ConfigurationProvenance
-
-    @property
-    def key(self) -> str:
-        """What identifies the run in a recording."""
-        return str(self.provenance.declared(self.run)["key"])
+    key: str
 
 
 def list_runs(varied: Sequence[Varied]) -> list[ConfigurationRun]:
@@ -72,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
     repository.check_recording(recording, named=bool(given.out))
     varied = [(server, vary(server, given.what, given.sizes)) for server in find_servers(given)]
     asked = [
-        Asked(run, provenance)
+        Asked(run, provenance, str(provenance.declared(run)["key"]))
         for server, several in varied
         for provenance in [ConfigurationProvenance(find_program(server))]
         for run in list_runs(several)
