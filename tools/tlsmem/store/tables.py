@@ -112,11 +112,11 @@ LINE: Mapping[str, str] = {
 }
 LIVE_RUN_COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("digest", "key", "server", "reported", "program_sha256", "configuration_sha256"), TEXT),
-    **dict.fromkeys(("tls_library", "stack", "transport", "protocol", "meter", "meter_sha256"), TEXT),
+    **dict.fromkeys(("tls_library", "stack", "role", "transport", "protocol", "meter", "meter_sha256"), TEXT),
     **dict.fromkeys(("schema", "connections", "window", "full_bytes", "client_processes", "cgroup_version"), INTEGER),
     **dict.fromkeys(("hollow", "ktls", "mutual", "resumed", "dirty"), BOOLEAN),
     **dict.fromkeys(("idle_s", "settle_s"), REAL),
-    **dict.fromkeys(("negotiated", "machine"), JSON),
+    **dict.fromkeys(("negotiated", "machine", "sites"), JSON),
     **dict.fromkeys(("commit", "started_at", "status", "reason"), TEXT),
     "elapsed_ns": INTEGER,
 }
