@@ -137,8 +137,8 @@ def find_role_field(image: ElfImage, clear: Function, others: set[int]) -> dict[
 
 
 def openssl_places(image: ElfImage, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return addresses in the file: in that with a TLS part, where it has its methods; in that with BIOs, where the
-    functions are kept that allocate."""
+    """Return addresses in the file: in one with a TLS part, where it has its methods; in one with libcrypto's part,
+    where the functions are kept that allocate."""
     found: dict[str, int] = {}
     if SESSION in sizes and image.is_relocated and image.relro:
         found |= {"base": image.base, "relro": image.relro[0][0], "relro_bytes": image.relro[0][1]}
