@@ -9,6 +9,7 @@ main(Words) ->
           "-protocol" => "TLSv1.3", "-full" => "16384"},
         pairs(Words)),
     {ok, _} = application:ensure_all_started(ssl),
+    _ = crypto:info_lib(), % a client loads libcrypto now, not with its first connection
     case maps:get("-role", Options, "server") of
         "client" -> answer_commands(Options, []);
         _ -> serve(Options)
