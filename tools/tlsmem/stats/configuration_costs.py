@@ -104,13 +104,20 @@ class SettingSeries:
         return fit_line({size: float(value) for size, value in found.items()}) or Missing(describe_few(found))
 
     def sites(self) -> list[SiteCost] | Missing:
-        """Return what one more adds at each call site, from the smallest profile to the largest, most first."""
+        """Return what one more adds at each call site, from the smallest profile to the largest, most first.
+
+        Profiles are of the moment with most live bytes. What is allocated once, and is in the larger one alone, was not
+        there yet at that moment of the smaller: it does not grow."""
         runs = self.measured("sites")
         if len(runs) < 2:
             return Missing("call sites need profiles of two sizes, and heaptrack")
         low, high = (sum_sites(one) for one in (runs[0], runs[-1]))
+        blocks = Counter[tuple[str, ...]]()
+        for one in runs[-1].sites:
+            blocks[tuple(one.callers)] += one.blocks
         span = runs[-1].size - runs[0].size
-        each = (SiteCost(callers, Fraction(high[callers] - low[callers], span)) for callers in high)
+        grown = [callers for callers in high if callers in low or blocks[callers] >= span]
+        each = (SiteCost(callers, Fraction(high[callers] - low[callers], span)) for callers in grown)
         return sorted((one for one in each if one.bytes >= 1), key=lambda one: (-one.bytes, one.callers))
 
 

@@ -9,6 +9,7 @@ from tests.support.configured import (
     configuration_record,
     configuration_records,
 )
+from tlsmem.schema.configuration_records import HeapSite
 from tlsmem.topics.configuration.table import build, configuration_table, reload_table, site_table
 
 
@@ -69,6 +70,15 @@ def test_call_sites_that_do_not_grow_are_left_out():
     first, second = rows(site_table(configuration_records()))
     assert (first["bytes"].value, second["bytes"].value) == (SITE, 1_000)
     assert first["share"].value == SITE / (SITE + 1_000)
+
+
+def test_what_only_the_larger_profile_has_once_does_not_grow():
+    *others, largest = configuration_records()
+    once = HeapSite(callers=["init_pollers"], bytes=1_900_000, blocks=1)
+    each = HeapSite(callers=["SSL_new"], bytes=36_000, blocks=200)
+    largest = largest.model_copy(update={"sites": [*largest.sites, once, each]})
+    found = [row["callers"].text for row in rows(site_table([*others, largest]))]
+    assert found == ["ngx_palloc ← ngx_conf", "SSL_CTX_new", "SSL_new"]
 
 
 def test_nothing_recorded_gives_tables_without_rows():
