@@ -58,3 +58,11 @@ def test_a_server_without_live_runs_cannot_be_predicted():
     with pytest.raises(ValueError, match=r"^--as envoy: no live runs of it on boringssl@5.4.0 are recorded") as error:
         predictions.predict("envoy", ["boringssl@5.4.0"], [1_000], [100], find_live_recordings())
     assert "\n" not in str(error.value)
+
+
+def test_a_library_without_a_session_of_the_harness_is_predicted_from_live_runs_alone(tmp_path):
+    for run in load_live_file(NGINX):
+        if run.window == 100 and not run.hollow:
+            append_live(tmp_path, run.model_copy(update={"stack": "wolfssl+haproxy@5.9.4"}))
+    (first, _) = predictions.predict("nginx", ["wolfssl+haproxy@5.9.4"], [5_000], [100], (tmp_path,))
+    assert first.rss_bytes > 5_000 * 14_000

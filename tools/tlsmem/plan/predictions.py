@@ -122,8 +122,8 @@ def find_basis(name: str, stack: str | None, among: tuple[Path, ...]) -> Basis |
 
     Raises ValueError with a sentence where neither is recorded."""
     sessions = (stack or servers()[name].packaged) if name in servers() else None
-    measured = measure_server(name, stack, among) if sessions else None
-    if sessions and measured and has_sessions(name, stack):
+    measured = measure_server(name, stack, among) if has_sessions(name, stack) else None
+    if sessions and measured:
         same = library_key(measured.stack) == library_key(sessions)
         excess = measure_handshake_excess(name, measured.run.stack, among) if same else None
         return Basis(name, sessions, measured, excess or 0)
