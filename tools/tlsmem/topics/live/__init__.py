@@ -10,6 +10,10 @@ TOPIC = Topic(
     campaigns=(),  # live runs have a command of their own
     page="how-to/live.md",
     section="section:section",
-    pictures=("live-servers", "live-timeline", "live-prediction"),
-    slides=(TopicSlide(14, "live-servers", "picture:draw_slide"),),
+    pictures=("live-libraries", "live-added", "live-servers", "live-timeline", "live-prediction"),
+    slides=(
+        TopicSlide(14, "live-servers", "picture:draw_slide"),
+        TopicSlide(18, "one-server-several-libraries", "comparison_pictures:draw_library_slide"),
+        TopicSlide(19, "what-tls-adds-by-server", "comparison_pictures:draw_added_slide"),
+    ),
 )

@@ -87,16 +87,16 @@ def describe_finding(costs: Sequence[IdleCost]) -> str:
         return f"An idle connection: {name_cost(costs[0])}, {costs[0].total:,.0f} B with the kernel's part"
     narrow, wide = max(pairs, key=lambda pair: pair[1].total / pair[0].total)
     return (
-        f"{name_release(narrow)}: an idle TLS connection costs {narrow.total:,.0f} B with the kernel's part, "
+        f"{name_release(narrow.series)}: an idle TLS connection costs {narrow.total:,.0f} B with the kernel's part, "
         f"{wide.total:,.0f} B after all handshakes came at once"
     )
 
 
-def name_release(one: IdleCost) -> str:
+def name_release(series: LiveSeries) -> str:
     """Return the server with its version: `HAProxy 2.6.12`."""
-    found = re.search(r"\d+(\.\d+)+", one.series.runs[0].reported)
-    on = f" on {stack_title(one.series.stack)}" if one.series.stack else ""
-    return f"{name_server(one.series.server)}{f' {found[0]}' if found else ''}{on}"
+    found = re.search(r"\d+(\.\d+)+", series.runs[0].reported)
+    on = f" on {stack_title(series.stack)}" if series.stack else ""
+    return f"{name_server(series.server)}{f' {found[0]}' if found else ''}{on}"
 
 
 def list_parts(one: IdleCost) -> dict[str, float]:
@@ -136,9 +136,9 @@ def draw(made: Figure, axes: Axes, records: Sequence[LiveRecord]) -> None:
 
 
 def find_newest(among: Sequence[Path]) -> list[LiveRecord]:
-    """Return the live runs of the newest recording with any that can be drawn."""
+    """Return the live runs of the newest recording with any that can be drawn: of servers of NAMES, as packaged."""
     for recording in among:
-        records = load_live(recording)
+        records = [one for one in load_live(recording) if one.server in NAMES and not one.stack]
         if select_costs(records):
             return records
     raise ValueError("no recording has live runs of real servers (make live SERVER=nginx)")
