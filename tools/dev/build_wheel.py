@@ -35,7 +35,7 @@ OUT = ROOT / "build/wheel"
 PUBLISHED = OUT / "published"
 SOURCE = OUT / "source"
 COPIED = (
-    *("memtest/*.toml", "data/predictions.jsonl", "memtest/certs/*/only-in-campaigns", "memtest/certs/*/padding"),
+    *("memtest/*.toml", "data/predictions/live.jsonl", "memtest/certs/*/only-in-campaigns", "memtest/certs/*/padding"),
     *("data/published/*.csv", "data/20*/live/*", "data/20*/configuration/*"),
 )
 LEVEL = 22  # of zstd: slower than sealing, and a seventh smaller

@@ -7,7 +7,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.plan import predictions
 from tlsmem.plan.server_memory import measured_rss
 from tlsmem.schema.live_records import append_live, load_live_file
-from tlsmem.store.recordings import find_live_recordings
+from tlsmem.schema.recording_files import is_recording
 
 NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
 
@@ -56,7 +56,7 @@ def test_only_a_run_that_began_later_is_compared(found, started_at, count, tmp_p
 
 def test_a_server_without_live_runs_cannot_be_predicted():
     with pytest.raises(ValueError, match=r"^--as envoy: no live runs of it on boringssl@5.4.0 are recorded") as error:
-        predictions.predict("envoy", ["boringssl@5.4.0"], [1_000], [100], find_live_recordings())
+        predictions.predict("envoy", ["boringssl@5.4.0"], [1_000], [100], [NGINX.parents[1]])
     assert "\n" not in str(error.value)
 
 
@@ -66,3 +66,8 @@ def test_a_library_without_a_session_of_the_harness_is_predicted_from_live_runs_
             append_live(tmp_path, run.model_copy(update={"stack": "wolfssl+haproxy@5.9.4"}))
     (first, _) = predictions.predict("nginx", ["wolfssl+haproxy@5.9.4"], [5_000], [100], (tmp_path,))
     assert first.rss_bytes > 5_000 * 14_000
+
+
+def test_predictions_do_not_make_data_a_recording():
+    """`show slides data` draws all recordings in it."""
+    assert predictions.FILE.exists() and not is_recording(ROOT / "data")

@@ -755,7 +755,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "write predictions": Option(
         "--write",
-        "append them to data/predictions.jsonl: plan check holds them against runs that are made later",
+        "append them to data/predictions/live.jsonl: plan check holds them against runs that are made later",
         Flag(),
     ),
     "kernel bytes": Option(

@@ -49,6 +49,7 @@ class Topic(NamedTuple):
     pictures: tuple[str, ...] = ()  # names of those that its section has
     slides: tuple[TopicSlide, ...] = ()
     meters: str | None = None  # of a gate: a dictionary by name
+    folder: str | None = None  # of a recording, where the topic's runs are; None: among those of harnesses
     leads: str | None = None  # takes a Selection of many stacks; whether the topic's tables alone tell of it
 
     def find(self, maker: str) -> Any:

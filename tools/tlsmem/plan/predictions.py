@@ -1,7 +1,7 @@
 """Predictions of live runs that are yet to be made: written before, with the commit, and held against the runs after.
 
-They are lines of data/predictions.jsonl, one a server, library, number of connections, number of handshakes at a time
-and state. A line is compared with runs that began after it was written."""
+They are lines of data/predictions/live.jsonl, one a server, library, number of connections, number of handshakes at a
+time and state. A line is compared with runs that began after it was written."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from tlsmem.run.provenance import checkout
 from tlsmem.schema.harness_output import Model, PositiveInt, describe_error
 from tlsmem.schema.live_records import LiveRecord
 
-FILE = ROOT / "data/predictions.jsonl"
+FILE = ROOT / "data/predictions/live.jsonl"
 
 
 class Prediction(Model):

@@ -12,7 +12,7 @@ from tlsmem.base.errors import raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.config.choices import DIRECTORY, FILE_FORMATS, FILES, HTML
-from tlsmem.config.topic import topics
+from tlsmem.config.topic import Topic, topics
 from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.report import (
@@ -58,9 +58,9 @@ def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> 
 
 def make_sections(read: Sequence[Recording], among: Sequence[Path] | None, few: bool = False) -> Iterator[Section]:
     """Yield them one by one: who wants `few` tables need not wait for all, and gets the cheap section first."""
-    of_topics = [topic.find(topic.section) for topic in topics()]
-    after = [*(one.section for one in MAKERS), *of_topics, *(one.section for one in LAST_MAKERS)]
-    makers = [partial(answer_section.section, read, among), *(partial(make, read) for make in after)]
+    of_topics = [partial(topic.find(topic.section), read_for(topic, read, among)) for topic in topics()]
+    before, after = ([partial(one.section, read) for one in makers] for makers in (MAKERS, LAST_MAKERS))
+    makers = [partial(answer_section.section, read, among), *before, *of_topics, *after]
     if few:
         makers = [makers[-1], *makers[:-1]]
     yield from (section for make in makers if (section := make()))
@@ -80,7 +80,8 @@ def run(given: argparse.Namespace) -> None:
         profile_output.write_text(render.format_tables(found, given.format), str(output))
         return
     committed = map(recordings.path_from_root, find_committed() or ())  # predictions are of these, whatever is named
-    source = recordings.digest(dict.fromkeys([*loaded, *committed]))
+    apart = [one.path for topic in topics() for one in read_for(topic, read, among)]
+    source = recordings.digest(dict.fromkeys([*loaded, *committed, *apart]))
     if given.format == HTML:
         text = recall_page(read, among, source, find_directory(output, loaded if named else ()))
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +121,16 @@ def find_directory(output: Path, named: Iterable[str]) -> page.Directory:
         folder.name,
         shlex.join(["tools/tls-memtest", "show", "report", *named, "--format", DIRECTORY, "-o", str(folder)]),
     )
+
+
+def read_for(topic: Topic, read: Sequence[Recording], among: Sequence[Path] | None) -> list[Recording]:
+    """Return the recordings of a topic's section: in a report of no named ones (`among` is given), committed ones that
+    have the topic's folder alone, too."""
+    known = {one.path for one in read}
+    apart = (ROOT / DATA).glob(f"20*/{topic.folder}") if topic.folder and among is not None else ()
+    found = [recordings.without_runs(one.parent) for one in apart]
+    more = [one for one in found if one.path not in known]
+    return sorted([*read, *more], key=lambda one: one.path, reverse=True) if more else list(read)
 
 
 def find_committed() -> list[Path] | None:

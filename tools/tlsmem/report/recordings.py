@@ -125,6 +125,11 @@ def by_machine(loaded: dict[str, list[Record]]) -> Iterator[Recording]:
             )
 
 
+def without_runs(path: Path) -> Recording:
+    """Return a recording whose runs are all in a folder of it that a topic reads."""
+    return Recording(path.name, path_from_root(path), [], recording_contents.select([], EVERYTHING), "", "")
+
+
 def unique(paths: Iterable[str]) -> dict[str, str]:
     """The last part of each path, or the whole where two end alike."""
     ends = [Path(path).name for path in paths]

@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from tlsmem.base.errors import Usage
-from tlsmem.config.topic import topics
+from tlsmem.config.topic import Topic, TopicSlide, topics
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, post_quantum, reconnect_storm, why_openssl
 from tlsmem.slides.slide import save_slide, style
@@ -26,8 +26,13 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {  # that join topics, o
 
 def list_slides() -> dict[str, Callable[[Sequence[Path]], Figure]]:
     """Return who draws each slide, by its number and name, in the order of the talk."""
-    of_topics = {f"{one.number}-{one.name}": topic.find(one.maker) for topic in topics() for one in topic.slides}
+    of_topics = {f"{one.number}-{one.name}": topic.find(one.maker) for topic, one in list_topic_slides()}
     return dict(sorted((SLIDES | of_topics).items(), key=lambda slide: int(slide[0].partition("-")[0])))
+
+
+def list_topic_slides() -> list[tuple[Topic, TopicSlide]]:
+    """Return the slides of topics, each with its topic."""
+    return [(topic, one) for topic in topics() for one in topic.slides]
 
 
 def find_recordings(given: Path) -> list[Path]:
@@ -39,12 +44,19 @@ def find_recordings(given: Path) -> list[Path]:
     return recordings.find_recordings(found)
 
 
+def find_kept_apart(given: Path, folder: str) -> list[Path]:
+    """Return the recordings with such a folder among the same: there may be no others in them."""
+    return sorted((one.parent for pattern in (folder, f"20*/{folder}") for one in given.glob(pattern)), reverse=True)
+
+
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
     """Write every slide into a directory; return the files."""
     among = find_recordings(given.recording)
     given.output.mkdir(parents=True, exist_ok=True)
+    apart = {f"{one.number}-{one.name}": topic.folder for topic, one in list_topic_slides() if topic.folder}
     written = []
     with style():
         for name, draw in list_slides().items():
-            written += save_slide(draw(among), given.output / name)
+            read = find_kept_apart(given.recording, apart[name]) if name in apart else among
+            written += save_slide(draw(read), given.output / name)
     return written

@@ -10,6 +10,7 @@ TOPIC = Topic(
     campaigns=(),  # live runs have a command of their own
     page="how-to/live.md",
     section="section:section",
+    folder="live",
     pictures=("live-libraries", "live-added", "live-servers", "live-timeline", "live-prediction"),
     slides=(
         TopicSlide(14, "live-servers", "picture:draw_slide"),

@@ -135,13 +135,18 @@ def draw(made: Figure, axes: Axes, records: Sequence[LiveRecord]) -> None:
     )
 
 
+def select_packaged(records: Iterable[LiveRecord]) -> list[LiveRecord]:
+    """Return the runs of servers of NAMES as they are packaged, or built here."""
+    return [one for one in records if one.server in NAMES and not one.stack]
+
+
 def find_newest(among: Sequence[Path]) -> list[LiveRecord]:
-    """Return the live runs of the newest recording with any that can be drawn: of servers of NAMES, as packaged."""
-    for recording in among:
-        records = [one for one in load_live(recording) if one.server in NAMES and not one.stack]
-        if select_costs(records):
-            return records
-    raise ValueError("no recording has live runs of real servers (make live SERVER=nginx)")
+    """Return the live runs of servers of NAMES, as packaged, from the recording with most bars, the newest of such."""
+    found = map(load_live, among)
+    records = select_packaged(max(found, key=lambda one: len(select_costs(select_packaged(one))), default=[]))
+    if not select_costs(records):
+        raise ValueError("no recording has live runs of real servers (make live SERVER=nginx)")
+    return records
 
 
 def draw_slide(among: Sequence[Path]) -> Figure:

@@ -22,6 +22,7 @@ from tlsmem.topics.live import timeline as live_timeline
 from tlsmem.topics.live.added import added_table
 from tlsmem.topics.live.comparison_pictures import AddedBar, LibraryBar
 from tlsmem.topics.live.libraries import library_table
+from tlsmem.topics.live.picture import select_costs, select_packaged
 from tlsmem.topics.live.prediction import Prediction, predict, prediction_table
 from tlsmem.topics.live.runtimes import runtime_table
 
@@ -29,24 +30,19 @@ FRAME_INCHES, TIMELINE_INCHES = 2.0, 4.4  # around rows; a whole picture
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """Of recordings that have live runs, the newest first: what compares servers and libraries, each from the newest
-    that can; and all of the newest with servers as they are packaged."""
+    """Of recordings that have live runs, the newest first: what compares servers, libraries and runtimes, each from the
+    newest that can; and all of that with most servers as they are packaged."""
     found = [(one, records) for one in recordings if (records := load_live(ROOT / one.path))]
     if not found:
         return None
     tables, drawn = compare_servers(found)
-    one, records = next((pair for pair in found if has_packaged(pair[1])), found[0])
+    one, records = max(found, key=lambda pair: len(select_costs(select_packaged(pair[1]))))
     among = list_sessions(one)
     command = show_command(one)
-    each = [*live.build(records), runtime_table(records), live.rss_table(records), prediction_table(records, among)]
+    each = [*live.build(records), live.rss_table(records), prediction_table(records, among)]
     tables += [ShownTable(table, command) for table in each if table.rows]
     drawn += pictures(one, records, predict(records, among).rows)
     return Section("live", "Real servers", pictures=drawn, tables=tuple(tables))
-
-
-def has_packaged(records: Sequence[LiveRecord]) -> bool:
-    """Return whether any of the servers was built on no stack."""
-    return any(not one.stack for one in records)
 
 
 def list_sessions(recording: Recording) -> list[Path]:
@@ -62,7 +58,7 @@ def show_command(recording: Recording) -> str:
 def compare_servers(
     found: Sequence[tuple[Recording, Sequence[LiveRecord]]],
 ) -> tuple[list[ShownTable], list[Picture]]:
-    """Return the tables and pictures of one server on several libraries, and of what TLS adds."""
+    """Return the tables and pictures of one server on several libraries, of what TLS adds, and of runtimes."""
     tables: list[ShownTable] = []
     drawn: list[Picture] = []
     for one, records in found:
@@ -76,6 +72,8 @@ def compare_servers(
     if len(added) > 1:
         tables.append(ShownTable(added_table(records), show_command(one)))
         drawn.append(picture_added(one, added))
+    runtimes = ((one, runtime_table(records)) for one, records in found)
+    tables += [ShownTable(table, show_command(one)) for one, table in runtimes if table.rows][:1]
     return tables, drawn
 
 
