@@ -56,7 +56,7 @@ def test_only_a_run_that_began_later_is_compared(found, started_at, count, tmp_p
 
 def test_a_server_without_live_runs_cannot_be_predicted():
     with pytest.raises(ValueError, match=r"^--as envoy: no live runs of it on boringssl@5.4.0 are recorded") as error:
-        predictions.predict("envoy", ["boringssl@5.4.0"], [1_000], [100], [NGINX.parents[1]])
+        predictions.predict("envoy", ["boringssl@5.4.0"], [1_000], [100], (NGINX.parents[1],))
     assert "\n" not in str(error.value)
 
 

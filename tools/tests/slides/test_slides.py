@@ -14,11 +14,14 @@ from tests.support.pictured import overlaps, shown, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.slides import every_stack, handshake_peak, heap_against_rss, reconnect_storm, slide, why_openssl
-from tlsmem.slides.draw_slides import find_recordings, list_slides
+from tlsmem.slides.draw_slides import find_for_slide, find_recordings, list_slides
 from tlsmem.store import recordings
 
 COMMAND = ROOT / "tools/tls-memtest", "show", "slides"
-OTHER_SUBJECTS = ("3-openssl-3.2", "14-live-servers", "16-inside-the-handshake")  # of one library, and of servers
+OTHER_SUBJECTS = (  # of one library, and of servers
+    *("3-openssl-3.2", "14-live-servers", "16-inside-the-handshake"),
+    *("18-one-server-several-libraries", "19-what-tls-adds-by-server"),
+)
 
 
 @pytest.fixture
@@ -110,7 +113,7 @@ def test_a_directory_without_recordings_is_one_sentence(tmp_path):
 def test_a_slide_is_read_by_everybody_names_releases_and_says_which_libraries_it_is_without(name):
     """No text lies over another, all are inside, no part is told from another by colour alone; the title names each
     library with a release that the picture shows."""
-    among = find_recordings(ROOT / "data")
+    among = find_for_slide(name, ROOT / "data")
     made = list_slides()[name](among)
     made.draw_without_rendering()
     assert overlaps(made) == []

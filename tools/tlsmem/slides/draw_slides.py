@@ -49,14 +49,19 @@ def find_kept_apart(given: Path, folder: str) -> list[Path]:
     return sorted((one.parent for pattern in (folder, f"20*/{folder}") for one in given.glob(pattern)), reverse=True)
 
 
+def find_for_slide(name: str, given: Path) -> list[Path]:
+    """Return the recordings that a slide is drawn from, of those in a directory. Raises Usage where there is none."""
+    folders = {f"{one.number}-{one.name}": topic.folder for topic, one in list_topic_slides()}
+    folder = folders.get(name)
+    return find_kept_apart(given, folder) if folder else find_recordings(given)
+
+
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
     """Write every slide into a directory; return the files."""
-    among = find_recordings(given.recording)
+    find_recordings(given.recording)
     given.output.mkdir(parents=True, exist_ok=True)
-    apart = {f"{one.number}-{one.name}": topic.folder for topic, one in list_topic_slides() if topic.folder}
     written = []
     with style():
         for name, draw in list_slides().items():
-            read = find_kept_apart(given.recording, apart[name]) if name in apart else among
-            written += save_slide(draw(read), given.output / name)
+            written += save_slide(draw(find_for_slide(name, given.recording)), given.output / name)
     return written
