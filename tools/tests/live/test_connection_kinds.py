@@ -10,7 +10,7 @@ from tlsmem.live.live_run import digest_configuration
 from tlsmem.live.servers import HAPROXY_SERVER, NGINX_SERVER, Setup
 
 NONE = {"tls12": False, "mtls": False, "resumption": False, "ktls": False, "hollow": False}
-USUAL = NONE | {"n": [100], "window": [10], "waves": 0, "idle": 0.0, "settle": 0.0}
+USUAL = NONE | {"sites": False, "n": [100], "window": [10], "waves": 0, "idle": 0.0, "settle": 0.0}
 
 
 @pytest.mark.parametrize(

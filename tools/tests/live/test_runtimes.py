@@ -168,6 +168,7 @@ def start(tmp_path):
 
     def run(text: str) -> RunningServer:
         running = RunningServer.__new__(RunningServer)
+        running.meter = "rss"
         running.server = read_runtimes()["python-asyncio"]
         running.log = open(tmp_path / "log", "wb")  # noqa: SIM115 (closed below)
         running.process = subprocess.Popen(

@@ -197,7 +197,7 @@ class RunningServer:
         begin = log.stat().st_size
         with contextlib.suppress(BrokenPipeError):  # it has ended, as `check_alive` says
             print(command, file=self.process.stdin, flush=True)
-        limit_s = MASSIF_START_S if self.meter == "sites" else START_S
+        limit_s = MASSIF_START_S if self.meter == "sites" else limit_s
         for _ in moments(limit_s):
             said = log.read_bytes()[begin:].decode(errors="replace")
             found = re.search(rf"^(failed|{name}) (.*)\n", said, re.MULTILINE)

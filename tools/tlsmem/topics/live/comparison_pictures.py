@@ -25,6 +25,7 @@ from tlsmem.topics.live.picture import EDGE, LIVE, PARTS, RESIDENT, ROOM, name_r
 from tlsmem.topics.live.table import describe_live
 
 STATE = "idle"
+HATCH = "xx"  # of RSS beyond live heap
 OWN, BEYOND = 0.45, 0.75  # of the way to white: the server's own part of a bar, and RSS beyond live heap
 
 
@@ -96,7 +97,7 @@ def draw_libraries(made: Figure, axes: Axes, bars: Sequence[LibraryBar]) -> None
         parts = (
             (one.session, {"facecolor": colour}),
             (one.own, {"facecolor": lighten(colour, OWN)}),
-            (one.beyond, {"facecolor": lighten(colour, BEYOND)}),
+            (one.beyond, {"facecolor": lighten(colour, BEYOND), "hatch": HATCH}),
             (one.kernel, PARTS["kernel"]),
         )
         for size, style in parts:
@@ -108,7 +109,7 @@ def draw_libraries(made: Figure, axes: Axes, bars: Sequence[LibraryBar]) -> None
     handles = [
         Patch(label="session of the library, live heap", facecolor="#555555", **EDGE),
         Patch(label="the server's own live heap", facecolor=lighten("#555555", OWN), **EDGE),
-        Patch(label="RSS beyond live heap", facecolor=lighten("#555555", BEYOND), **EDGE),
+        Patch(label="RSS beyond live heap", facecolor=lighten("#555555", BEYOND), hatch=HATCH, **EDGE),
         Patch(label="kernel", **PARTS["kernel"], **EDGE),
     ]
     subtitle = "Bytes of one idle TLS 1.3 connection at the server, after a request and 16 KiB each way."
