@@ -45,8 +45,8 @@ void memtest_marked(const char *phase)
     marks++;
 }
 
-/* massif writes MARKS_DIRECTORY/PID.K, K from 1, which has this name once it is whole. vgdb cannot ask a process that was
- * forked: valgrind 3.19 does not answer it. */
+/* massif writes MARKS_DIRECTORY/PID.K, K from 1, which has this name once it is whole. vgdb cannot ask a process that
+ * was forked: valgrind 3.19 does not answer it. */
 static void snapshot(int number)
 {
     static unsigned snapshots;
