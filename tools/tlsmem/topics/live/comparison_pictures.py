@@ -62,7 +62,7 @@ def list_bars(records: Sequence[LiveRecord], among: Sequence[Path]) -> list[Libr
     for row in rows:
         rss, kernel = row.slope(live_costs.rss_bytes), row.slope(live_costs.server_kernel_bytes)
         parts = (row.session, row.own, rss, kernel, row.live)
-        if row.series in narrow and not find_missing(*parts):
+        if row.series in narrow and find_missing(*parts) is None:
             session, own, resident, of_kernel, live = (float(replace_missing(one, 0)) for one in parts)
             found.append(LibraryBar(row.series, session, own, max(0.0, resident - live), of_kernel))
     return sorted(found, key=lambda one: (rank_build((one.series.server, "", None)), -one.total))
