@@ -97,7 +97,7 @@ def test_bytes_are_those_that_malloc_handed_out_for_the_sessions(looks, step):
     before = looks[STEPS[STEPS.index(step) - 1]][1]
     added = looks[step][1] - before
     held = groups(looks[step])[STATES[step]].bytes
-    assert held == pytest.approx(added, rel=0.01, abs=ONCE_BYTES)
+    assert held == pytest.approx(added, rel=0.02, abs=ONCE_BYTES)
 
 
 def test_tickets_are_counted_of_sessions_that_have_one(looks):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tlsmem.config.choices import PACKAGED
+from tlsmem.config.libraries import stack_title
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, group_variants, is_constant, short_version
@@ -169,7 +170,8 @@ def describe(records: Iterable[LiveRecord]) -> str:
 def describe_live(records: Iterable[LiveRecord]) -> str:
     """Return the servers with their library, the machine and the days, as a picture's caption has it."""
     records = list(records)
-    what = dict.fromkeys(item for one in records for item in (short_version(one.reported), one.tls_library) if item)
+    named = [(short_version(one.reported), stack_title(one.stack) if one.stack else one.tls_library) for one in records]
+    what = dict.fromkeys(item for pair in named for item in pair if item)
     machines = dict.fromkeys(
         f"{one.machine.cpu}, {one.machine.cpus} CPUs, Linux {one.machine.kernel}" for one in records
     )
