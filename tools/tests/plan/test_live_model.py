@@ -126,8 +126,8 @@ def test_what_live_runs_do_not_tell_is_refused_in_one_sentence(words, sentence, 
 
 
 def test_a_server_that_nobody_recorded_is_one_sentence_with_the_command():
-    with pytest.raises(UserError, match="no live runs of it are recorded; `make live SERVER=pgbouncer`") as error:
-        run_words(["plan", "memory", "--connections", "9", "--as", "pgbouncer"])
+    with pytest.raises(UserError, match="no live runs of it are recorded; `make live SERVER=php`") as error:
+        run_words(["plan", "memory", "--connections", "9", "--as", "php"])
     assert error.value.status == 2
 
 

@@ -185,3 +185,9 @@ def is_constant(quotients: Sequence[Fraction]) -> bool:
 def short_version(reported: str) -> str:
     """Return `nginx/1.22.1` of what a server says of itself."""
     return reported.removeprefix("nginx version: ").partition(" - ")[0]
+
+
+def name_program(run: LiveRecord) -> str:
+    """Return the same of a run, with the server's name before it where a version is all that it says."""
+    version = short_version(run.reported)
+    return f"{run.server} {version}" if version[:1].isdigit() else version

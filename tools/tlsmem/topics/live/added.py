@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tlsmem.config.live_servers import live_servers
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
-from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, short_version
+from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, name_program
 from tlsmem.stats.missing import Missing, map_present
 from tlsmem.tables.table import Cell, Column, Table, optional
 from tlsmem.topics.live.libraries import live_of
@@ -116,7 +116,7 @@ COLUMNS = (
 
 def added_table(records: Sequence[LiveRecord]) -> Table:
     """A row for each server, number of handshakes at a time and state."""
-    servers = "; ".join(dict.fromkeys(short_version(one.reported) for one in records))
+    servers = "; ".join(dict.fromkeys(name_program(one) for one in records))
     columns = add_builds(COLUMNS, records, lambda row: row.tls)
     table = Table("live-added", "What TLS adds to a connection", CAPTION.format(servers=servers), columns)
     table.add_rows(list_rows(records))

@@ -25,6 +25,7 @@ from tlsmem.topics.live.picture import EDGE, LIVE, PARTS, RESIDENT, ROOM, name_r
 from tlsmem.topics.live.table import describe_live
 
 STATE = "idle"
+ROOM_FOR_TWO = 1.55  # of the horizontal axis, for two figures beside a bar
 HATCH = "xx"  # of RSS beyond live heap
 OWN, BEYOND = 0.45, 0.75  # of the way to white: the server's own part of a bar, and RSS beyond live heap
 
@@ -145,13 +146,15 @@ def draw_added(made: Figure, axes: Axes, bars: Sequence[AddedBar]) -> None:
     """Draw RSS as a bar and live heap as a dot, a row for each program. Raises ValueError where there are not two."""
     if len(bars) < 2:
         raise ValueError("no live runs of two servers, plain and over TLS (make live SERVER=nginx,mosquitto)")
+    largest = max(max(one.rss, one.live or 0.0) for one in bars)
     for row, one in enumerate(bars):
         axes.barh(row, one.rss, height=THICK, facecolor=RESIDENT, **EDGE)
         if one.live is not None:
             axes.plot(one.live, row, "o", color=LIVE, zorder=3)
-        write_beside(axes, max(one.rss, one.live or 0.0), row, f"{one.rss:,.0f} B", bold=True)
+        figures = f"{one.rss:,.0f} B" + (f", live heap {one.live:,.0f} B" if one.live is not None else "")
+        write_beside(axes, max(one.rss, one.live or 0.0), row, figures)
     list_rows(axes, [name_release(one.series) for one in bars])
-    axes.set_xlim(0, ROOM * max(max(one.rss, one.live or 0.0) for one in bars))
+    axes.set_xlim(0, ROOM_FOR_TWO * largest)
     least, most = bars[0], bars[-1]
     title = (
         f"TLS adds {least.rss:,.0f} B to a connection of {name_release(least.series)}, and {most.rss:,.0f} B to one of "

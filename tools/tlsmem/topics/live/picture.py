@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.config.live_servers import live_servers
+from tlsmem.config.runtimes import runtimes
 from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.schema.live_records import LiveRecord, load_live
 from tlsmem.slides.slide import create_slide
@@ -30,7 +32,8 @@ ROOM = 1.24  # of the horizontal axis, for figures beside the bars
 
 def name_server(server: str) -> str:
     """Return a server's name as people write it; one with a configuration of its own keeps its name."""
-    return NAMES.get(server, server)
+    known = live_servers().get(server) or runtimes().get(server)
+    return NAMES.get(server) or (known.what.partition(", event")[0] if known else server)
 
 
 def name_series(built: LiveSeries | LiveRecord) -> str:

@@ -12,7 +12,15 @@ from tlsmem.config.choices import PACKAGED
 from tlsmem.config.libraries import stack_title
 from tlsmem.schema.live_records import LiveRecord
 from tlsmem.stats import live_costs
-from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, group_variants, is_constant, short_version
+from tlsmem.stats.live_costs import (
+    LiveSeries,
+    Reading,
+    group_live,
+    group_variants,
+    is_constant,
+    name_program,
+    short_version,
+)
 from tlsmem.stats.missing import Missing, keep_present, map_present
 from tlsmem.stats.session_cost import Line
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
@@ -170,7 +178,7 @@ def describe(records: Iterable[LiveRecord]) -> str:
 def describe_live(records: Iterable[LiveRecord]) -> str:
     """Return the servers with their library, the machine and the days, as a picture's caption has it."""
     records = list(records)
-    named = [(short_version(one.reported), stack_title(one.stack) if one.stack else one.tls_library) for one in records]
+    named = [(name_program(one), stack_title(one.stack) if one.stack else one.tls_library) for one in records]
     what = dict.fromkeys(item for pair in named for item in pair if item)
     machines = dict.fromkeys(
         f"{one.machine.cpu}, {one.machine.cpus} CPUs, Linux {one.machine.kernel}" for one in records
