@@ -161,3 +161,12 @@ def with_slope(run: LiveRecord, each: int) -> LiveRecord:
 def digits(stack: str, run: LiveRecord) -> str:
     """Return a key of the run's own."""
     return hashlib.sha256(f"{stack} {run.key}".encode()).hexdigest()[:16]
+
+
+def test_a_plan_on_another_library_leads_to_the_one_that_was_measured(capsys):
+    """httpd was measured on Debian's OpenSSL; nothing of Node.js is recorded."""
+    for name, leads in (("httpd", True), ("node", False)):
+        run_words(["plan", "memory", "--connections", "1000", "--stack", "openssl@3.5.5", "--as", name])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert (f"`--as {name}` without --stack has it on another library" in shown) is leads
+        assert "is not recorded" in shown

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.recording_command import advise_recording
+from tlsmem.config.servers import servers
 from tlsmem.config.suite_title import suite_title
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
 from tlsmem.plan.assumptions import assumed_kernel_bytes
@@ -16,8 +17,10 @@ from tlsmem.plan.configuration_costs import ConfigurationCosts
 from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel, MachineIdentity
 from tlsmem.plan.live_model import LiveFit, identify_machine
 from tlsmem.plan.server_memory import ServerMemory
+from tlsmem.schema.live_records import FOLDER
+from tlsmem.schema.recording_files import PLAIN, locate
 from tlsmem.stats.missing import Missing
-from tlsmem.store.recordings import display_name
+from tlsmem.store.recordings import display_name, find_live_recordings
 from tlsmem.tables.table import Cell
 
 QUIET = Demand()  # none in the handshake, nothing in flight
@@ -187,12 +190,22 @@ def describe_own(cases: Sequence[Case]) -> str:
     if not server or cases[0].live:
         return ""
     if not measured:
+        name = find_measured_name(server.what)
+        where = " on this library" if name else ""
+        other = f"`--as {name}` without --stack has it on another library, or " if name else ""
         return (
-            f" What {server.what} itself holds, in its process and for a connection, is not recorded and not included: "
-            "compare its RSS with and without connections."
+            f" What {server.what} itself holds, in its process and for a connection, is not recorded{where} and not "
+            f"included: {other}compare its RSS with and without connections."
         )
     has_backends = cases[0].price.backends or cases[0].model.role != "server"
     return f" What {server.what} holds for a backend connection beside TLS is not recorded." if has_backends else ""
+
+
+def find_measured_name(what: str) -> str | None:
+    """Return the name of a server that live runs measured, on whatever library; None where there are none of it."""
+    names = (name for name, server in servers().items() if server.what == what)
+    files = ((name, path / FOLDER / f"{name}{PLAIN}") for name in names for path in find_live_recordings())
+    return next((name for name, file in files if locate(file).exists()), None)
 
 
 def describe_server(cases: Sequence[Case]) -> list[str]:

@@ -25,7 +25,7 @@ from tlsmem.plan.server_memory import (
     list_plain_series,
 )
 from tlsmem.schema.live_records import LivePhase, LiveRecord
-from tlsmem.stats.live_costs import BASE, LiveSeries, Reading, live_bytes, server_kernel_bytes, short_version
+from tlsmem.stats.live_costs import BASE, LiveSeries, Reading, live_bytes, name_program, server_kernel_bytes
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import Line
 from tlsmem.store.recordings import display_name
@@ -57,7 +57,7 @@ class LiveFit(NamedTuple):
     def title(self) -> str:
         """The server and its library: `mosquitto version 2.0.11 on OpenSSL 3.0.19`."""
         library = " ".join(self.run.tls_library.split()[:2]) if self.run.tls_library else ""
-        return short_version(self.run.reported) + (f" on {library}" if library else "")
+        return name_program(self.run) + (f" on {library}" if library else "")
 
     @property
     def source(self) -> str:
