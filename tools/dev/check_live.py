@@ -8,149 +8,37 @@ they differ by a byte.
 
 Exit status 77: valgrind is not installed, or this is not root."""
 
+import argparse
+import os
+import shutil
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import argparse
-import os
-import re
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
-from typing import NamedTuple
-
+from tlsmem.base import venv
 from tlsmem.base.errors import UserError
 from tlsmem.cli.main import run
-from tlsmem.live import live_run
-from tlsmem.live.cgroup import MemoryGroup
-from tlsmem.live.clients import Clients
-from tlsmem.live.live_run import LiveRun, Measuring, Timeline
-from tlsmem.live.network import Network
-from tlsmem.live.running_server import RunningServer
-from tlsmem.live.servers import HAPROXY_SERVER, Program, Server, choose_stack, find_program
-from tlsmem.schema.live_records import LiveMeter
-from tlsmem.tables import render
-from tlsmem.tables.table import Column, Table, integer_cell
 
 STACKS = "openssl@3.5.5,awslc@5.12.0"
 CONNECTIONS = "50,150"
-WINDOW = 10  # handshakes at a time: under valgrind each takes a tenth of a second
-STATES = ("established", "one request", "full records", "idle", "closed")
-LIVE = re.compile(r"^mem_heap_B=(\d+)$", re.MULTILINE)
-VALGRIND = ("valgrind", "--tool=massif", "--vgdb=yes", "--stacks=no", "--massif-out-file=/dev/null", "--quiet")
 EXAMPLES = """examples:
   tools/dev/check_live.py
   tools/dev/check_live.py --stack wolfssl+haproxy@5.9.4 --n 100,300"""
-
-
-class CountedRow(NamedTuple):
-    """Live bytes that connections have added in a state, by both counters."""
-
-    build: str
-    transport: str
-    connections: int
-    state: str
-    meter: int
-    massif: int
-
-    @property
-    def differs(self) -> int:
-        return self.massif - self.meter
-
-
-COLUMNS = (
-    Column("build", "server", left=True, value=lambda row: row.build),
-    Column("transport", "transport", left=True, value=lambda row: row.transport),
-    Column("connections", "connections", value=lambda row: row.connections, form=integer_cell),
-    Column("state", "state", left=True, value=lambda row: row.state),
-    Column("meter_bytes", "heap meter", value=lambda row: row.meter, form=integer_cell),
-    Column("massif_bytes", "massif", value=lambda row: row.massif, form=integer_cell),
-    Column("difference_bytes", "difference", value=lambda row: row.differs, form=integer_cell),
-)
-
-
-class Counting(Measuring):
-    """A run whose phases end with what massif counts in each process of the server, too."""
-
-    live_bytes: dict[str, int]
-
-    def end_phase(self, name: str) -> None:
-        """Read both. Raises UserError where massif does not answer."""
-        super().end_phase(name)
-        if self.run.meter == "rss":
-            self.live_bytes[name] = sum(ask_massif(pid) for pid in self.server.pids())
-        else:
-            live = self.timeline.phases[-1].server.live_bytes
-            assert live is not None  # under the meter
-            self.live_bytes[name] = live
-
-
-def ask_massif(pid: int) -> int:
-    """Return the bytes that are requested and not freed in a process under massif. Raises UserError."""
-    with tempfile.TemporaryDirectory(prefix="memtest-massif-") as folder:
-        os.chmod(folder, 0o777)  # the server writes the file, and may have given its rights up
-        file = Path(folder) / "snapshot"
-        asked = subprocess.run(
-            ["vgdb", f"--pid={pid}", "snapshot", str(file)], capture_output=True, text=True, check=False
-        )
-        found = LIVE.findall(file.read_text()) if file.exists() else []
-    if not found:
-        said = (asked.stderr + asked.stdout).strip().splitlines() or ["it said nothing"]
-        raise UserError(f"massif gave no snapshot of process {pid}: {said[-1]}")
-    return int(found[-1])
-
-
-def count_live(server: Server, program: Program, one: LiveRun) -> dict[str, int]:
-    """Return live bytes of the server at the end of each phase."""
-    if one.meter == "rss":
-        server = server._replace(prefix=(*server.prefix, *VALGRIND))
-    with (
-        Network() as network,
-        MemoryGroup("server") as held,
-        MemoryGroup("client") as own,
-        RunningServer(server, program, one.meter, one.connections, one.protocol, network, held) as started,
-        Clients(network, own, one.connections) as clients,
-    ):
-        counting = Counting(one, started, clients, (held, own), Timeline())
-        counting.live_bytes = {}
-        counting.measure()
-        return counting.live_bytes
-
-
-def compare(server: Server, connections: int) -> Iterator[CountedRow]:
-    """Yield the states of both transports. Raises UserError."""
-    program = find_program(server)
-    build = f"{server.name} on {server.stack}" if server.stack else server.name
-    for transport in ("plain", "tls"):
-        found: dict[LiveMeter, dict[str, int]] = {}
-        meters: tuple[LiveMeter, LiveMeter] = ("heap", "rss")
-        for meter in meters:
-            one = LiveRun(
-                *(server.name, transport, meter, connections, WINDOW),
-                waves=0,
-                idle_s=1.0,
-                settle_s=1.0,
-                stack=server.stack,
-            )
-            print(f"check-live: {one if meter == 'heap' else str(one).replace(' rss', ' massif')}", file=sys.stderr)
-            found[meter] = count_live(server, program, one)
-        for state in STATES:
-            if state in found["heap"]:
-                meter, massif = (found[name][state] - found[name]["started"] for name in meters)
-                yield CountedRow(build, transport, connections, state, meter, massif)
 
 
 def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
     made.add_argument("--stack", default=STACKS, help="on whose libraries it is built (default: %(default)s)")
-    made.add_argument(
-        "--n", default=",".join(map(str, CONNECTIONS)), help="numbers of connections (default: %(default)s)"
-    )
+    made.add_argument("--n", default=CONNECTIONS, type=numbers, help=f"numbers of connections (default: {CONNECTIONS})")
     return made
+
+
+def numbers(text: str) -> list[int]:
+    if not all(one.isdecimal() and int(one) for one in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text} must be whole numbers from 1 on, separated by commas")
+    return [int(one) for one in text.split(",")]
 
 
 def main() -> int:
@@ -159,19 +47,11 @@ def main() -> int:
         raise UserError("valgrind is not installed: apt install valgrind", status=77)
     if os.geteuid():
         raise UserError("this needs root, for network namespaces and memory cgroups", status=77)
-    live_run.LIMIT_S *= 5  # valgrind is slow
-    table = Table("check-live", "Live heap by two counters", "Bytes beyond those without connections.", list(COLUMNS))
-    rows = [
-        row
-        for stack in given.stack.split(",")
-        for connections in map(int, given.n.split(","))
-        for row in compare(choose_stack(HAPROXY_SERVER, stack), connections)
-    ]
-    table.add_rows(rows)
-    render.print_all([table], None)
-    wrong = [row for row in rows if row.differs]
-    print(f"check-live: {len(rows) - len(wrong)} of {len(rows)} figures are equal to the byte")
-    return 1 if wrong else 0
+    venv.activate()
+    import live_counts
+
+    status: int = live_counts.count(given.stack.split(","), given.n)
+    return status
 
 
 if __name__ == "__main__":
