@@ -58,9 +58,15 @@ def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> 
 
 def make_sections(read: Sequence[Recording], among: Sequence[Path] | None, few: bool = False) -> Iterator[Section]:
     """Yield them one by one: who wants `few` tables need not wait for all, and gets the cheap section first."""
-    of_topics = [partial(topic.find(topic.section), read_for(topic, read, among)) for topic in topics()]
-    before, after = ([partial(one.section, read) for one in makers] for makers in (MAKERS, LAST_MAKERS))
-    makers = [partial(answer_section.section, read, among), *before, *of_topics, *after]
+    with_runs = [one for one in read if one.records]
+    of_topics = [
+        partial(topic.find(topic.section), read_for(topic, read if topic.folder else with_runs, among))
+        for topic in topics()
+        if topic.folder or with_runs
+    ]
+    before, after = ([partial(one.section, with_runs) for one in makers] for makers in (MAKERS, LAST_MAKERS))
+    answer = partial(answer_section.section, with_runs, among)
+    makers = [answer, *before, *of_topics, *after] if with_runs else of_topics
     if few:
         makers = [makers[-1], *makers[:-1]]
     yield from (section for make in makers if (section := make()))
@@ -71,8 +77,13 @@ def run(given: argparse.Namespace) -> None:
     output = resolve_output(given)
     named = given.recording
     profile_output.check_outputs([str(output)] if given.format not in FOLDERS else [], map(str, named))
-    loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
-    read = list(recordings.by_machine(loaded))
+    named, kept_apart = recordings.split_kept_apart(named)
+    if named or not kept_apart:
+        loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
+    else:
+        loaded = {}
+    read = [*recordings.by_machine(loaded), *kept_apart]
+    named = [*named, *(Path(one.path) for one in kept_apart)]
     among = None if named else find_committed()
     if given.format in FILE_FORMATS:
         with without_collection():
@@ -83,7 +94,9 @@ def run(given: argparse.Namespace) -> None:
     apart = [one.path for topic in topics() for one in read_for(topic, read, among)]
     source = recordings.digest(dict.fromkeys([*loaded, *committed, *apart]))
     if given.format == HTML:
-        text = recall_page(read, among, source, find_directory(output, loaded if named else ()))
+        text = recall_page(
+            read, among, source, find_directory(output, dict.fromkeys(one.path for one in read) if named else ())
+        )
         output.parent.mkdir(parents=True, exist_ok=True)
         profile_output.write_text(text, str(output))
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)

@@ -25,7 +25,7 @@ from tlsmem.topics.live.picture import EDGE, LIVE, PARTS, RESIDENT, ROOM, name_r
 from tlsmem.topics.live.table import describe_live
 
 STATE = "idle"
-ROOM_FOR_TWO = 1.55  # of the horizontal axis, for two figures beside a bar
+ROOM_FOR_TWO = 1.8  # of the horizontal axis, for two figures beside a bar
 HATCH = "xx"  # of RSS beyond live heap
 OWN, BEYOND = 0.45, 0.75  # of the way to white: the server's own part of a bar, and RSS beyond live heap
 
