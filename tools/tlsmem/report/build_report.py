@@ -30,7 +30,7 @@ from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section, digest_sources
 from tlsmem.schema import recording_files
 from tlsmem.schema.read_records import without_collection
-from tlsmem.store.recordings import find_recordings
+from tlsmem.store.recordings import find_recordings, find_within
 from tlsmem.tables import render
 
 TITLE = "What a TLS session costs"
@@ -77,13 +77,9 @@ def run(given: argparse.Namespace) -> None:
     output = resolve_output(given)
     named = given.recording
     profile_output.check_outputs([str(output)] if given.format not in FOLDERS else [], map(str, named))
-    named, kept_apart = recordings.split_kept_apart(named)
-    if named or not kept_apart:
-        loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
-    else:
-        loaded = {}
-    read = [*recordings.by_machine(loaded), *kept_apart]
-    named = [*named, *(Path(one.path) for one in kept_apart)]
+    with_runs, of_servers = recordings.split_servers(named)
+    loaded = recordings.load_recordings(with_runs) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
+    read = [*recordings.by_machine(loaded), *of_servers]
     among = None if named else find_committed()
     if given.format in FILE_FORMATS:
         with without_collection():
@@ -140,9 +136,8 @@ def read_for(topic: Topic, read: Sequence[Recording], among: Sequence[Path] | No
     """Return the recordings of a topic's section: in a report of no named ones (`among` is given), committed ones that
     have the topic's folder alone, too."""
     known = {one.path for one in read}
-    apart = (ROOT / DATA).glob(f"20*/{topic.folder}") if topic.folder and among is not None else ()
-    found = [recordings.without_runs(one.parent) for one in apart]
-    more = [one for one in found if one.path not in known]
+    apart = find_within(ROOT / DATA, topic.folder) if topic.folder and among is not None else ()
+    more = [one for one in map(recordings.without_runs, apart) if one.path not in known]
     return sorted([*read, *more], key=lambda one: one.path, reverse=True) if more else list(read)
 
 

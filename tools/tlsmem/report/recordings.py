@@ -14,7 +14,6 @@ from tlsmem.base.errors import Usage
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.config.run import Run
-from tlsmem.config.topic import topics
 from tlsmem.schema import recording_files
 from tlsmem.schema.configuration_records import FOLDER as CONFIGURATION
 from tlsmem.schema.live_records import FOLDER as LIVE
@@ -22,7 +21,7 @@ from tlsmem.schema.recording_files import is_recording
 from tlsmem.stats.comparability import MachineFields, machine_identity
 from tlsmem.stats.selection import ASPECTS, run_from_record
 from tlsmem.store.record import Record
-from tlsmem.store.recordings import load_file, load_recording, load_together
+from tlsmem.store.recordings import load_file, load_recording, load_together, split_live
 from tlsmem.tables import recording_contents
 from tlsmem.tables.recording_contents import RecordingContents
 from tlsmem.tables.settings import describe_machine
@@ -126,19 +125,12 @@ def by_machine(loaded: dict[str, list[Record]]) -> Iterator[Recording]:
             )
 
 
-def split_kept_apart(named: Sequence[Path]) -> tuple[list[Path], list[Recording]]:
-    """Return the named recordings with runs of harnesses, or that are none, and those that have only runs that a
-    topic's folder keeps."""
-    folders = [topic.folder for topic in topics() if topic.folder]
-    apart = {one: found for one in named if (found := find_directory(one)) and not is_recording(found)}
-    apart = {one: found for one, found in apart.items() if any((found / folder).is_dir() for folder in folders)}
-    return [one for one in named if one not in apart], [without_runs(one) for one in dict.fromkeys(apart.values())]
-
-
-def find_directory(named: Path) -> Path | None:
-    """Return the whole path of a directory, which may be named without data/; None where there is none."""
-    found = (one for one in (named, ROOT / "data" / named) if one.is_dir())
-    return next((one.resolve() for one in found), None)
+def split_servers(named: Sequence[Path]) -> tuple[list[Path], list[Recording]]:
+    """Return the named recordings with runs of harnesses, or that are none, and those that have runs of real servers
+    alone."""
+    others, of_servers = split_live(named)
+    apart = dict.fromkeys(one.resolve() for one in of_servers if not is_recording(one))
+    return others or [], [without_runs(one) for one in apart]
 
 
 def without_runs(path: Path) -> Recording:

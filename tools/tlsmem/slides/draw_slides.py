@@ -44,16 +44,11 @@ def find_recordings(given: Path) -> list[Path]:
     return recordings.find_recordings(found)
 
 
-def find_kept_apart(given: Path, folder: str) -> list[Path]:
-    """Return the recordings with such a folder among the same: there may be no others in them."""
-    return sorted((one.parent for pattern in (folder, f"20*/{folder}") for one in given.glob(pattern)), reverse=True)
-
-
 def find_for_slide(name: str, given: Path) -> list[Path]:
     """Return the recordings that a slide is drawn from, of those in a directory. Raises Usage where there is none."""
     folders = {f"{one.number}-{one.name}": topic.folder for topic, one in list_topic_slides()}
     folder = folders.get(name)
-    return find_kept_apart(given, folder) if folder else find_recordings(given)
+    return recordings.find_within(given, folder) if folder else find_recordings(given)
 
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:

@@ -49,8 +49,14 @@ def find_configurations(named: Sequence[Path] = ()) -> tuple[Path, ...]:
 
 def find_with(folder: str, named: Sequence[Path]) -> tuple[Path, ...]:
     """Return the named recordings, then the committed ones that have this folder."""
-    committed = sorted((one.parent for one in (ROOT / DATA).glob(f"20*/{folder}/")), reverse=True)
-    return tuple(dict.fromkeys([*named, *committed]))
+    return tuple(dict.fromkeys([*named, *find_within(ROOT / DATA, folder)]))
+
+
+def find_within(directory: Path, folder: str) -> list[Path]:
+    """Return the recordings in a directory such as data/ that have this folder, the newest first; or the directory
+    itself, where it is such a recording."""
+    found = [directory] if (directory / folder).is_dir() else [one.parent for one in directory.glob(f"20*/{folder}/")]
+    return sorted(found, reverse=True)
 
 
 def split_live(named: Sequence[Path] | None) -> tuple[list[Path] | None, list[Path]]:

@@ -10,4 +10,5 @@ TOPIC = Topic(
     campaigns=(),  # runs of configurations have a command of their own
     page="how-to/live.md",
     section="section:section",
+    folder="configuration",
 )
