@@ -55,7 +55,7 @@ def test_a_server_on_one_library_is_no_comparison(figure, among):  # noqa: F811
         pictures.draw_libraries(*figure, bars)
 
 
-def of_server(server: str, heap_each: int, meters=("rss", "heap")):
+def make_runs(server: str, heap_each: int, meters=("rss", "heap"), **changes):
     """Plain and TLS, with few handshakes at a time and with all."""
     found = [
         live_record(count, meter, transport, window, ("started", "established", "idle", "closed"), heap_each=each)
@@ -63,12 +63,13 @@ def of_server(server: str, heap_each: int, meters=("rss", "heap")):
         for meter in meters
         for count in (100, 300)
     ]
-    return [one.model_copy(update={"server": server, "key": f"{server} {one.key}"}) for one in found]
+    known = {"server": server} | changes
+    return [one.model_copy(update=known | {"key": f"{known} {one.key}"}) for one in found]
 
 
 def test_what_tls_adds_is_a_bar_of_rss_and_a_dot_of_live_heap_with_few_handshakes_at_a_time(figure):
     made, axes = figure
-    bars = pictures.list_added([*of_server("mosquitto", 14_000), *of_server("redis", 50_000)])
+    bars = pictures.list_added([*make_runs("mosquitto", 14_000), *make_runs("redis", 50_000)])
     pictures.draw_added(made, axes, bars)
     assert [one.live for one in bars] == [14_000 - PLAIN, 50_000 - PLAIN]
     dots = [line.get_xdata()[0] for line in axes.get_lines()]
@@ -78,7 +79,7 @@ def test_what_tls_adds_is_a_bar_of_rss_and_a_dot_of_live_heap_with_few_handshake
 
 def test_a_server_that_no_meter_sees_has_no_dot(figure):
     made, axes = figure
-    bars = pictures.list_added([*of_server("mosquitto", 14_000), *of_server("go", 50_000, meters=("rss",))])
+    bars = pictures.list_added([*make_runs("mosquitto", 14_000), *make_runs("go", 50_000, meters=("rss",))])
     assert [one.live for one in bars if one.series.server == "go"] == [None]
     pictures.draw_added(made, axes, bars)
     assert len(axes.get_lines()) == 1
@@ -86,4 +87,14 @@ def test_a_server_that_no_meter_sees_has_no_dot(figure):
 
 def test_one_server_is_no_comparison_of_servers(figure):
     with pytest.raises(ValueError, match="no live runs of two servers"):
-        pictures.draw_added(*figure, pictures.list_added(of_server("mosquitto", 14_000)))
+        pictures.draw_added(*figure, pictures.list_added(make_runs("mosquitto", 14_000)))
+
+
+def test_connections_of_another_kind_and_clients_are_in_no_bar(figure, built, among):  # noqa: F811
+    """Both have as few handshakes at a time, or fewer."""
+    mutual = [run.model_copy(update={"mutual": True, "key": f"mutual {run.key}"}) for run in runs(OPENSSL, 3 * TLS)]
+    narrow = [run.model_copy(update={"window": 1}) for run in mutual]
+    assert pictures.list_bars([*narrow, *built], among) == pictures.list_bars(built, among)
+    servers = [*make_runs("mosquitto", 14_000), *make_runs("redis", 50_000)]
+    other = [*make_runs("mosquitto", 99_000, mutual=True), *make_runs("node-client", 99_000, role="client")]
+    assert pictures.list_added([*other, *servers]) == pictures.list_added(servers)

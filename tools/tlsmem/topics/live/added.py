@@ -69,9 +69,9 @@ class AddedRow(NamedTuple):
 
 
 def list_rows(records: Sequence[LiveRecord]) -> Iterator[AddedRow]:
-    """Yield a row for each series over TLS whose plain connections were measured, or cannot be, and each state that it
-    has."""
-    series = group_live(records)
+    """Yield a row for each series over TLS of a server whose plain connections were measured, or cannot be, and each
+    state that it has. What is said of runtimes as clients is in a table of its own."""
+    series = group_live(one for one in records if one.role == "server")
     plain = {one.build: one for one in series if one.transport == "plain"}
     for one in series:
         beside = plain.get(one.build) or explain_no_plain(one)

@@ -2,9 +2,9 @@
 
 Both are of idle connections that were used, with fewest handshakes at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour, lighten
-from tlsmem.schema.live_records import LiveRecord, load_live
+from tlsmem.schema.live_records import USUAL, LiveRecord, load_live
 from tlsmem.slides.slide import create_slide
 from tlsmem.stats import live_costs
 from tlsmem.stats.live_costs import LiveSeries
@@ -45,25 +45,30 @@ class LibraryBar(NamedTuple):
         return self.session + self.own + self.beyond + self.kernel
 
 
-def select_narrow(series: Iterable[LiveSeries]) -> list[LiveSeries]:
-    """Return the series of each program with fewest handshakes at a time, in the order of pictures."""
-    found: dict[tuple[str, str, str | None], LiveSeries] = {}
-    for one in series:
+Row = TypeVar("Row", added.AddedRow, libraries.LibraryRow)
+
+
+def select_narrow(rows: Iterable[Row], series_of: Callable[[Row], LiveSeries]) -> list[Row]:
+    """Return the row of each program that is idle, its connections of the usual kind, with fewest handshakes at a
+    time."""
+    found: dict[tuple[str, str, str | None], Row] = {}
+    for row in rows:
+        one = series_of(row)
+        if row.state != STATE or one.variant != USUAL or not one.window:
+            continue
         known = found.get(one.build)
-        if one.window and (known is None or one.window < (known.window or 0)):
-            found[one.build] = one
-    return [found[build] for build in sorted(found, key=rank_build)]
+        if known is None or one.window < (series_of(known).window or 0):
+            found[one.build] = row
+    return list(found.values())
 
 
 def list_bars(records: Sequence[LiveRecord], among: Sequence[Path]) -> list[LibraryBar]:
     """Return a bar for each server and library whose session is recorded, those of a server largest first."""
-    rows = [row for row in libraries.list_rows([one for one in records if one.stack], among) if row.state == STATE]
-    narrow = select_narrow(row.series for row in rows)
     found = []
-    for row in rows:
+    for row in select_narrow(libraries.list_rows(records, among), lambda row: row.series):
         rss, kernel = row.slope(live_costs.rss_bytes), row.slope(live_costs.server_kernel_bytes)
         parts = (row.session, row.own, rss, kernel, row.live)
-        if row.series in narrow and find_missing(*parts) is None:
+        if find_missing(*parts) is None:
             session, own, resident, of_kernel, live = (float(replace_missing(one, 0)) for one in parts)
             found.append(LibraryBar(row.series, session, own, max(0.0, resident - live), of_kernel))
     return sorted(found, key=lambda one: (rank_build((one.series.server, "", None)), -one.total))
@@ -132,12 +137,10 @@ class AddedBar(NamedTuple):
 
 def list_added(records: Sequence[LiveRecord]) -> list[AddedBar]:
     """Return a bar for each program whose plain connections were measured too, the smallest first."""
-    rows = [row for row in added.list_rows(records) if row.state == STATE]
-    narrow = select_narrow(row.tls for row in rows)
     found = []
-    for row in rows:
+    for row in select_narrow(added.list_rows(records), lambda row: row.tls):
         rss, live = row.added(live_costs.rss_anon_bytes), row.added_live
-        if row.tls in narrow and not isinstance(rss, Missing):
+        if not isinstance(rss, Missing):
             found.append(AddedBar(row.tls, rss, None if isinstance(live, Missing) else live.bytes))
     return sorted(found, key=lambda one: one.rss)
 
