@@ -47,17 +47,16 @@ void memtest_marked(const char *phase)
 
 /* massif writes MARKS_DIRECTORY/PID.K, K from 1, which has this name once it is whole. vgdb cannot ask a process that
  * was forked: valgrind 3.19 does not answer it. */
+static char place[900]; /* MARKS_DIRECTORY as the program began: nginx leaves it out of its environment later */
+
 static void snapshot(int number)
 {
     static unsigned snapshots;
-    const char *directory = getenv("MARKS_DIRECTORY");
     char words[1100], partial[1020], whole[1000];
     int saved = errno;
     (void)number;
     snapshots++;
-    if (!directory)
-        return;
-    snprintf(whole, sizeof whole, "%s/%d.%u", directory, getpid(), snapshots);
+    snprintf(whole, sizeof whole, "%s/%d.%u", place, getpid(), snapshots);
     snprintf(partial, sizeof partial, "%s.partial", whole);
     snprintf(words, sizeof words, "detailed_snapshot %s", partial);
     VALGRIND_MONITOR_COMMAND(words);
@@ -67,8 +66,9 @@ static void snapshot(int number)
 
 __attribute__((constructor)) static void wait_for_signal(void)
 {
-    const char *number = getenv("MARKS_SIGNAL");
+    const char *number = getenv("MARKS_SIGNAL"), *directory = getenv("MARKS_DIRECTORY");
     struct sigaction action = {.sa_handler = snapshot, .sa_flags = SA_RESTART};
-    if (number)
-        sigaction(atoi(number), &action, NULL);
+    if (!number || !directory || snprintf(place, sizeof place, "%s", directory) >= (int)sizeof place)
+        return;
+    sigaction(atoi(number), &action, NULL);
 }

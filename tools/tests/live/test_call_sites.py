@@ -78,7 +78,8 @@ def test_without_valgrind_or_its_library_the_sentence_has_the_command(tmp_path, 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and memory cgroups need root")
 @pytest.mark.skipif(not shutil.which("valgrind") or not call_sites.MARKS.exists(), reason="needs valgrind, libmarks.so")
-def test_a_process_for_each_connection_is_asked_and_what_it_inherits_counts_once():
-    """The server holds 16 MiB, and each of its processes 100,000 bytes of its own."""
-    sites = take_timeline(FORKS, "sites").sites
+@pytest.mark.parametrize("before", ["", "import os; os.environ.clear()"], ids=["", "no environment"])
+def test_a_process_for_each_connection_is_asked_and_what_it_inherits_counts_once(before):
+    """The server holds 16 MiB, and each of its processes 100,000 bytes of its own. nginx clears its environment."""
+    sites = take_timeline(f"{before}\n{FORKS}", "sites").sites
     assert sites and 100_000 <= sum(one.bytes for one in sites) / CONNECTIONS < 2**20
