@@ -105,7 +105,7 @@ bench-read: setup ## how long it takes to read recordings and heap profiles; AGA
 	@$(PYTHON) tools/dev/bench_read.py $(call if_given,AGAINST,--against=$(call quote,AGAINST)) $(call if_given,REPEATS,--repeats=$(call quote,REPEATS)) $(call if_given,LARGE,--large=$(call quote,LARGE))
 $(BENCH): names setup core built
 	@$(PYTHON) tools/dev/$(subst -,_,$@).py $(options)
-bench-attribution selfcheck: build/core/libmarks.so
+bench-attribution check-live selfcheck: build/core/libmarks.so
 bench-attribution: ## what it costs to know where memory came from: sites runs, heaptrack, massif, DHAT
 bench-loop: ## what the harness costs in time: against minimal loops around OpenSSL and rustls
 selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: two minutes
@@ -137,7 +137,7 @@ check-gate: ## budgets let through what has not changed, 50 times of 50: half an
 check-kills: ## a comparison that is killed at a random moment leaves no process behind: 50 times, ten minutes
 check-notebook: names setup setup-dev build/notebook-venv/ready ## the notebooks in docs/notebooks run, and show the figures that are committed: a minute
 check-pages: names packages setup setup-dev build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
-check-live: ## the live heap of HAProxy on two libraries is what valgrind's massif counts in it, to the byte, as root: ten minutes
+check-live: ## the live heap of nginx on AWS-LC and of HAProxy on OpenSSL is what valgrind's massif counts in them, to the byte, as root: ten minutes
 check-patches: ## the first lines of a comparison say what a planted patch did, of eleven on real builds of OpenSSL: half an hour
 check-prometheus: ## a real Prometheus scrapes `heap run --listen` for a minute, and each panel of the dashboard has data: Debian's prometheus and nginx-light
 check-slow: names packages setup-dev core build/core/libmarks.so ## the tests of the tools that take three seconds and more each, which `make check` leaves out
