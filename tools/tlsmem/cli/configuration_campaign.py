@@ -1,9 +1,7 @@
 """Runs of configurations: which there are, which are recorded, and the tables of all."""
 
 import argparse
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -12,17 +10,14 @@ from typing import NamedTuple
 from tlsmem.base import repository, stdout
 from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.base.paths import shorten
+from tlsmem.cli import server_campaign
 from tlsmem.cli.campaign_plan import recording as recording_directory
-from tlsmem.cli.live_campaign import stop_by_signals
 from tlsmem.config import choices
-from tlsmem.live import cgroup, own_configuration
+from tlsmem.live import own_configuration
 from tlsmem.live.configuration_run import ConfigurationProvenance, ConfigurationRun, Findings, measure_configuration
-from tlsmem.live.running_server import FOLDER_PREFIX
 from tlsmem.live.servers import Server, ServerError, choose_stack, find_program
 from tlsmem.live.settings import Varied, vary
-from tlsmem.run import heap_page, progress, stale_files
 from tlsmem.run.harness import utc_now
-from tlsmem.schema import append_records
 from tlsmem.schema.configuration_records import (
     FOLDER,
     ConfigurationRecord,
@@ -74,41 +69,15 @@ def run(given: argparse.Namespace) -> int:
         for provenance in [ConfigurationProvenance(find_program(server))]
         for run in list_runs(several)
     ]
-    known = {one.key for one in load_configuration(recording) if one.status == "measured"}
-    to_go = [one for one in asked if given.fresh or one.key not in known]
-    summary = (
-        f"{len(asked)} runs, {len(asked) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
-    )
+    to_go = server_campaign.select_to_go(asked, load_configuration(recording), given.fresh)
     if given.list:
-        with stdout.raise_write_errors():
-            for one in asked:
-                print(f"{'to go' if one in to_go else 'measured':<9} {one.run}")
-            print(summary)
+        server_campaign.print_list(asked, to_go, recording)
         return 0
-    print(f"memtest: {summary}", file=sys.stderr)
-    append_records.prepare(recording)
-    append_records.refuse_sealed(recording / FOLDER)
-    heap_page.remove_stale_pages()
-    cgroup.remove_stale_groups()
-    stale_files.remove_stale(Path(tempfile.gettempdir()), FOLDER_PREFIX)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that has ended is a failed run, not this command's end
-    stop_by_signals(shorten(recording))
-    failures = measure_all(to_go, recording)
+    print(f"memtest: {server_campaign.describe(asked, to_go, recording)}", file=sys.stderr)
+    server_campaign.prepare(recording, FOLDER)
+    failures = server_campaign.measure_all(to_go, measure_one, lambda record: append_configuration(recording, record))
     show_runs(recording, load_runs(recording, {one.key for one in asked}), given.format)
     return 1 if failures else 0
-
-
-def measure_all(asked: list[Asked], recording: Path) -> int:
-    """Make the runs and record each; return how many failed."""
-    failures, begin = 0, time.monotonic()
-    for number, one in enumerate(asked, start=1):
-        record = measure_one(one)
-        append_configuration(recording, record)
-        failures += record.status == "failed"
-        spent = progress.describe_time(time.monotonic() - begin, number, number, len(asked))
-        took = f"{record.elapsed_ns / 1e9:.0f} s" if not record.reason else f"failed: {record.reason}"
-        print(f"{number:>4}/{len(asked)} {one.run}: {took} ({spent})", file=sys.stderr, flush=True)
-    return failures
 
 
 def measure_one(asked: Asked) -> ConfigurationRecord:

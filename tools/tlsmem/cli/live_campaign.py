@@ -3,9 +3,7 @@
 import argparse
 import resource
 import shlex
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -14,18 +12,15 @@ from typing import Any, NamedTuple, NoReturn
 from tlsmem.base import repository, stdout
 from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.base.paths import shorten
-from tlsmem.base.termination import Terminated
+from tlsmem.cli import server_campaign
 from tlsmem.cli.campaign_plan import recording as recording_directory
 from tlsmem.config import choices
 from tlsmem.config import servers as definitions
-from tlsmem.live import call_sites, cgroup, client_run, live_run, own_configuration
+from tlsmem.live import call_sites, client_run, live_run, own_configuration
 from tlsmem.live.clients import SHARE
 from tlsmem.live.live_run import LiveProvenance, LiveRun, require_ktls
-from tlsmem.live.running_server import FOLDER_PREFIX
 from tlsmem.live.servers import MANY, Server, ServerError, choose_stack, find_program
-from tlsmem.run import heap_page, progress, stale_files
 from tlsmem.run.harness import utc_now
-from tlsmem.schema import append_records
 from tlsmem.schema.live_records import FOLDER, USUAL, LiveRecord, Transport, append_live, load_live
 from tlsmem.schema.recording_files import is_recording, require_recording
 
@@ -203,58 +198,21 @@ def run(given: argparse.Namespace) -> int:
         for provenance in [LiveProvenance(server, find_program(server))]
         for run in live_runs(given, server)
     ]
-    known = {one.key for one in load_live(recording) if one.status == "measured"}
-    to_go = [one for one in asked if given.fresh or one.key not in known]
-    summary = (
-        f"{len(asked)} runs, {len(asked) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
-    )
+    to_go = server_campaign.select_to_go(asked, load_live(recording), given.fresh)
     if given.list:
-        with stdout.raise_write_errors():
-            for one in asked:
-                print(f"{'to go' if one in to_go else 'measured':<9} {one.run}")
-            print(summary)
+        server_campaign.print_list(asked, to_go, recording)
         return 0
-    print(f"memtest: {summary}", file=sys.stderr)
+    print(f"memtest: {server_campaign.describe(asked, to_go, recording)}", file=sys.stderr)
     check_memory([one.run for one in to_go])
-    append_records.prepare(recording)
-    append_records.refuse_sealed(recording / FOLDER)
-    heap_page.remove_stale_pages()
-    cgroup.remove_stale_groups()
-    stale_files.remove_stale(Path(tempfile.gettempdir()), FOLDER_PREFIX)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # clients that have ended are a failed run, not this command's end
-    stop_by_signals(shorten(recording))
-    failures = measure_all(to_go, recording)
+    server_campaign.prepare(recording, FOLDER)
+    failures = server_campaign.measure_all(
+        to_go,
+        lambda one: measure_one(one.run, one.provenance),
+        lambda record: append_live(recording, record),
+        lambda one: one.run.connections,
+    )
     show_runs(recording, load_runs(recording, keys={one.key for one in asked}))
     return 1 if failures else 0
-
-
-def stop_by_signals(name: str) -> None:
-    """Let SIGTERM and Ctrl-C end this command by an exception, so that no server outlives it."""
-
-    def stop(number: int, _frame: object) -> NoReturn:
-        print(
-            f"memtest: stopped; finished runs are kept in {name}, and the same command goes on from there",
-            file=sys.stderr,
-        )
-        raise Terminated(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-
-
-def measure_all(asked: list[Asked], recording: Path) -> int:
-    """Make the runs and record each; return how many failed."""
-    failures, begin = 0, time.monotonic()
-    done, weight = 0, sum(one.run.connections for one in asked)
-    for number, one in enumerate(asked, start=1):
-        record = measure_one(one.run, one.provenance)
-        append_live(recording, record)
-        failures += record.status == "failed"
-        done += one.run.connections
-        spent = progress.describe_time(time.monotonic() - begin, number, done, weight)
-        took = f"{record.elapsed_ns / 1e9:.0f} s" if not record.reason else f"failed: {record.reason}"
-        print(f"{number:>4}/{len(asked)} {one.run}: {took} ({spent})", file=sys.stderr, flush=True)
-    return failures
 
 
 def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:

@@ -1,5 +1,6 @@
 """Servers that people run, from memtest/live_servers.toml: how each is started, and what its clients say."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
@@ -18,16 +19,21 @@ FILLED = (
 Pattern = Annotated[str, AfterValidator(check_library_pattern)]
 
 
-def check_template(text: str) -> str:
-    """Return the text. Raises ValueError with half a sentence where it has a name that is not filled in."""
-    try:
-        text.format(**dict.fromkeys(FILLED, ""))
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(f"{{...}} must be one of {', '.join(FILLED)}, not {error}") from None
-    return text
+def make_check(filled: Sequence[str]) -> Callable[[str], str]:
+    """Return what returns a text, and raises ValueError with half a sentence where it has a name that is not filled
+    in."""
+
+    def check(text: str) -> str:
+        try:
+            text.format(**dict.fromkeys(filled, ""))
+        except (KeyError, IndexError, ValueError) as error:
+            raise ValueError(f"{{...}} must be one of {', '.join(filled)}, not {error}") from None
+        return text
+
+    return check
 
 
-Template = Annotated[str, AfterValidator(check_template)]
+Template = Annotated[str, AfterValidator(make_check(FILLED))]
 
 
 class StaticLibrary(Definition):

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import Definition
-from tlsmem.config.live_servers import Pattern
+from tlsmem.config.live_servers import Pattern, make_check
 from tlsmem.config.toml_tables import DEFINITIONS
 
 FILE = "runtimes"
@@ -21,17 +21,8 @@ def check_file(name: str) -> str:
     return name
 
 
-def check_argument(text: str) -> str:
-    """Return the text. Raises ValueError with half a sentence where it has a name that is not filled in."""
-    try:
-        text.format(**dict.fromkeys(FILLED, ""))
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(f"{{...}} must be one of {', '.join(FILLED)}, not {error}") from None
-    return text
-
-
 File = Annotated[str, AfterValidator(check_file)]
-Argument = Annotated[str, AfterValidator(check_argument)]
+Argument = Annotated[str, AfterValidator(make_check(FILLED))]
 
 
 class Runtime(Definition):

@@ -7,7 +7,7 @@ answer; `close` closes all."""
 import time
 
 from tlsmem.live.cgroup import MemoryGroup
-from tlsmem.live.live_run import WARM_UP, LiveRun, Timeline
+from tlsmem.live.live_run import WARM_UP, LiveRun, Timeline, close_and_repeat
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import RunningServer
 from tlsmem.live.servers import GO_SERVER, Program, Server, find_program
@@ -60,15 +60,7 @@ class MeasuringClient:
         self.end_phase("idle")
         self.client.collect()
         self.end_phase("collected")
-        self.close()
-        self.end_phase("closed")
-        time.sleep(self.run.settle_s)
-        self.end_phase("settled")
-        for wave in range(1, self.run.waves + 1):
-            self.connect(self.run.connections)
-            self.end_phase(f"wave {wave} open")
-            self.close()
-            self.end_phase(f"wave {wave} closed")
+        close_and_repeat(self)
 
 
 def measure_client(run: LiveRun, client: Server, program: Program, timeline: Timeline) -> dict[str, str] | None:

@@ -26,7 +26,7 @@ from tlsmem.profile.capture.profilers import PROFILERS
 from tlsmem.profile.errors import CaptureFailed, Unreadable
 from tlsmem.profile.heap_profile import PEAK
 from tlsmem.profile.open_profile import open_profile
-from tlsmem.run.provenance import checkout, sha256
+from tlsmem.run.provenance import describe_making, sha256
 from tlsmem.schema.configuration_records import (
     SCHEMA,
     ConfigurationMeter,
@@ -246,16 +246,10 @@ class ConfigurationProvenance:
         self, run: ConfigurationRun, findings: Findings, started_at: str, elapsed_ns: int, reason: str | None
     ) -> ConfigurationRecord:
         """Return the record of a run that was made; `reason`: why it failed."""
-        commit, dirty = checkout()
         return ConfigurationRecord.model_validate(
             self.declared(run)
+            | describe_making(started_at, elapsed_ns, reason)
             | {
-                "commit": commit,
-                "dirty": dirty,
-                "started_at": started_at,
-                "elapsed_ns": elapsed_ns,
-                "status": "failed" if reason else "measured",
-                "reason": reason,
                 "certificates_seen": findings.certificates_seen,
                 "phases": [phase.model_dump() for phase in findings.phases],
                 "sites": [site.model_dump() for site in findings.sites],

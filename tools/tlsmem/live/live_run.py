@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from tlsmem.base.paths import HEAP_METER, ROOT
 from tlsmem.live.backend import run_backend
@@ -22,7 +22,7 @@ from tlsmem.live.clients import Clients, count_processes
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import RunningServer
 from tlsmem.live.servers import CERTS, Program, Server, ServerError, Setup, configuration_sha256
-from tlsmem.run.provenance import checkout, sha256
+from tlsmem.run.provenance import describe_making, sha256
 from tlsmem.schema.live_records import (
     SCHEMA,
     USUAL,
@@ -266,15 +266,35 @@ class Measuring:
             self.end_phase("collected")
         self.clients.call("shut_down")
         self.end_phase("half closed")
-        self.close()
-        self.end_phase("closed")
-        time.sleep(self.run.settle_s)
-        self.end_phase("settled")
-        for wave in range(1, self.run.waves + 1):
-            self.connect(self.run.connections)
-            self.end_phase(f"wave {wave} open")
-            self.close()
-            self.end_phase(f"wave {wave} closed")
+        close_and_repeat(self)
+
+
+class Measured(Protocol):
+    """What is taken from phase to phase: a server and its clients, or a client."""
+
+    run: LiveRun
+
+    def connect(self, count: int, /) -> None:
+        """Open so many connections."""
+
+    def close(self) -> None:
+        """Close all."""
+
+    def end_phase(self, name: str, /) -> None:
+        """Read, once it is at rest."""
+
+
+def close_and_repeat(measured: Measured) -> None:
+    """Close all connections, and open and close as many again, as often as the run asks for it."""
+    measured.close()
+    measured.end_phase("closed")
+    time.sleep(measured.run.settle_s)
+    measured.end_phase("settled")
+    for wave in range(1, measured.run.waves + 1):
+        measured.connect(measured.run.connections)
+        measured.end_phase(f"wave {wave} open")
+        measured.close()
+        measured.end_phase(f"wave {wave} closed")
 
 
 def measure(run: LiveRun, server: Server, program: Program, timeline: Timeline) -> dict[str, str] | None:
@@ -349,17 +369,11 @@ class LiveProvenance:
         reason: str | None,
     ) -> LiveRecord:
         """Return the record of a run that was made; `reason`: why it failed."""
-        commit, dirty = checkout()
         return LiveRecord.model_validate(
             self.declared(run)
+            | describe_making(started_at, elapsed_ns, reason)
             | {
                 "negotiated": negotiated,
-                "commit": commit,
-                "dirty": dirty,
-                "started_at": started_at,
-                "elapsed_ns": elapsed_ns,
-                "status": "failed" if reason else "measured",
-                "reason": reason,
                 "phases": [phase.model_dump() for phase in timeline.phases],
                 "samples": timeline.samples.model_dump(),
                 "sites": timeline.sites,

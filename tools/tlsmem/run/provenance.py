@@ -177,6 +177,19 @@ def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
+def describe_making(started_at: str, elapsed_ns: int, reason: str | None) -> dict[str, Any]:
+    """Return the fields of a record that say how a run of a real server was made; `reason`: why it failed."""
+    commit, dirty = checkout()
+    return {
+        "commit": commit,
+        "dirty": dirty,
+        "started_at": started_at,
+        "elapsed_ns": elapsed_ns,
+        "status": "failed" if reason else "measured",
+        "reason": reason,
+    }
+
+
 @cache
 def checkout() -> tuple[str, bool]:
     """The commit, and whether anything but data/ differs from it; `unknown` outside a clone."""
