@@ -56,7 +56,8 @@ def numbers(text):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_begins_with_its_answer(question):
-    """Its numbers are printed below it, or are a sum, a difference, a saving or an addition of two that are."""
+    """Its numbers are options of the commands below it, printed by them, or a sum, a difference, a saving or an addition
+    of two that are."""
     first, _, rest = QUESTIONS[question].strip().partition("\n")
     assert re.fullmatch(r"\*\*.*\*\*", first), first
     assert COMMAND in rest and re.search(r"\]\([\w/.-]+\.(md|cff)", rest)
@@ -64,4 +65,5 @@ def test_a_question_begins_with_its_answer(question):
     pairs = [(one, other) for one in printed for other in printed if other]
     computed = {abs(round(100 * (1 - one / other))) for one, other in pairs}
     computed |= {abs(one - other) for one, other in pairs} | {one + other for one, other in pairs}
-    assert numbers(first) <= printed | computed, first
+    options = {float(number) for words, _ in answers(rest) for number in re.findall(r"(?<= )\d{4,}", words)}
+    assert numbers(first) <= printed | computed | options, first
