@@ -15,6 +15,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import recording_files
+from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import RecordLine
 from tlsmem.stats import session_cost
 from tlsmem.store import views
@@ -194,3 +195,11 @@ def test_an_interrupt_ends_a_query_without_a_traceback_and_changes_nothing(tmp_p
     finally:
         asked.kill()
     assert page.read_text() == text and {*tmp_path.iterdir()} == {page, mark}
+
+
+def test_a_recording_of_configurations_has_no_table_and_stops_no_query_of_others():
+    name = "2026-11-28-amd-epyc-p0457-configuration"
+    assert (ROOT / "data" / name).is_dir()
+    assert not any(name in file.parts for file in views.find_files(()))
+    with pytest.raises(BadRecording, match=f"{name}: has measurements of configurations only.*measure configuration"):
+        views.find_files([name])

@@ -11,7 +11,7 @@ import duckdb
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import live_records, recording_files
+from tlsmem.schema import configuration_records, live_records, recording_files
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.recording_files import PLAIN, SEALED
 from tlsmem.store import tables
@@ -95,7 +95,7 @@ def read(*recordings: Path | str) -> Recordings:
 
 def find_files(recordings: Iterable[Path | str]) -> list[Path]:
     """Return the files of these recordings, live runs too. Raises as `read` does."""
-    found = [recording_files.require_recording(one) for one in recordings] or list_committed()
+    found = [recording_files.require_recording(one) for one in recordings] or [*filter(has_tables, list_committed())]
     return list({file.resolve(): file for recording in found for file in list_files(recording)}.values())
 
 
@@ -109,11 +109,25 @@ def list_committed() -> list[Path]:
 
 def list_files(recording: Path) -> list[Path]:
     """Return the files of a recording, those of its live runs last. Raises BadRecording where there is none."""
+    if found := find_tabled(recording):
+        return found
+    if (recording / configuration_records.FOLDER).is_dir():
+        raise BadRecording(
+            f"{recording}: has measurements of configurations only, of which there is no table for queries; try:"
+            f" tls-memtest measure configuration {recording} --format csv"
+        )
+    raise BadRecording(f"{recording}: no recording here (no {PLAIN} file)")
+
+
+def has_tables(recording: Path) -> bool:
+    """Tell whether there are tables of a recording: a configuration's runs have none."""
+    return bool(find_tabled(recording)) or not (recording / configuration_records.FOLDER).is_dir()
+
+
+def find_tabled(recording: Path) -> list[Path]:
+    """Return the files of a recording of which there are tables, those of its live runs last."""
     live = recording / live_records.FOLDER
-    found = [*recording_files.list_files(recording), *(recording_files.list_files(live) if live.is_dir() else ())]
-    if not found:
-        raise BadRecording(f"{recording}: no recording here (no {PLAIN} file)")
-    return found
+    return [*recording_files.list_files(recording), *(recording_files.list_files(live) if live.is_dir() else ())]
 
 
 def name_file(file: Path) -> tuple[str, str]:
