@@ -56,8 +56,8 @@ def numbers(text):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_begins_with_its_answer(question):
-    """Its numbers are options of the commands below it, printed by them, or a sum, a difference, a saving or an addition
-    of two that are."""
+    """Its numbers are options of the commands below it, printed by them, or a sum, a difference or a saving of two
+    that are."""
     first, _, rest = QUESTIONS[question].strip().partition("\n")
     assert re.fullmatch(r"\*\*.*\*\*", first), first
     assert COMMAND in rest and re.search(r"\]\([\w/.-]+\.(md|cff)", rest)
