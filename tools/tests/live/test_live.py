@@ -102,6 +102,16 @@ def test_a_window_above_the_number_of_connections_is_all_of_them(tmp_path):
     ]
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("word", ["live", "configuration"])
+def test_tables_of_a_recording_go_into_a_file(tmp_path, word):
+    command = [sys.executable, ROOT / "tools/tls-memtest", "measure", word, f"data/2026-11-28-amd-epyc-p0457-{word}"]
+    done = forked_command.run([*command, "-o", tmp_path / "made.csv"], cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    table, columns, *rows = (tmp_path / "made.csv").read_text().splitlines()
+    assert table.startswith("# ") and columns.startswith("server,") and rows
+
+
 SEALED = "data/2026-11-22-amd-epyc"
 RECORDED = "data/2026-11-24-amd-epyc-p0457-live"
 

@@ -149,7 +149,7 @@ def measure_million(given: argparse.Namespace, asked: CommandParser) -> int | No
 
 def check_live(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.recording:
-        selecting = {name: getattr(given, name) for name in ("recording", "server", "stack", "format")}
+        selecting = {name: getattr(given, name) for name in ("recording", "server", "stack", "format", "output")}
         usual = vars(asked.parse_args([])) | selecting
         for name, value in vars(given).items():
             if value != usual[name]:
@@ -175,7 +175,8 @@ def measure_live(given: argparse.Namespace, asked: CommandParser) -> int | None:
 
 def check_configuration(given: argparse.Namespace, asked: CommandParser) -> None:
     if given.recording:
-        usual = vars(asked.parse_args([])) | {"recording": given.recording, "format": given.format}
+        printing = {name: getattr(given, name) for name in ("recording", "format", "output")}
+        usual = vars(asked.parse_args([])) | printing
         for name, value in vars(given).items():
             if value != usual[name]:
                 asked.error(f"--{name} is of new runs, and RECORDING prints what is recorded; leave one out")
@@ -371,7 +372,7 @@ each but the runtimes. Exit status 1: a run failed; its record says why.""",
         each("configuration recording")
         | {"server configured": "nginx,haproxy", "stack live": Words("system")}
         | {"what": ",".join(SETTINGS), "sizes configured": Words("three of each setting")}
-        | {"fresh": None, "out": DATED, "list": None}
+        | {"fresh": None, "out": DATED, "list": None, "output text": None}
         | {"format": ON_TERMINAL},
         measure_configuration,
         """\

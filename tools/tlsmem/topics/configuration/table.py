@@ -59,7 +59,8 @@ class SettingRow(NamedTuple):
 
 def name_library(series: SettingSeries) -> str:
     """Return the library that the server was built on, or that its package brings."""
-    return stack_title(series.stack) if series.stack else series.tls_library or "its own"
+    version = " ".join((series.tls_library or "its own").split()[:2])  # without the date that OpenSSL names
+    return stack_title(series.stack) if series.stack else version
 
 
 def live_column(key: str, heading: str, process: str, phase: str = costs.STARTED) -> Column:
