@@ -65,13 +65,15 @@ def name_library(series: SettingSeries) -> str:
 
 def live_column(key: str, heading: str, process: str, phase: str = costs.STARTED) -> Column:
     def value(row: SettingRow) -> tuple[SettingRow, Fraction] | Missing:
+        if not any(at.phase == phase for run in row.series.measured("heap") for at in run.phases):
+            return Missing("clients ask by name for certificates only")
         found = row.live(process, phase)
         return found if isinstance(found, Missing) else (row, found)
 
     def form(found: tuple[SettingRow, Fraction]) -> Cell:
         row, added = found
         even = row.series.is_even(phase, costs.live_of(process))
-        return Cell(f"{float(added):,.0f}", float(added), None if even else UNEVEN)
+        return Cell(f"{round(added):,}".replace("-", "−"), float(added), None if even else UNEVEN)
 
     return Column(key, heading, value=value, form=form)
 
@@ -80,7 +82,7 @@ def slope_cell(line: Line) -> Cell:
     """Whole bytes, with the largest residual where that is more than 1 % of the value."""
     share = abs(line.residual_share)
     note = f"largest residual {share:.1%}".replace("%", " %") if share > 0.01 else None
-    return Cell(f"{line.slope:,.0f}".replace("-", "−"), line.slope, note)
+    return Cell(f"{round(line.slope):,}".replace("-", "−"), line.slope, note)
 
 
 def slope_column(key: str, heading: str, reading: PhaseReading, reloaded: bool = False) -> Column:
