@@ -15,7 +15,7 @@ ELSEWHERE = ("heap ", "build ", "diff builds ", "measure ")  # these need a serv
 QUESTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
 PACKAGES = r"Ubuntu \d+\.\d+|\d+\.\d+\.\d+-\dubuntu\d+\.\d+"
 NAMES = re.compile(  # releases, series, …
-    rf"X25519(?:MLKEM768)?|{PACKAGES}|\d+\.\d+\.\d+\w*|\d+\.\d+(?= before )|\d\.\d to \d\.\d|TLS 1\.\d|data/\S+"
+    rf"X25519(?:MLKEM768)?|CVE-[\d-]+|{PACKAGES}|\d+\.\d+\.\d+\w*|\d+\.\d+(?= before )|\d\.\d to \d\.\d|TLS 1\.\d|data/\S+"
 )
 NUMBER = re.compile(r"\d+,[\d,]*\d|\d{4,}|\d+\.\d+|\d+ ?%")
 
