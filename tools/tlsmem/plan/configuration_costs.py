@@ -1,5 +1,5 @@
 """What the configuration of a server adds to its process: certificates, reloads, workers, from records of
-`measure configuration` with the server built on the stack of the plan, or else as it is packaged.
+`measure configuration` with the server built on the stack of the plan.
 
 A certificate is the slope of anonymous RSS over certificates, of master and worker added up, once clients have asked
 for each name. A reload is what the same configuration holds more after it. A worker is its anonymous RSS without
@@ -27,6 +27,7 @@ OPTIONS = ("certificates", "reloads", "workers")
 WITH_WORKERS = ("nginx",)  # whose worker processes the records tell from the master
 CERTIFICATES, CONNECTIONS = "certificates", "worker-connections"  # settings of the records
 KINDS = {"rsa": "rsa-2048", "ecdsa": "ecdsa-p256"}  # of keys
+SYSTEM = "@system"  # how the stacks end on which packaged servers run
 RELOADS = 2  # that the records have
 
 
@@ -131,12 +132,12 @@ def read_process(process: str) -> PhaseReading:
 def find_series(
     name: str, stack: str | None, setting: str, kind: str | None, among: Sequence[Path]
 ) -> tuple[Path, SettingSeries] | None:
-    """Return the newest series of a server on this stack, else as it is packaged."""
-    for build in dict.fromkeys((stack, None)):
-        for path in among:
-            for one in load_series(path, name):
-                if (one.stack, one.setting, one.kind) == (build, setting, kind):
-                    return path, one
+    """Return the newest series of a server on this stack; None, or the stack of the system: as it is packaged."""
+    build = None if stack and stack.endswith(SYSTEM) else stack
+    for path in among:
+        for one in load_series(path, name):
+            if (one.stack, one.setting, one.kind) == (build, setting, kind):
+                return path, one
     return None
 
 
