@@ -154,6 +154,8 @@ static bool report(pid_t pid, const struct core *core, struct live *live, int ch
         glibc.unknown = glibc.doubt ? glibc.doubt : is_core ? BROKEN : CHANGED;
         leave_undivided(&process, &parts);
     }
+    if (live->has_too_large && !process.refusal)
+        process.refusal = "one of its blocks has 64 GiB or more";
     if (process.refusal || glibc.unknown)
         live_clear(live);
     live_take_out_cached(live);

@@ -147,7 +147,7 @@ struct parts {
 };
 
 /* heapwalk_marks.c: which chunks begin as objects that are looked for. */
-enum { MARK_RULES_MOST = 1024, MARK_WORDS = 4, MARK_SLOTS = 4096, MARK_MMAPPED = 63 };
+enum { MARK_RULES_MOST = 1024, MARK_WORDS = 4, MARK_SLOTS = 4096, MARK_MMAPPED = 15 };
 struct marks {
     struct mark_rule {
         unsigned mark; /* the number of a bit */
@@ -166,23 +166,26 @@ uint64_t marks_of(const struct marks *, uint64_t size, const uint64_t words[MARK
 uint64_t marks_of_mmapped(const struct marks *, uint64_t size, const uint64_t words[MARK_WORDS]);
 
 /* heapwalk_live.c: where the chunks in use are, for whoever asks for them: those that were walked over, and those with
- * a mapping of their own, which have the mark MARK_MMAPPED; and those of them that turn out to be cached. */
+ * a mapping of their own, which have the mark MARK_MMAPPED; and those of them that turn out to be cached. Millions are
+ * written: 16 bytes each. Addresses of programs have 47 bits; sizes of chunks, header included, are multiples of 16. */
+enum { LIVE_ADDRESS_BITS = 48, LIVE_UNIT_BYTES = 16 };
 struct live_chunk {
-    uint64_t address, bytes, resident_bytes; /* of the chunk, header included */
-    uint64_t marks;
+    uint64_t place; /* the address, and above its bits the marks */
+    uint32_t units, resident_units;
 };
 struct live {
-    bool is_wanted; /* else nothing is kept */
+    bool is_wanted;    /* else nothing is kept */
+    bool has_too_large; /* a chunk of 64 GiB or more was left out */
     struct marks marks;
     struct live_chunk *used;
     uint64_t *cached;
     size_t used_count, used_room, cached_count, cached_room;
 };
 void live_clear(struct live *);
-void live_add(struct live *, struct live_chunk);
+void live_add(struct live *, uint64_t address, uint64_t bytes, uint64_t resident_bytes, uint64_t marks);
 void live_add_cached(struct live *, uint64_t address);
 void live_take_out_cached(struct live *);       /* the others are in the order of their addresses then */
-bool live_write(const struct live *, int file); /* their number, and four numbers of 64 bits for each */
+bool live_write(const struct live *, int file); /* their number in 64 bits, and each as it is here */
 
 /* heapwalk_cached.c: freed chunks that count as in use. Candidates have the size of a thread's cache. */
 struct candidates {

@@ -202,7 +202,7 @@ static enum step chunk_count(struct glibc *glibc, const struct heap *heap, uint6
     if (next_head & CHUNK_BEFORE_IN_USE) {
         tally_add(&walk.parts->used, pages, *chunk, end);
         if (walk.live->is_wanted)
-            live_add(walk.live, (struct live_chunk){*chunk, size, pages_resident(pages, *chunk, end), marks});
+            live_add(walk.live, *chunk, size, pages_resident(pages, *chunk, end), marks);
         tally_join(&walk.parts->requested, requested);
         if (cached_is_candidate(glibc, size))
             candidate_add(walk.candidates, *chunk);
@@ -290,7 +290,7 @@ static void mmapped_live_add(const struct process *process, const struct pages *
     uint64_t words[MARK_WORDS] = {0}, marks = UINT64_C(1) << MARK_MMAPPED;
     if (live->marks.count && process_copy(process, chunk + 16 + live->marks.lead, words, sizeof words))
         marks |= marks_of_mmapped(&live->marks, size, words);
-    live_add(live, (struct live_chunk){chunk, size, pages_resident(pages, chunk, chunk + size), marks});
+    live_add(live, chunk, size, pages_resident(pages, chunk, chunk + size), marks);
 }
 
 /* Counts the chunks in one mapping, and what of it is resident besides and in no heap. */

@@ -10,13 +10,23 @@ void live_clear(struct live *live)
     live->used_count = live->cached_count = 0;
 }
 
-void live_add(struct live *live, struct live_chunk chunk)
+static uint64_t address_of(const struct live_chunk *chunk)
 {
+    return chunk->place & ((UINT64_C(1) << LIVE_ADDRESS_BITS) - 1);
+}
+
+void live_add(struct live *live, uint64_t address, uint64_t bytes, uint64_t resident_bytes, uint64_t marks)
+{
+    if (bytes / LIVE_UNIT_BYTES > UINT32_MAX) {
+        live->has_too_large = true;
+        return;
+    }
     if (live->used_count == live->used_room) {
         live->used_room = live->used_room ? 2 * live->used_room : 1024;
         live->used = realloc(live->used, live->used_room * sizeof *live->used);
     }
-    live->used[live->used_count++] = chunk;
+    live->used[live->used_count++] = (struct live_chunk){
+        address | marks << LIVE_ADDRESS_BITS, bytes / LIVE_UNIT_BYTES, resident_bytes / LIVE_UNIT_BYTES};
 }
 
 void live_add_cached(struct live *live, uint64_t address)
@@ -32,22 +42,37 @@ void live_add_cached(struct live *live, uint64_t address)
 
 static int by_address(const void *left, const void *right)
 {
-    /* A chunk begins with its address, too. */
+    uint64_t one = address_of(left), other = address_of(right);
+    return (one > other) - (one < other);
+}
+
+static int by_number(const void *left, const void *right)
+{
     uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
     return (one > other) - (one < other);
+}
+
+/* As they are when all come from one heap: to sort millions takes as long as to find them. */
+static bool is_in_order(const struct live *live)
+{
+    for (size_t i = 1; i < live->used_count; i++)
+        if (address_of(&live->used[i - 1]) > address_of(&live->used[i]))
+            return false;
+    return true;
 }
 
 void live_take_out_cached(struct live *live)
 {
     size_t kept = 0, next = 0;
-    if (live->used_count)
+    if (!is_in_order(live))
         qsort(live->used, live->used_count, sizeof *live->used, by_address);
     if (live->cached_count)
-        qsort(live->cached, live->cached_count, sizeof *live->cached, by_address);
+        qsort(live->cached, live->cached_count, sizeof *live->cached, by_number);
     for (size_t i = 0; i < live->used_count; i++) {
-        while (next < live->cached_count && live->cached[next] < live->used[i].address)
+        uint64_t address = address_of(&live->used[i]);
+        while (next < live->cached_count && live->cached[next] < address)
             next++;
-        if (next == live->cached_count || live->cached[next] != live->used[i].address)
+        if (next == live->cached_count || live->cached[next] != address)
             live->used[kept++] = live->used[i];
     }
     live->used_count = kept;

@@ -16,7 +16,9 @@ from tlsmem.monitor.rss_parts import RssParts, parse
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
-NUMBERS = 4  # of each chunk
+ADDRESS_BITS, UNIT_BYTES = np.uint64(48), 16
+ADDRESS = (np.uint64(1) << ADDRESS_BITS) - np.uint64(1)
+CHUNK = np.dtype([("place", np.uint64), ("units", np.uint32), ("resident_units", np.uint32)])  # memtest/heapwalk.h
 BATCH_BYTES = 64 << 20  # read at once
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 ALL_BITS = (1 << 64) - 1
@@ -29,7 +31,7 @@ class Mark(IntEnum):
     TICKET = 1
     BIO = 2
     X509 = 3
-    MMAPPED = 63  # a mapping of its own
+    MMAPPED = 15  # a mapping of its own
 
 
 class Beginning(NamedTuple):
@@ -58,7 +60,7 @@ class LiveHeap:
     addresses: Places
     sizes: Places
     resident: Places
-    marks: Words
+    marks: npt.NDArray[np.uint16]
     lead_bytes: int = 0  # that the heap meter, or the program, has before each block
     behind_bytes: int = 0  # and the program behind it
 
@@ -85,13 +87,13 @@ class LiveHeap:
     def wrap(self, before: int, behind: int) -> "LiveHeap":
         """Return the heap of blocks that a program has with so many bytes around each. All chunks have the marks of all
         objects: none was looked for there."""
-        marks = self.marks | np.uint64((1 << Mark.MMAPPED) - 1)
+        marks = self.marks | np.uint16((1 << Mark.MMAPPED) - 1)
         addresses, lead = self.addresses + before, self.lead_bytes + before
         return LiveHeap(self.rss, addresses, self.sizes, self.resident, marks, lead, behind)
 
     def have_mark(self, mark: Mark) -> npt.NDArray[np.bool_]:
         """Return which chunks have a mark."""
-        found: npt.NDArray[np.bool_] = (self.marks & np.uint64(1 << mark)) != 0
+        found: npt.NDArray[np.bool_] = (self.marks & np.uint16(1 << mark)) != 0
         return found
 
     def find(self, pointers: npt.NDArray[np.uint64]) -> Places:
@@ -117,16 +119,17 @@ def read_live_heap(target: Target, beginnings: Iterable[Beginning] = ()) -> Live
         if "refused" in line:
             raise UserError(f"{name}: {line['refused']}")
         file.seek(0)
-        numbers = np.fromfile(file, np.int64)
+        count = np.fromfile(file, np.int64, 1)
+        chunks = np.fromfile(file, CHUNK)
     rss = parse(line)
     if rss.undivided:
         raise UserError(f"{name}: its heap cannot be counted: {rss.undivided}")
-    chunks = numbers[1:].reshape(-1, NUMBERS)
-    if not len(numbers) or len(chunks) != numbers[0]:
+    if not len(count) or len(chunks) != count[0]:
         raise UserError(f"{name}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
     lead = METER_BYTES if rss.found_bytes is not None else 0
-    sizes, resident, marks = (chunks[:, column].copy() for column in (1, 2, 3))
-    return LiveHeap(rss, chunks[:, 0] + HEADER_BYTES + lead, sizes, resident, marks.view(np.uint64), lead)
+    addresses = (chunks["place"] & ADDRESS).astype(np.int64) + HEADER_BYTES + lead
+    sizes, resident = (chunks[one].astype(np.int64) * UNIT_BYTES for one in ("units", "resident_units"))
+    return LiveHeap(rss, addresses, sizes, resident, (chunks["place"] >> ADDRESS_BITS).astype(np.uint16), lead)
 
 
 def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> Words:
