@@ -283,16 +283,15 @@ def weigh(heap: LiveHeap, frontier: Places, sources: Places, targets: Places, of
 
 def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -> Places:
     """Give chunks without an owner that of the chunks whose pointers to them weigh most; return them, each once."""
-    heaviest = np.zeros(len(owners))
-    np.maximum.at(heaviest, targets, weights)
-    is_heaviest = weights == heaviest[targets]
-    sources, targets = sources[is_heaviest], targets[is_heaviest]
-    given = owners[sources]
-    least, most = np.full(len(owners), SHARED), np.full(len(owners), NO_OWNER)
-    np.minimum.at(least, targets, given)
-    np.maximum.at(most, targets, given)
-    found = np.unique(targets)
-    owners[found] = np.where(least[found] == most[found], least[found], SHARED)
+    found, which = np.unique(targets, return_inverse=True)
+    heaviest = np.zeros(len(found))
+    np.maximum.at(heaviest, which, weights)
+    is_heaviest = weights == heaviest[which]
+    given, which = owners[sources[is_heaviest]], which[is_heaviest]
+    least, most = np.full(len(found), SHARED), np.full(len(found), NO_OWNER)
+    np.minimum.at(least, which, given)
+    np.maximum.at(most, which, given)
+    owners[found] = np.where(least == most, least, SHARED)
     return found
 
 
