@@ -1,17 +1,19 @@
 """A recording's summary answers as its files do, but for call stacks and histograms."""
 
+import lzma
 import shutil
 
 import duckdb
 import pytest
-from hypothesis import given, strategies
 from pydantic_core import from_json, to_json
 
 from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.base import repository
 from tlsmem.base.errors import UserError
+from tlsmem.base.paths import ROOT
 from tlsmem.schema import recording_files, seal_recording
-from tlsmem.store import derive, read_runs, summary, tables, views
+from tlsmem.store import derive, read_runs, summary, views
+from tlsmem.store.columns import pack_pieces
 
 STACK, OTHER, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"
 
@@ -122,12 +124,7 @@ def test_a_damaged_summary_is_a_sentence(summarised, content):
         read_runs.load(summarised)
 
 
-def test_sums_and_free_bytes_come_back_whatever_they_are():
-    table = {name: [1, 5, None] for name in tables.HEAP_COLUMNS} | {"total_live_bytes": [9, 0, None], "wave": 3}
-    sources = summary.SUMS["total_live_bytes"]
-    packed = summary.subtract(table, "total_live_bytes", sources)
-    assert packed == [4, -25, None]
-    assert summary.add(table | {"total_live_bytes": packed}, "total_live_bytes", sources) == [9, 0, None]
+def test_free_bytes_come_back_whatever_they_are():
     texts = {
         "values": [None, '{"glibc":{"arena_bytes":9,"uordblks_bytes":2,"fordblks_bytes":6}}', '{"jemalloc":{}}'],
         "rows": [0],
@@ -136,11 +133,24 @@ def test_sums_and_free_bytes_come_back_whatever_they_are():
     assert summary.exchange_free_bytes(summary.exchange_free_bytes(texts)) == texts
 
 
-texts_with_numbers = strategies.lists(strategies.none() | strategies.text('{"a:-.05e9'))
+@pytest.mark.parametrize("follows", [True, False])
+def test_keys_are_left_out_where_they_follow_from_the_run(recording, summarised, follows):
+    folder = read_runs.find_entries([recording / f"{OTHER}.jsonl"])[0].folder
+    runs = summary.read_table(folder / summary.FILES["runs"])
+    runs["key"] = summary.make_keys(runs) if follows else {"values": ["0123456789abcdef"], "rows": [0]}
+    packed = pack_pieces({name: to_json(one) for name, one in runs.items()})
+    (folder / summary.FILES["runs"]).write_bytes(packed)
+    (summarised / recording_files.SUMMARY).write_bytes(summary.pack_summary({"one": folder}))
+    written = from_json(lzma.decompress((summarised / recording_files.SUMMARY).read_bytes()))
+    assert written["runs"]["key"] == [None if follows else runs["key"]]
+    found = summary.unpack_summary(summarised / recording_files.SUMMARY)
+    assert found["one"].files[summary.FILES["runs"]] == packed
 
 
 @pytest.mark.thorough
-@given(strategies.lists(texts_with_numbers.map(lambda texts: {"values": texts, "rows": [0]}) | strategies.just(3)))
-def test_texts_come_back_from_their_numbers(columns):
-    packed = from_json(to_json(summary.split_numbers(columns)))
-    assert summary.join_numbers(*packed) == columns
+def test_the_key_of_every_committed_run_of_a_recording_follows_from_it():
+    """Of schema 1, which has no environment, and of the newest."""
+    for name in ("2026-11-21-amd-epyc", "2026-11-26-amd-epyc-p355e-cpus"):
+        entries = read_runs.find_entries(recording_files.list_files(ROOT / "data" / name))
+        for runs in (summary.read_table(one.folder / summary.FILES["runs"]) for one in entries):
+            assert summary.make_keys(runs) == runs["key"]

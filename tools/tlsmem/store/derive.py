@@ -33,7 +33,7 @@ FOLDER = DERIVED / "store"
 LEAST_BYTES = 64 << 10  # what is derived from a smaller file that is not sealed is not kept
 CODE = (  # checks lines, and derives entries of them
     *("schema/*.py", "base/printable.py"),
-    *(f"store/{name}.py" for name in ("columns", "database", "derive", "summary", "tables")),
+    *(f"store/{name}.py" for name in ("columns", "database", "derive", "summary", "summary_columns", "tables")),
 )
 ABOUT, PARQUET = "entry", ".parquet"  # the file, and the end of an entry's name
 LEAST_SECONDS = 3600  # that an entry stays: a command may be reading it

@@ -1,12 +1,12 @@
 """The summary of a recording, which an installed package has in place of its files: the columns of each file, without
 call stacks and histograms of latencies.
 
-It is one file of compressed JSON, with each column of all files in a row, which packs better than file by file. A
-column that other columns nearly give, as the total of all owners, is what it differs by from their sum."""
+It is one file of compressed JSON, with each column of all files in a row, which packs better than file by file. Numbers
+are written as what they differ by from what is expected of them: summary_columns.py. Keys that follow from what else
+a run declares are left out."""
 
 import json
 import lzma
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,37 +14,73 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from tlsmem.base.errors import UserError
-from tlsmem.store import tables
-from tlsmem.store.columns import PHASE_KINDS, RUN_KINDS, Columns, Content, Pieces, pack_pieces
+from tlsmem.schema.records import ALL_KEY_FIELDS, run_key
+from tlsmem.store import summary_columns, tables
+from tlsmem.store.columns import (
+    CODED,
+    PHASE_KINDS,
+    RUN_KINDS,
+    Columns,
+    Content,
+    Pieces,
+    decode_column,
+    encode_column,
+    pack_pieces,
+)
+from tlsmem.store.summary_columns import Before, Column, Table
 
 FILES = {"runs": "runs.columns", "phases": "phases.columns"}  # of an entry, by table
 KINDS = {"runs": RUN_KINDS, "phases": PHASE_KINDS}
-SUMS: Mapping[str, Sequence[str]] = {  # columns of phases that these others nearly give, which stand before them
-    "rss_bytes": ("rss_anon_bytes", "rss_file_bytes", "rss_shmem_bytes"),
-    "rollup_rss_bytes": ("rss_bytes",),
-    "rollup_anon_bytes": ("rss_anon_bytes",),
-    "peak_rss_bytes": ("rss_bytes",),
-    **{f"total_{count}": [f"{owner}_{count}" for owner in tables.OWNERS[:-1]] for count in tables.COUNTS},
-}
+NUMBERS = [name for name, kind in PHASE_KINDS.items() if kind == tables.INTEGER]  # of phases
 # It takes a tenth less than zstd's highest level.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0, "nice_len": 273}]
-NUMBER = re.compile("0|[1-9][0-9]*")  # as its digits say it: 05 is two
-Column = Any  # as columns.py has it in a file
-Table = dict[str, Column]  # by name
 
 
 def pack_summary(folders: Mapping[str, Path]) -> bytes:
     """Return the summary of the files of a recording from their entries' folders, by the files' names."""
     found = [{table: read_table(folder / file) for table, file in FILES.items()} for folder in folders.values()]
-    for one in found:
-        one["runs"]["timings"] = drop_histograms(one["runs"]["timings"])
-        one["phases"]["allocator"] = exchange_free_bytes(one["phases"]["allocator"])
-        one["phases"] |= {name: subtract(one["phases"], name, sources) for name, sources in SUMS.items()}
+    befores = [find_rows_before(one) for one in found]
+    for one, before in zip(found, befores, strict=True):
+        runs, phases = one["runs"], one["phases"]
+        if make_keys(runs) == runs["key"]:
+            runs["key"] = None
+        runs["timings"] = drop_histograms(runs["timings"])
+        phases["allocator"] = exchange_free_bytes(phases["allocator"])
+        phases |= summary_columns.pack_numbers(phases, NUMBERS, before)
     columns: dict[str, Table] = {
         table: {name: [one[table][name] for one in found] for name in kinds} for table, kinds in KINDS.items()
     }
-    columns["phases"]["allocator"] = split_numbers(columns["phases"]["allocator"])
-    return compress(to_json({"files": [*folders], **columns}))
+    texts, forms = summary_columns.split_numbers(columns["phases"]["allocator"], befores)
+    columns["phases"]["allocator"] = texts
+    for name, coded in list_coded(columns):
+        coded[name] = [column and summary_columns.count_back(column) for column in coded[name]]
+    return compress(to_json({"files": [*folders], **columns, "forms": forms}))
+
+
+def list_coded(columns: Mapping[str, Table]) -> list[tuple[str, Table]]:
+    """Return the columns of texts: the name of each, and the table that it is in."""
+    return [(name, columns[table]) for table, kinds in KINDS.items() for name, kind in kinds.items() if kind in CODED]
+
+
+def find_rows_before(one: Mapping[str, Table]) -> Before:
+    """Return for each row of a file's phases the one before it of the same process."""
+    processes, counts = decode_column(one["phases"]["process"], None), decode_column(one["runs"]["phases"], None)
+    return summary_columns.find_rows_before(processes, counts)
+
+
+def make_keys(runs: Table) -> Column:
+    """Return the column of keys that follows from the other columns of runs."""
+    rows = {
+        name: decode_column(runs[name], from_json if RUN_KINDS[name] == tables.JSON else None)
+        for name in [*ALL_KEY_FIELDS, "schema"]
+    }
+    keys = []
+    for values in zip(*rows.values(), strict=True):
+        fields = dict(zip(rows, values, strict=True))
+        if fields["schema"] == 1:
+            del fields["env"]  # such a line has none
+        keys.append(run_key(fields))
+    return from_json(encode_column(keys, tables.TEXT))
 
 
 def compress(content: bytes) -> bytes:
@@ -62,20 +98,28 @@ def unpack_summary(file: Path) -> dict[str, Content]:
     """Return the columns of each file of a recording, by its name. Raises UserError where the summary is damaged."""
     try:
         found = from_json(lzma.decompress(file.read_bytes()))
-        found["phases"]["allocator"] = join_numbers(*found["phases"]["allocator"])
-        return {name: unpack_file(found, at) for at, name in enumerate(found["files"])}
-    except (OSError, ValueError, LookupError, TypeError, lzma.LZMAError) as error:
+        for name, coded in list_coded(found):
+            coded[name] = [column and summary_columns.count_forth(column) for column in coded[name]]
+        files = [
+            {table: {name: column[at] for name, column in found[table].items()} for table in FILES}
+            for at in range(len(found["files"]))
+        ]
+        befores = [*map(find_rows_before, files)]
+        texts = summary_columns.join_numbers(found["phases"]["allocator"], found["forms"], befores)
+        return {name: unpack_file(*one) for name, *one in zip(found["files"], files, befores, texts, strict=True)}
+    except (OSError, ValueError, LookupError, TypeError, StopIteration, lzma.LZMAError) as error:
         raise UserError(f"{file}: cannot be read; install the package again ({error})") from None
 
 
-def unpack_file(found: dict[str, Any], at: int) -> Content:
-    """Return the columns of the file with this number."""
-    made: dict[str, Table] = {table: {name: column[at] for name, column in found[table].items()} for table in FILES}
-    for name, sources in SUMS.items():
-        made["phases"][name] = add(made["phases"], name, sources)
-    made["phases"]["allocator"] = exchange_free_bytes(made["phases"]["allocator"])
+def unpack_file(made: Mapping[str, Table], before: Before, allocator: Column) -> Content:
+    """Return the columns of a file. `allocator`: its statistics, put together again."""
+    runs, phases = made["runs"], made["phases"]
+    if runs["key"] is None:
+        runs["key"] = make_keys(runs)
+    summary_columns.unpack_numbers(phases, NUMBERS, before)
+    phases["allocator"] = exchange_free_bytes(allocator)
     packed = {FILES[table]: pack_pieces({name: to_json(one) for name, one in made[table].items()}) for table in FILES}
-    return Content(packed, count_rows(made["runs"]["digest"]), count_rows(made["phases"]["phase"]))
+    return Content(packed, count_rows(runs["digest"]), count_rows(phases["phase"]))
 
 
 def rebuild_lines(folder: Path) -> list[bytes]:
@@ -151,50 +195,6 @@ def exchange_in_text(text: str) -> str:
     return to_json(found).decode()
 
 
-def split_numbers(columns: Sequence[Column]) -> list[Any]:
-    """Return columns of texts, one for each file, with each text as the number of its form: what stands between its
-    numbers. Then the forms, each with its numbers in columns over all files, which pack a quarter smaller."""
-    forms: dict[tuple[str, ...], tuple[int, list[list[int]]]] = {}
-
-    def take(text: str | None) -> int | None:
-        if text is None:
-            return None
-        form, numbers = tuple(NUMBER.split(text)), [int(one) for one in NUMBER.findall(text)]
-        place, rows = forms.setdefault(form, (len(forms), []))
-        rows.append(numbers)
-        return place
-
-    made = [change_values(column, take) for column in columns]
-    return [made, [(form, len(rows), [*zip(*rows, strict=True)]) for form, (_, rows) in forms.items()]]
-
-
-def join_numbers(columns: Sequence[Column], forms: Sequence[tuple[Sequence[str], int, Sequence[Sequence[int]]]]) -> Any:
-    """Return what `split_numbers` was called with."""
-    texts = []
-    for (first, *others), count, numbers in forms:
-        rows = zip(*numbers, strict=True) if others else [()] * count
-        texts.append(
-            iter([first + "".join(f"{one}{after}" for one, after in zip(row, others, strict=True)) for row in rows])
-        )
-    return [change_values(column, lambda place: None if place is None else next(texts[place])) for column in columns]
-
-
 def change_values(column: Column, change: Callable[[Any], Any]) -> Column:
     """Return a column of texts with each of its values changed."""
     return column if isinstance(column, int) else {**column, "values": [change(one) for one in column["values"]]}
-
-
-def subtract(table: Table, name: str, sources: Sequence[str]) -> Column:
-    """Return what the column differs by from the sum of others; itself, where one of them has no value."""
-    column, others = table[name], [table[source] for source in sources]
-    if isinstance(column, int) or any(isinstance(one, int) for one in others):
-        return column
-    return [None if value is None else value - sum(some) for value, *some in zip(column, *others, strict=True)]
-
-
-def add(table: Table, name: str, sources: Sequence[str]) -> Column:
-    """Return what `subtract` was called with."""
-    column, others = table[name], [table[source] for source in sources]
-    if isinstance(column, int) or any(isinstance(one, int) for one in others):
-        return column
-    return [None if value is None else value + sum(some) for value, *some in zip(column, *others, strict=True)]
