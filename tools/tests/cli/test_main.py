@@ -9,12 +9,14 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from tests.support.live import live_record
 from tlsmem import cli
 from tlsmem.base import repository, termination
 from tlsmem.base.errors import Usage, UserError, raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import dispatch, registry
 from tlsmem.cli.main import main, run
+from tlsmem.schema.live_records import append_live
 
 
 def raising(error):
@@ -152,6 +154,24 @@ def test_what_runs_harnesses_needs_a_clone_before_its_options_are_looked_at(word
     with pytest.raises(UserError, match="needs a clone of the repository") as refused:
         dispatch.run_words([*words.split(), "--no-such-option"])
     assert refused.value.status == 2
+
+
+@pytest.mark.parametrize("words", ["measure live --server nginx", "measure configuration --server nginx"])
+def test_new_runs_of_servers_need_a_clone(words, monkeypatch):
+    monkeypatch.setattr(repository, "IS_WHEEL", True)
+    with pytest.raises(UserError, match="without a RECORDING: needs a clone of the repository") as refused:
+        dispatch.run_words(words.split())
+    assert refused.value.status == 2
+
+
+def test_recorded_runs_of_servers_are_shown_without_a_clone(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(repository, "IS_WHEEL", True)
+    for count in (1000, 3000):
+        for meter in ("rss", "heap"):
+            append_live(tmp_path, live_record(count, meter, malloc=True))
+    dispatch.run_words(["measure", "live", str(tmp_path), "--format", "csv"])
+    _, table = capsys.readouterr().out.split("# live-rss\n")
+    assert table.splitlines()[1].startswith("nginx,TLSv1.3,all,established,14148.0,300.0,48.0,190.0,10.0,60.0,14660.0")
 
 
 def test_a_package_that_is_not_beside_a_wheel_is_a_sentence(monkeypatch, capsys):

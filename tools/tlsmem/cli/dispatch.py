@@ -31,7 +31,7 @@ def run_words(words: Sequence[str]) -> int | None:
     command, rest = registry.find_command(words)
 
     def step() -> int | None:
-        if command.words.startswith(registry.OF_A_CLONE):
+        if command.words.startswith(registry.OF_A_CLONE) and command.words not in registry.SHOW_RECORDED:
             require_clone(command.words)
         parser = command.parser()
         parser.known_elsewhere = registry.describe_owners

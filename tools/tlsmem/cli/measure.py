@@ -6,6 +6,7 @@ import sys
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.repository import require_clone
 from tlsmem.cli import checks
 from tlsmem.cli.command import CLUSTER as CLUSTER_PACKAGES
 from tlsmem.cli.command import IN_WORDS, TREES, Command, CommandParser, Takes, campaign_default, each
@@ -158,6 +159,7 @@ def check_live(given: argparse.Namespace, asked: CommandParser) -> None:
                     f"{option} is of new runs, and RECORDING prints what is recorded; --server and --stack select"
                 )
         return
+    require_clone("measure live without a RECORDING")
     if not given.server:
         missing = OPTIONS["server live"].describe_missing(asked.is_of_make)
         raise UserError(f"{missing}; or name a RECORDING to show", 2)
@@ -181,6 +183,7 @@ def check_configuration(given: argparse.Namespace, asked: CommandParser) -> None
             if value != usual[name]:
                 asked.error(f"--{name} is of new runs, and RECORDING prints what is recorded; leave one out")
         return
+    require_clone("measure configuration without a RECORDING")
     checks.check_runs(given)
 
 

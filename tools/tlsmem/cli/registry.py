@@ -24,6 +24,7 @@ GROUPS = {  # by the first word: the module that has its commands, and what they
     "help": "help, options, completion in a shell",
 }
 OF_A_CLONE = ("build", "measure", "gate", "diff builds", "diff releases", "heap record")  # what a wheel has not
+SHOW_RECORDED = ("measure live", "measure configuration")  # but with a RECORDING
 OLD_SCRIPTS = {  # what they are now
     "build": "build",
     "c1m": "measure c1m",
