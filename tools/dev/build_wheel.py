@@ -33,7 +33,7 @@ PUBLISHED = OUT / "published"
 SOURCE = OUT / "source"
 COPIED = (
     *("memtest/*.toml", "data/predictions/live.jsonl", "memtest/certs/*/only-in-campaigns", "memtest/certs/*/padding"),
-    *("data/published/*.csv", "data/20*/live/*.zst", "data/20*/configuration/*"),
+    *("data/published/*.csv", "data/20*/live/*", "data/20*/configuration/*"),
 )
 LEVEL = 22  # of zstd: slower than sealing, and a seventh smaller
 PROJECT = ("pyproject.toml", "LICENSE*", "tools/dev/wheel_hook.py")  # what pip builds the package of, besides
@@ -120,26 +120,8 @@ def copy(file: Path, to: Path) -> None:
     if file.suffix == ".zst":
         from backports import zstd
 
-        plain = zstd.decompress(file.read_bytes())
-        to.write_bytes(zstd.compress(shorten_live(plain) if file.parent.name == "live" else plain, LEVEL))
+        to.write_bytes(zstd.compress(zstd.decompress(file.read_bytes()), LEVEL))
     to.chmod(0o755 if os.access(file, os.X_OK) else 0o644)
-
-
-def shorten_live(plain: bytes) -> bytes:
-    """Return lines of live runs without what no answer of an installed package is made of: memory over time, and the
-    chunks of malloc. They are half of the bytes. Each has its own checksum again."""
-    from tlsmem.schema.checksum import add_checksum
-
-    shortened = []
-    for line in plain.splitlines():
-        run = json.loads(line)
-        run["samples"] = {name: [] for name in run["samples"]}
-        for phase in run["phases"]:
-            phase.pop("malloc", None)
-        had_checksum = run.pop("checksum", None) is not None
-        text = json.dumps(run, separators=(",", ":")).encode()
-        shortened.append(add_checksum(text) if had_checksum else text)
-    return b"".join(line + b"\n" for line in shortened)
 
 
 def write_summary(recording: Path) -> None:

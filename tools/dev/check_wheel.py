@@ -51,9 +51,14 @@ QUERIES = (
     " group by all order by all",
     "select run, max(peak_rss_bytes) as peak from phases group by all order by all limit 500",
     "select server, meter, phase, count(*) as rows from live group by all order by all",
+    "select run, position, malloc_chunk_bytes, malloc_free_resident_bytes, digest from live order by all",
+    "select run, count(*) as readings, max(user_bytes) as most from live_samples group by all order by all",
 )
+SHOWN = {"live": "measure live", "configuration": "measure configuration"}  # how runs in a folder are printed
 REFUSED = {  # in an environment with the core alone; and a part of the sentence
     "measure mem": "needs a clone",
+    "measure live --server nginx": "needs a clone",
+    "measure configuration --server nginx": "needs a clone",
     "build openssl@3.5.5": "needs a clone",
     "gate BUDGET.toml": "needs a clone",
     "diff builds --a openssl@3.5.5 --b openssl@3.6.3": "needs a clone",
@@ -156,6 +161,9 @@ def list_core_questions() -> Iterator[tuple[str, ...]]:
         yield "plan", *line.split(), *CSV
     for recording in name_recordings():
         yield "why", recording, *CSV
+    for folder, words in SHOWN.items():
+        for place in sorted((ROOT / "data").glob(f"20*/{folder}")):
+            yield *words.split(), str(place.parent.relative_to(ROOT)), *CSV
     yield "stacks", *CSV
     yield "heap", "read", PROFILE, "--json"
     yield "diff", "recordings", "data/2026-11-21-amd-epyc", OWN, *CSV
