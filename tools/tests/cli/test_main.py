@@ -14,7 +14,7 @@ from tlsmem import cli
 from tlsmem.base import repository, termination
 from tlsmem.base.errors import Usage, UserError, raise_user_errors
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import dispatch, registry
+from tlsmem.cli import configuration_campaign, dispatch, live_campaign, registry
 from tlsmem.cli.main import main, run
 from tlsmem.schema.live_records import append_live
 
@@ -22,7 +22,7 @@ from tlsmem.schema.live_records import append_live
 def raising(error):
     """A command that ends with this error."""
 
-    def main():
+    def main(*_):
         raise error
 
     return main
@@ -159,6 +159,8 @@ def test_what_runs_harnesses_needs_a_clone_before_its_options_are_looked_at(word
 @pytest.mark.parametrize("words", ["measure live --server nginx", "measure configuration --server nginx"])
 def test_new_runs_of_servers_need_a_clone(words, monkeypatch):
     monkeypatch.setattr(repository, "IS_WHEEL", True)
+    for campaign in (live_campaign, configuration_campaign):
+        monkeypatch.setattr(campaign, "run", raising(AssertionError("a server would have been started")))
     with pytest.raises(UserError, match="without a RECORDING: needs a clone of the repository") as refused:
         dispatch.run_words(words.split())
     assert refused.value.status == 2
