@@ -177,7 +177,7 @@ def join_numbers(columns: Sequence[Column], forms: Sequence[Form], befores: Sequ
     made = []
     for column, before in zip(columns, befores, strict=True):
         values: list[tuple[int, list[int]] | None] = []
-        texts = []
+        texts: list[str | None] = []
         for place, last in find_values_before(column, before):
             if place is None:
                 values.append(None)
