@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from tests.support.configured import LEFT, RSS, configuration_records
+from tests.support.configured import BLINDING, LEFT, RSS, WORKER, configuration_records
 from tlsmem.base.errors import UserError
 from tlsmem.cli.dispatch import run_words
 from tlsmem.plan.configuration_costs import SettingCost, requested_costs
@@ -15,7 +15,8 @@ STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    """In the records, a certificate takes 40,000 B in the master and in the worker, and each reload leaves 25,000 B."""
+    """In the records, a certificate takes 40,000 B, which master and worker share, and 2,000 B of the worker's own once it
+    is asked for; each reload leaves 25,000 B."""
     place = tmp_path_factory.mktemp("configured")
     for setting in ("certificates", "worker-connections"):
         kind = "rsa-2048" if setting == "certificates" else None
@@ -29,19 +30,19 @@ def ask(recording, stack: str = STACK, **options: int):
     return requested_costs(given, stack, SUITE)
 
 
-def test_certificates_are_in_the_master_and_in_each_worker(recording):
+def test_what_workers_share_counts_once_and_what_they_do_not_in_each(recording):
     (one,) = ask(recording, certificates=500).found
-    assert one == SettingCost("certificates", 500, 2 * RSS, "rsa-2048")
+    assert one == SettingCost("certificates", 500, RSS + BLINDING, "rsa-2048")
     many, workers = ask(recording, certificates=500, workers=4).found
-    assert many.each == 5 * RSS
-    assert workers == SettingCost("more workers", 3, 2_000_000)
+    assert many.each == RSS + 4 * BLINDING
+    assert workers == SettingCost("more workers", 3, WORKER)
 
 
 @pytest.mark.parametrize(("reloads", "left", "words"), [(1, 1, "after 1"), (2, 2, "after 2"), (9, 2, "after 9 (meas")])
 def test_a_reload_leaves_what_the_records_have(recording, reloads, left, words):
-    """Two processes, and LEFT for each certificate and reload; beyond two reloads as after two."""
+    """LEFT for each certificate and reload, in pages that are shared; beyond two reloads as after two."""
     _, found = ask(recording, certificates=100, reloads=reloads).found
-    assert found.each == 2 * LEFT * 100 * left
+    assert found.each == LEFT * 100 * left
     assert found.remark.startswith(words)
 
 
@@ -49,7 +50,7 @@ def test_a_plan_adds_them(recording, capsys):
     words = ["plan", "memory", "--connections", "1000", "--as", "nginx", "--stack", STACK]
     run_words([*words, "--recording", str(recording), "--certificates", "500"])
     shown = capsys.readouterr().out
-    assert f"certificates              38.1 MiB  500 x {2 * RSS:,} B, rsa-2048" in shown
+    assert f"certificates              20.0 MiB  500 x {RSS + BLINDING:,} B, rsa-2048" in shown
     assert "Its configuration: RSS of nginx/1.26.3 on OpenSSL 3.5.5" in " ".join(shown.split())
 
 

@@ -4,6 +4,7 @@ from tests.support import synthetic
 from tlsmem.schema.configuration_records import SCHEMA, ConfigurationMeter, ConfigurationRecord, configuration_key
 
 LIVE, BLINDING, RSS, LEFT = 30_000, 2_000, 40_000, 25_000  # of one certificate; LEFT: by each reload
+WORKER = 500_000  # pages of a worker that it does not share with the master
 SITE = 9_000
 PHASES = ("started", "each name asked for", "reload 1", "reload 2")
 
@@ -20,14 +21,15 @@ def configuration_record(
     """One of so many. `bend`: more bytes in the largest than the others say."""
 
     def process(name: str, phase: str) -> dict:
-        asked = BLINDING * size * (phase == PHASES[1] and name == "worker")
+        is_worker = name == "worker"
+        asked = BLINDING * size * (phase == PHASES[1] and is_worker)
         free = LEFT * size * max(0, PHASES.index(phase) - 1)
         chunks = {"chunks": 10, "chunk_bytes": 10, "chunk_resident_bytes": 10, "free_resident_bytes": free}
         found = {
             "process": name,
-            "rss_anon_bytes": 2_000_000 + RSS * size + free,
+            "rss_anon_bytes": 2_000_000 + is_worker * WORKER + RSS * size + free + asked,
             "rss_shmem_bytes": 4096,
-            "pss_anon_bytes": 1_000_000 + RSS * size // 2,
+            "pss_anon_bytes": 1_000_000 + is_worker * WORKER + (RSS * size + free) // 2 + asked,
             "page_table_bytes": 40_000,
         }
         if meter == "heap":

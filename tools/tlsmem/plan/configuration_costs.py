@@ -1,10 +1,10 @@
 """What the configuration of a server adds to its process: certificates, reloads, workers, from records of
 `measure configuration` with the server built on the stack of the plan.
 
-A certificate is the slope of anonymous RSS over certificates, of master and worker added up, once clients have asked
-for each name. A reload is what the same configuration holds more after it. A worker is its anonymous RSS without
-connection table and certificates, and has a copy of each certificate. As all RSS of a plan, pages that processes share
-count in each of them."""
+The records have a master and one worker. Pages that they share, as a worker does with what it was forked of, are one
+memory, so they count once; with several workers, each has in addition what the recorded worker does not share. A
+certificate is the slope over certificates once clients have asked for each name. A reload is what the same
+configuration holds more after it. A worker is what it does not share without connection table and certificates."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from tlsmem.base.errors import Usage
 from tlsmem.config.servers import find_server
-from tlsmem.schema.configuration_records import FOLDER, load_configuration_file
+from tlsmem.schema.configuration_records import FOLDER, ConfigurationPhase, load_configuration_file
 from tlsmem.schema.recording_files import PLAIN, locate
-from tlsmem.stats import configuration_costs as costs
-from tlsmem.stats.configuration_costs import ASKED, MASTER, STARTED, WORKER, PhaseReading, SettingSeries, group_settings
+from tlsmem.stats.configuration_costs import ASKED, MASTER, STARTED, SettingSeries, group_settings
 from tlsmem.stats.live_costs import short_version
 from tlsmem.stats.missing import Missing, keep_present
 from tlsmem.stats.session_cost import Line
@@ -69,16 +68,12 @@ def requested_costs(given: argparse.Namespace, stack: str | None, suite: str) ->
     missing = tuple(describe_missing(one.reason, name, stack) for one in priced if isinstance(one, Missing))
     known = filter(None, (certificates, tables))
     sources = dict.fromkeys(f"{describe(one)}, {recordings.display_name(path)}" for path, one in known)
-    source = f"Its configuration: RSS of {' and '.join(sources)}.{describe_shared(certificates)}" if sources else None
+    source = (
+        f"Its configuration: RSS of {' and '.join(sources)}; pages that processes share count once."
+        if sources
+        else None
+    )
     return ConfigurationCosts(tuple(keep_present(priced)), missing, source)
-
-
-def describe_shared(certificates: tuple[Path, SettingSeries] | None) -> str:
-    """Say what a certificate takes where pages that master and worker share count once; nothing where they do not."""
-    once, twice = (line_at(certificates, ASKED, reading) for reading in (costs.pss_anon, costs.rss_anon))
-    if not once or not twice or round(once.slope) == round(twice.slope):
-        return ""
-    return f" If pages that master and worker share count once, a certificate takes {once.slope:,.0f} B."
 
 
 def price_settings(
@@ -90,18 +85,19 @@ def price_settings(
     """Yield the cost of each option; Missing with its name where it is not recorded."""
     count, workers, reloads = (asked[one] for one in ("certificates", "workers", "reloads"))
     if count is not None:
-        master, worker = (slope(certificates, process) for process in (MASTER, WORKER))
-        if master is None or worker is None:
-            yield Missing("certificates")
+        used = lines_at(certificates, ASKED) or lines_at(certificates, STARTED)
+        if used:
+            each = used.master.slope + used.own.slope * (workers or 1)
+            yield SettingCost("certificates", count, round(each), kind)
         else:
-            yield SettingCost("certificates", count, round(master + worker * (workers or 1)), kind)
+            yield Missing("certificates")
     if workers is not None:
-        line = line_at(tables, STARTED, read_process(WORKER))
-        yield SettingCost("more workers", workers - 1, round(line.intercept)) if line else Missing("workers")
+        idle = lines_at(tables, STARTED)
+        yield SettingCost("more workers", workers - 1, round(idle.own.intercept)) if idle else Missing("workers")
     if reloads:
-        lines = [line_at(certificates, phase, costs.rss_anon) for phase in (STARTED, f"reload {min(reloads, RELOADS)}")]
-        if lines[0] and lines[1]:
-            more = lines[1].value_at(count or 1) - lines[0].value_at(count or 1)
+        before, after = (lines_at(certificates, one) for one in (STARTED, f"reload {min(reloads, RELOADS)}"))
+        if before and after:
+            more = after.value_at(count or 1, workers or 1) - before.value_at(count or 1, workers or 1)
             yield SettingCost("reloads", 1, max(0, round(more)), describe_reloads(reloads))
         else:
             yield Missing("reloads")
@@ -112,21 +108,31 @@ def describe_reloads(reloads: int) -> str:
     return f"after {reloads:,}{beyond}"
 
 
-def slope(found: tuple[Path, SettingSeries] | None, process: str) -> float | None:
-    """Return what one more adds to a process, once it was used; None where it is not recorded."""
-    line = line_at(found, ASKED, read_process(process)) or line_at(found, STARTED, read_process(process))
-    return line.slope if line else None
+class ProcessLines(NamedTuple):
+    """Anonymous memory over sizes: RSS of the master, and what the worker has beside the pages that it shares."""
+
+    master: Line
+    own: Line
+
+    def value_at(self, size: int, workers: int) -> float:
+        return self.master.value_at(size) + workers * self.own.value_at(size)
 
 
-def line_at(found: tuple[Path, SettingSeries] | None, phase: str, reading: PhaseReading) -> Line | None:
-    """Return the line over sizes at the end of a phase; None where it is not recorded."""
-    line = found[1].line(phase, reading) if found else Missing("no runs")
-    return None if isinstance(line, Missing) else line
+def lines_at(found: tuple[Path, SettingSeries] | None, phase: str) -> ProcessLines | None:
+    """Return the lines at the end of a phase; None where it is not recorded."""
+    if not found:
+        return None
+    master, own = (found[1].line(phase, reading) for reading in (read_master, read_own))
+    return None if isinstance(master, Missing) or isinstance(own, Missing) else ProcessLines(master, own)
 
 
-def read_process(process: str) -> PhaseReading:
-    """Return a reading of the anonymous RSS of the master, or of the workers."""
-    return lambda phase: sum(one.rss_anon_bytes for one in phase.processes if one.process == process)
+def read_master(phase: ConfigurationPhase) -> int:
+    return sum(one.rss_anon_bytes for one in phase.processes if one.process == MASTER)
+
+
+def read_own(phase: ConfigurationPhase) -> int:
+    """Return the memory of all processes, pages that they share counted once, without the master's RSS."""
+    return sum(one.pss_anon_bytes for one in phase.processes) - read_master(phase)
 
 
 def find_series(
