@@ -15,8 +15,8 @@ STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    """In the records, a certificate takes 40,000 B, which master and worker share, and 2,000 B of the worker's own once it
-    is asked for; each reload leaves 25,000 B."""
+    """In the records, a certificate takes 40,000 B, which master and worker share, and 2,000 B of the worker's own once
+    it is asked for; each reload leaves 25,000 B."""
     place = tmp_path_factory.mktemp("configured")
     for setting in ("certificates", "worker-connections"):
         kind = "rsa-2048" if setting == "certificates" else None

@@ -68,12 +68,8 @@ def requested_costs(given: argparse.Namespace, stack: str | None, suite: str) ->
     missing = tuple(describe_missing(one.reason, name, stack) for one in priced if isinstance(one, Missing))
     known = filter(None, (certificates, tables))
     sources = dict.fromkeys(f"{describe(one)}, {recordings.display_name(path)}" for path, one in known)
-    source = (
-        f"Its configuration: RSS of {' and '.join(sources)}; pages that processes share count once."
-        if sources
-        else None
-    )
-    return ConfigurationCosts(tuple(keep_present(priced)), missing, source)
+    source = f"Its configuration: RSS of {' and '.join(sources)}; pages that processes share count once."
+    return ConfigurationCosts(tuple(keep_present(priced)), missing, source if sources else None)
 
 
 def price_settings(
