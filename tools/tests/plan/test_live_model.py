@@ -13,6 +13,7 @@ from tlsmem.plan.live_model import fit_live
 from tlsmem.plan.server_memory import group_runs
 from tlsmem.schema.live_records import LiveRecord, append_live, load_live_file
 from tlsmem.stats.missing import Missing
+from tlsmem.store import recordings
 
 NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
 HAPROXY = NGINX.with_name("haproxy.jsonl.zst")
@@ -125,7 +126,8 @@ def test_what_live_runs_do_not_tell_is_refused_in_one_sentence(words, sentence, 
     assert sentence in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_server_that_nobody_recorded_is_one_sentence_with_the_command():
+def test_a_server_that_nobody_recorded_is_one_sentence_with_the_command(monkeypatch):
+    monkeypatch.setattr(recordings, "find_live_recordings", lambda named=(): ())
     with pytest.raises(UserError, match="no live runs of it are recorded; `make live SERVER=php`") as error:
         run_words(["plan", "memory", "--connections", "9", "--as", "php"])
     assert error.value.status == 2
@@ -164,8 +166,8 @@ def digits(stack: str, run: LiveRecord) -> str:
 
 
 def test_a_plan_on_another_library_leads_to_the_one_that_was_measured(capsys):
-    """httpd was measured on Debian's OpenSSL; nothing of Node.js is recorded."""
-    for name, leads in (("httpd", True), ("node", False)):
+    """httpd was measured on Debian's OpenSSL; of CPython's ssl, programs are recorded by names of their own."""
+    for name, leads in (("httpd", True), ("python", False)):
         run_words(["plan", "memory", "--connections", "1000", "--stack", "openssl@3.5.5", "--as", name])
         shown = " ".join(capsys.readouterr().out.split())
         assert (f"`--as {name}` without --stack has it on another library" in shown) is leads

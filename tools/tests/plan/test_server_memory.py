@@ -208,7 +208,7 @@ def test_wolfssl_has_one_figure_in_haproxy_and_names_its_other_build(capsys, sta
 
 def test_the_first_line_says_what_one_of_two_libraries_saves_in_a_server(capsys, monkeypatch):
     """By hand, for 1,000 connections: 22,097,920 B of HAProxy as it is packaged, and 26,665 or 10,637 B each."""
-    monkeypatch.setattr(recordings, "find_live_recordings", lambda named: (NGINX.parents[1],))
+    monkeypatch.setattr(recordings, "find_live_recordings", lambda named=(): (NGINX.parents[1],))
     words = ("--connections", "1000", "--stack", "openssl@3.5.5", "--stack", "awslc@5.12.0")
     shown = screen_of(capsys, "memory", *words, "--as", "haproxy")
     more, less = 22_097_920 + 26_665_000, 22_097_920 + 10_637_000

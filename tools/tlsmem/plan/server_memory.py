@@ -130,18 +130,24 @@ def find_suite(runs: Sequence[LiveRecord]) -> str:
 def find_fitted(
     name: str, stack: str | None, among: Sequence[Path] | None, left_out: LeftOut | None = None
 ) -> tuple[Path, LiveSeries] | None:
-    """Return the newest series that a plan can be fitted to: two numbers of connections, 100 handshakes at a time. Of
-    servers that do not take so many at a time, it is the most that they were measured with."""
-    widest: tuple[Path, LiveSeries] | None = None
-    for path, series in list_live_series(name, among, left_out):
-        several = len({run.connections for run in series.measured("rss")}) > 1
-        if series.stack != stack or not series.window or series.window > WINDOW or not several:
-            continue
-        if series.window == WINDOW:
-            return path, series
-        if name not in SERVERS and (not widest or series.window > (widest[1].window or 0)):
-            widest = path, series
-    return widest
+    """Return the series that a plan is fitted to: two numbers of connections, 100 handshakes at a time; of servers that
+    do not take so many at a time, the most that they were measured with. A recording that was named comes first, then
+    the one with most connections, which leaves least to extrapolate, then the newest."""
+    committed = set(recordings.find_live_recordings())
+    found = [
+        (path, series)
+        for path, series in list_live_series(name, among, left_out)
+        if series.stack == stack and series.window and series.window <= WINDOW
+        if series.window == WINDOW or name not in SERVERS
+        if len({run.connections for run in series.measured("rss")}) > 1
+    ]
+    return max(found, key=lambda one: rank_series(*one, is_committed=one[0] in committed), default=None)
+
+
+def rank_series(path: Path, series: LiveSeries, is_committed: bool) -> tuple[int | str, ...]:
+    """Return what orders series: the best is the largest. Names of committed recordings begin with their dates."""
+    most = max(run.connections for run in series.measured("rss"))
+    return (series.window or 0, not is_committed, most, path.name)
 
 
 def list_live_series(
