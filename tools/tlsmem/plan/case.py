@@ -232,7 +232,12 @@ def describe_live(case: Case, several: bool) -> list[str]:
         added = fit.growth[state].slope - plain
         name = f"{case.title}: w" if several else "W"
         lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
-    if not fit.is_handshake_measured:
+    if not fit.is_handshake_measured and not fit.handshake:
+        lines.append(
+            "What concurrent handshakes leave is not recorded, and not in the worst case; "
+            f"tools/tls-memtest measure live --server {fit.name} --window 100,all"
+        )
+    elif not fit.is_handshake_measured:
         lines.append(
             f"A concurrent handshake: estimated from what {fit.series.window:,} at a time left in the process."
         )

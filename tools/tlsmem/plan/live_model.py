@@ -129,7 +129,10 @@ def fit_live(
     plain = next((one for one in list_plain_series(path, name) if one.build == series.build), None)
     wide = measure_handshake(series, known["in-use"], path, left_out)
     more = max(1, (series.window or 0) - WARM_UP)  # handshakes at a time than the process had had before
-    handshake = max(0.0, known["in-use"].intercept / more)
+    left = max(0.0, known["in-use"].intercept)
+    handshake = left / more
+    if name in runtimes():  # whose heaps grow by steps: that is no handshake's
+        process, handshake = process + left, 0.0
     return LiveFit(
         name,
         process,

@@ -141,7 +141,7 @@ def find_fitted(
         if series.window == WINDOW or name not in SERVERS
         if len({run.connections for run in series.measured("rss")}) > 1
     ]
-    return max(found, key=lambda one: rank_series(*one, is_committed=one[0] in committed), default=None)
+    return max(found, key=lambda one: rank_series(one[0], one[1], one[0] in committed), default=None)
 
 
 def rank_series(path: Path, series: LiveSeries, is_committed: bool) -> tuple[int | str, ...]:
