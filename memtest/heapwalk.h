@@ -174,7 +174,7 @@ struct live_chunk {
     uint32_t units, resident_units;
 };
 struct live {
-    bool is_wanted;    /* else nothing is kept */
+    bool is_wanted;     /* else nothing is kept */
     bool has_too_large; /* a chunk of 64 GiB or more was left out */
     struct marks marks;
     struct live_chunk *used;

@@ -25,8 +25,8 @@ void live_add(struct live *live, uint64_t address, uint64_t bytes, uint64_t resi
         live->used_room = live->used_room ? 2 * live->used_room : 1024;
         live->used = realloc(live->used, live->used_room * sizeof *live->used);
     }
-    live->used[live->used_count++] = (struct live_chunk){
-        address | marks << LIVE_ADDRESS_BITS, bytes / LIVE_UNIT_BYTES, resident_bytes / LIVE_UNIT_BYTES};
+    live->used[live->used_count++] = (struct live_chunk){address | marks << LIVE_ADDRESS_BITS, bytes / LIVE_UNIT_BYTES,
+                                                         resident_bytes / LIVE_UNIT_BYTES};
 }
 
 void live_add_cached(struct live *live, uint64_t address)
