@@ -30,6 +30,9 @@ CAPTION = (
     "rest (established) or in use (idle). The server's own: live heap beyond the session; plain, of a connection "
     "without TLS, is part of it. RSS: anonymous memory. Kernel: of the server's end. {servers}."
 )
+RESUMED = (
+    "sessions that the harness resumes issue a number of tickets that it sets, not the library's own: not compared"
+)
 
 
 class LibraryRow(NamedTuple):
@@ -77,11 +80,16 @@ def list_rows(records: Iterable[LiveRecord], among: Sequence[Path]) -> Iterator[
             if state not in one.phases:
                 continue
             usual = request(one, planned)
-            wanted = usual._replace(suite=vary_suite(usual.suite, one))
-            model = find_model.find_model(wanted, among)
-            known = model.live if model else None
-            session = Missing(describe_missing(wanted)) if known is None else known
-            yield LibraryRow(one, plain.get(one.build), state, session, wanted.configuration)
+            session = find_session(usual._replace(suite=vary_suite(usual.suite, one)), one, among)
+            yield LibraryRow(one, plain.get(one.build), state, session, usual.configuration)
+
+
+def find_session(wanted: ModelRequest, series: LiveSeries, among: Sequence[Path]) -> float | Missing:
+    """Return the live heap of the session in the harness that connections of a series have."""
+    if series.variant.resumed:
+        return Missing(RESUMED)
+    model = find_model.find_model(wanted, among)
+    return Missing(describe_missing(wanted)) if model is None or model.live is None else model.live
 
 
 def vary_suite(suite: str, series: LiveSeries) -> str:
@@ -90,7 +98,7 @@ def vary_suite(suite: str, series: LiveSeries) -> str:
     if variant.protocol != USUAL.protocol:
         ciphers = {run.negotiated["cipher"] for run in series.runs if run.negotiated}
         suite = next((TLS12_SUITES[one] for one in ciphers if one in TLS12_SUITES), "tls12-rsa-aes256")
-    return f"{suite}{'-mutual' * variant.mutual}{'-ticket' * variant.resumed}"
+    return f"{suite}{'-mutual' * variant.mutual}"
 
 
 def describe_missing(wanted: ModelRequest) -> str:
