@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from array import array
@@ -19,13 +20,15 @@ ROOT = Path(__file__).resolve().parents[2]
 WALK = ROOT / "build/core/heapwalk"
 STEPS = ("start", "blocks", "cached", "fast", "free", "mmapped", "unwritten", "thread", "zeros", "fork")
 PAGE = 4096
-MMAPPED = 1 << 63  # the mark of chunks with a mapping of their own
+MMAPPED = 1 << 15  # the mark of chunks with a mapping of their own
+ADDRESS_BITS = 48  # of a chunk's place; its marks are above them
+ADDRESS = (1 << ADDRESS_BITS) - 1
 ONES = "0101010101010101"  # with which blocks are filled
 MARKED = ",".join(
     [
         f"0:1000:3:{'f' * 16}:{ONES}:{ONES[:-1]}2",
         "3:1000:0:ff:0:2",
-        "62:984:1:ff:1:2",
+        "14:984:1:ff:1:2",
         "1:1000:0:ff:2:3",
         "2:968:0:ff:1:2",
         "2:1016:0:ff:1:2",
@@ -73,9 +76,12 @@ def walk_chunks(pid, rules=""):
         words = [WALK, "--chunks", f"{file.fileno()}{rules}", str(pid)]
         done = subprocess.run(words, capture_output=True, check=True, pass_fds=[file.fileno()])
         file.seek(0)
-        count, *numbers = array("Q", file.read())
-    assert len(numbers) == 4 * count
-    return json.loads(done.stdout), {numbers[at]: tuple(numbers[at + 1 : at + 4]) for at in range(0, len(numbers), 4)}
+        count, listed = struct.unpack("Q", file.read(8))[0], list(struct.iter_unpack("QII", file.read()))
+    assert len(listed) == count
+    return json.loads(done.stdout), {
+        place & ADDRESS: (16 * units, 16 * resident_units, place >> ADDRESS_BITS)
+        for place, units, resident_units in listed
+    }
 
 
 def present_pages(pid):
@@ -170,7 +176,7 @@ def test_the_chunks_listed_are_those_in_use(holding, step):
 
 def test_chunks_are_marked_by_their_size_and_how_their_blocks_begin(holding, metered):
     """A chunk can be 16 bytes longer than it must be: the mark of blocks of 984 bytes is on those of 1,000 too."""
-    marked = 1 << 0 | 1 << 3 | 1 << 62
+    marked = 1 << 0 | 1 << 3 | 1 << 14
     for steps in (holding.marks, metered.marks):
         counts = {step: Counter(marks for _, _, marks in chunks.values()) for step, chunks in steps.items()}
         assert [counts[step][marked] for step in ("start", "blocks", "cached")] == [0, 1000, 995]
@@ -178,7 +184,7 @@ def test_chunks_are_marked_by_their_size_and_how_their_blocks_begin(holding, met
         assert [counts[step][MMAPPED | 1 << 7] for step in ("free", "mmapped")] == [0, 1]
 
 
-NO_RULES = ["x", "1:1000", "63:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"]
+NO_RULES = ["x", "1:1000", "15:1000:0:ff:1:2", "1:1000:4:ff:1:2", "1:7:0:ff:1:2", "1:9:1:ff:1:2"]
 
 
 @pytest.mark.parametrize("rules", NO_RULES)
