@@ -1,7 +1,9 @@
 """Programs that the census refuses, and the sentence that it has for each."""
 
 import os
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -26,6 +28,7 @@ class Hold {
     }
 }
 """
+PAUSE_32_BIT = ".globl _start\n_start: movl $29, %eax; int $0x80; jmp _start\n"
 
 
 class Refusal(NamedTuple):
@@ -78,6 +81,20 @@ def say_of_another_user(network: Network) -> str | None:
         return pool.submit(refused, running.pid).result()
 
 
+def say_of_32_bit(_: Network) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="memtest-census-") as folder:
+        program = Path(folder, "pause")
+        words = ["gcc", "-m32", "-nostdlib", "-static", "-x", "assembler", "-o", str(program), "-"]
+        subprocess.run(words, input=PAUSE_32_BIT, text=True, check=True)
+        with subprocess.Popen([program]) as running:
+            try:
+                while Path(f"/proc/{running.pid}/comm").read_text() != "pause\n":  # exec has begun, and is not done
+                    time.sleep(0.001)
+                return refused(running.pid)
+            finally:
+                running.kill()
+
+
 def refuse_server(server: TlsServer) -> Refusal:
     """Return the refusal of a server that is linked to another allocator than glibc's."""
 
@@ -99,4 +116,5 @@ REFUSALS = (
     Refusal("Java, JSSE", say_of_java),
     Refusal("CPython with jemalloc", say_of_jemalloc),
     Refusal("CPython of root, to another user", say_of_another_user),
+    Refusal("a 32-bit program", say_of_32_bit),
 )
