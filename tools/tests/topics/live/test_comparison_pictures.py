@@ -98,3 +98,5 @@ def test_connections_of_another_kind_and_clients_are_in_no_bar(figure, built, am
     servers = [*make_runs("mosquitto", 14_000), *make_runs("redis", 50_000)]
     other = [*make_runs("mosquitto", 99_000, mutual=True), *make_runs("node-client", 99_000, role="client")]
     assert pictures.list_added([*other, *servers]) == pictures.list_added(servers)
+    with_garbage = make_runs("erlang", 150_000)
+    assert pictures.list_added([*with_garbage, *servers]) == pictures.list_added(servers)

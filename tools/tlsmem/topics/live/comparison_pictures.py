@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from tlsmem.config.choices import RUNTIMES
 from tlsmem.config.libraries import stack_title
 from tlsmem.plots.frame import THICK, add_frame, list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour, lighten
@@ -138,7 +139,8 @@ class AddedBar(NamedTuple):
 def list_added(records: Sequence[LiveRecord]) -> list[AddedBar]:
     """Return a bar for each program whose plain connections were measured too, the smallest first."""
     found = []
-    for row in select_narrow(added.list_rows(records), lambda row: row.tls):
+    named = [one for one in records if one.server not in RUNTIMES]  # whose RSS has garbage: tables have it
+    for row in select_narrow(added.list_rows(named), lambda row: row.tls):
         rss, live = row.added(live_costs.rss_anon_bytes), row.added_live
         if not isinstance(rss, Missing):
             found.append(AddedBar(row.tls, rss, None if isinstance(live, Missing) else live.bytes))
