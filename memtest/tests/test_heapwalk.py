@@ -163,10 +163,15 @@ def test_malloc_counts_the_same(holding, step):
     assert (line["mmapped"]["bytes"], line["mmapped"]["chunks"]) == (counts["mmapped"], counts["mmapped_chunks"])
 
 
+def join_stacks(line):
+    """A line with stacks among the other memory: where the stack is of a thread that runs just then is not told."""
+    return line | {"stack_bytes": 0, "other_bytes": line["stack_bytes"] + line["other_bytes"]}
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_the_chunks_listed_are_those_in_use(holding, step):
     line, chunks = holding.chunks[step]
-    assert line == holding.walks[step]
+    assert join_stacks(line) == join_stacks(holding.walks[step])
     assert {marks for *_, marks in chunks.values()} <= {0, MMAPPED}
     for part, mark in (("used", 0), ("mmapped", MMAPPED)):
         found = [sizes for *sizes, marks in chunks.values() if marks == mark]
