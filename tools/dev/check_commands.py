@@ -48,13 +48,12 @@ RUNS = re.compile(
 READS = re.compile(
     r"tools/tls-memtest (?:cost|why|plan \w+|show (?!report)\w+ data/20|diff (?:recordings|releases) data/20"
     r"|heap read (?:--diff )?data/20"
-    r"|gate \S+ --recording|measure (?:live|configuration) data/20|data verify|stacks(?! --(?:outdated|details)))(?:(?<=data/20)|\b).*"
+    r"|gate \S+ --recording|measure (?:live|configuration) data/20"
+    r"|data verify|stacks(?! --(?:outdated|details)))(?:(?<=data/20)|\b).*"
 )
 CHANGED = "exit status 3"  # of a comparison: no fault
 LOCAL = re.compile(r"data/local|--into|\b[A-Z]{4,}\b|\.\.\.|\$|>|\|")  # what is the reader's own, or writes a page
-MEASURES = re.compile(
-    r"tools/tls-memtest measure (?!(?:live|configuration) data/)"
-)  # not the tables of what is recorded
+MEASURES = re.compile(r"tools/tls-memtest measure (?!(?:live|configuration) data/)")  # not recorded tables
 CHOICES = re.compile(r" --(?:table|picture) \S+")
 
 
