@@ -13,7 +13,7 @@ TEXT = (ROOT / "docs/questions.md").read_text()
 COMMAND = "$ tools/tls-memtest "
 ELSEWHERE = ("heap ", "build ", "diff builds ", "measure ")  # these need a server or builds
 QUESTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
-PACKAGES = r"CVE-[\d-]+|Ubuntu \d+\.\d+|\d+\.\d+\.\d+-\dubuntu\d+\.\d+"
+PACKAGES = r"CVE-[\d-]+|RSA-\d+|Ubuntu \d+\.\d+|\d+\.\d+\.\d+-\dubuntu\d+\.\d+"
 NAMES = re.compile(  # releases, series, …
     rf"X25519(?:MLKEM768)?|{PACKAGES}|\d+\.\d+\.\d+\w*|\d+\.\d+(?= before )|\d\.\d to \d\.\d|TLS 1\.\d|data/\S+"
 )
