@@ -261,3 +261,11 @@ def test_asyncio_has_256_kib_a_connection_in_native_memory_and_its_objects_in_th
     rss = series["tls"].line("collected", live_costs.rss_anon_bytes).slope
     assert abs(rss - float(native["tls"]) - managed["tls"]) < 0.05 * rss
     assert "Native and managed memory of a connection" in done.stdout
+
+
+def test_an_installed_package_has_no_programs_and_reads_the_tables(monkeypatch):
+    """`plan` and `measure live RECORDING` need their names."""
+    with pytest.raises(ValueError, match="has no file nowhere"):
+        definitions.check_file("nowhere.py")
+    monkeypatch.setattr(definitions, "IS_WHEEL", True)
+    assert definitions.check_file("nowhere.py") == "nowhere.py"
