@@ -63,6 +63,14 @@ def test_what_is_not_recorded_is_said_with_its_command(tmp_path):
     assert not found.found
 
 
+def test_tables_alone_do_not_hide_what_is_not_recorded(capsys):
+    words = ["plan", "memory", "--connections", "9", "--as", "nginx", "--stack", "boringssl@5.4.0"]
+    run_words([*words, "--certificates", "5", "--format", "json"])
+    shown = capsys.readouterr()
+    assert shown.out.startswith("[") or shown.out.startswith("{")
+    assert "memtest: --certificates: not recorded of nginx and not included" in shown.err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -49,14 +49,16 @@ if TYPE_CHECKING:
 
 
 def with_terms(given: argparse.Namespace, answer: Answer, cases: Sequence[Case]) -> Answer:
-    """Return the answer with the tables that all have; warn of runs that were left out."""
+    """Return the answer with the tables that all have; warn of runs that were left out, and where only tables are
+    printed, of costs that are not recorded."""
+    missing = [one for case in cases for one in case.configured.missing] if given.table or given.format else []
     warnings = (
         f"{recordings.display_name(case.model.origin)}: {sentence}"
         for case in cases
         for sentence in case.model.left_out
         if case.model.origin
     )
-    for warning in dict.fromkeys(warnings):
+    for warning in dict.fromkeys((*missing, *warnings)):
         print(printable_text(f"memtest: {warning}"), file=sys.stderr)
     among = recordings.find_recordings(given.recording)
     tables = common_tables(cases, given.kernel_bytes is not None, given.record_bytes is not None, among)
