@@ -8,6 +8,7 @@
 void live_clear(struct live *live)
 {
     live->used_count = live->cached_count = 0;
+    live->has_too_large = false;
 }
 
 static uint64_t address_of(const struct live_chunk *chunk)

@@ -289,10 +289,15 @@ SHORT = {  # programs that write "x" and wait
     "brk": "memset(malloc(50000), 1, 50000); memset(sbrk(5000), 1, 5000); memset(malloc(200000), 1, 200000);"
     " for (int i = 0; i < 100; i++) memset(malloc(5000), 1, 5000);",
     "none": "",
+    # In place of a chunk with a mapping of its own, one of 64 GiB: no machine need have so much for malloc.
+    "huge": "volatile size_t *small = malloc(200000); small[-1] = 0;"
+    " size_t *huge = mmap(0, 64ul << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);"
+    " huge[1] = 64ul << 30 | 2;",
 }
 SHORT_SOURCE = """
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 int main(void) {{ {} write(1, "x", 1); alarm(60); pause(); }}
 """
@@ -338,6 +343,28 @@ def test_what_cannot_be_divided_is_a_sentence_beside_its_mappings(compile_short,
     line = waiting(compile_short(name, *flags))
     assert line["undivided"] == why and "used" not in line
     assert sum(line[f"{part}_bytes"] for part in ("heap", "stack", "file", "other")) == line["rss_anon_bytes"]
+
+
+def test_a_block_of_64_gib_is_a_refusal_of_its_process_alone(compile_short):
+    """Chunks are listed in 16 bytes, which have no room for its size. Without a list it counts as any other."""
+    programs = [compile_short("huge"), compile_short("plain")]
+    with (
+        tempfile.TemporaryFile() as file,
+        subprocess.Popen([programs[0]], stdout=subprocess.PIPE) as huge,
+        subprocess.Popen([programs[1]], stdout=subprocess.PIPE) as plain,
+    ):
+        try:
+            assert huge.stdout.read(1) == plain.stdout.read(1) == b"x"
+            words = [WALK, "--chunks", str(file.fileno()), str(huge.pid), str(plain.pid)]
+            done = subprocess.run(words, capture_output=True, check=True, pass_fds=[file.fileno()])
+            counted = walk(huge.pid)
+        finally:
+            huge.kill()
+            plain.kill()
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first == {"pid": huge.pid, "refused": "one of its blocks has 64 GiB or more"}
+    assert "refused" not in second and second["used"]["chunks"]
+    assert counted["mmapped"] == {"chunks": 1, "bytes": 64 << 30, "resident_bytes": PAGE}
 
 
 @pytest.mark.skipif(not shutil.which("musl-gcc"), reason="needs musl-tools")
