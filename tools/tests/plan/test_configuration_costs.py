@@ -18,7 +18,7 @@ def recording(tmp_path_factory):
     """In the records, a certificate takes 40,000 B, which master and worker share, and 2,000 B of the worker's own once
     it is asked for; each reload leaves 25,000 B."""
     place = tmp_path_factory.mktemp("configured")
-    for setting in ("certificates", "worker-connections"):
+    for setting in ("certificates", "worker-connections", "backends"):
         kind = "rsa-2048" if setting == "certificates" else None
         for run in configuration_records(setting=setting, kind=kind):
             append_configuration(place, run)
@@ -52,6 +52,34 @@ def test_a_plan_adds_them(recording, capsys):
     shown = capsys.readouterr().out
     assert f"certificates              20.0 MiB  500 x {RSS + BLINDING:,} B, rsa-2048" in shown
     assert "Its configuration: RSS of nginx/1.26.3 on OpenSSL 3.5.5" in " ".join(shown.split())
+
+
+def test_a_certificate_with_another_kind_of_key_is_not_taken_for_it(recording):
+    """The records have RSA keys alone; ECDSA keys are in the committed recording."""
+    given = argparse.Namespace(server="nginx", live=[recording], certificates=5)
+    (rsa,), (ecdsa,) = (requested_costs(given, STACK, f"tls13-{kind}-aes256").found for kind in ("rsa", "ecdsa"))
+    assert (rsa.each, rsa.remark) == (RSS + BLINDING, "rsa-2048")
+    assert ecdsa.remark == "ecdsa-p256" and ecdsa.each != rsa.each
+
+
+def test_a_server_behind_a_proxy_costs_what_the_same_proxy_was_measured_with(recording, capsys):
+    """Not a context of the harness, where the proxy is recorded on this library; JSON names both recordings."""
+    words = ["plan", "memory", "--connections", "1000", "--role", "both", "--backends", "9", "--backend-servers", "3"]
+    words += ["--stack", STACK, "--recording", str(recording)]
+    run_words([*words, "--as", "nginx"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"3 x {RSS:,} B" in shown
+    assert "RSS of one more location with proxy_pass https:// in nginx/1.26.3 on OpenSSL 3.5.5" in shown
+    run_words(words)
+    assert "client context with one CA" in " ".join(capsys.readouterr().out.split())
+
+
+def test_json_names_the_recordings_of_the_server_too(recording, capsys):
+    words = ["plan", "memory", "--connections", "1000", "--as", "nginx", "--stack", STACK, "--certificates", "5"]
+    run_words([*words, "--recording", str(recording), "--format", "json", "--table", "memory"])
+    shown = capsys.readouterr().out
+    assert "Process and server's own: RSS of nginx/1.26.3 on OpenSSL 3.5.5, data/" in shown
+    assert "pages that processes share count once" in shown and recording.name in shown
 
 
 def test_what_is_not_recorded_is_said_with_its_command(tmp_path):

@@ -80,7 +80,7 @@ def test_littles_law():
 
 
 sizes = strategies.integers(0, 10**6)
-contexts = strategies.builds(ContextCost, sizes, strategies.just("suite"), strategies.just("recording"))
+contexts = strategies.builds(ContextCost, sizes, strategies.just("client context"))
 proxies = strategies.none() | strategies.builds(Backends, *[sizes] * 4, strategies.none() | contexts)
 certificates = strategies.builds(SettingCost, strategies.just("certificates"), sizes, sizes)
 settings = strategies.just(()) | strategies.tuples(certificates)

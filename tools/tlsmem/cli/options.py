@@ -716,7 +716,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "backend servers": Option(
         "--backend-servers",
-        "servers behind the proxy: each has a TLS context of its own, with one CA",
+        "servers behind the proxy: each has a TLS context of its own",
         COUNT,
         "N",
     ),

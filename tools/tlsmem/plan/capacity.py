@@ -20,11 +20,10 @@ BACKENDS, CONTEXTS, BACKEND_KERNEL = "backend connections", "backend contexts", 
 
 
 class ContextCost(NamedTuple):
-    """The RSS of one more client context with one CA, in bytes, and the suite and recording of its runs."""
+    """The RSS of one more context for a server behind a proxy, in bytes, and what was measured, in words."""
 
     size: int
-    suite: str
-    recording: str
+    source: str
 
 
 class Backends(NamedTuple):

@@ -178,9 +178,10 @@ def describe_tables(cases: Sequence[Case], role: str = "") -> str:
         return f"{describe_origin(cases)} {live.title}, suite {model.suite}. Connections: {used}."
     options = dict.fromkeys(case.model.configuration.describe_options() for case in cases)
     tickets = "; the library's default number of tickets" if model.configuration.tickets == LIBRARY else ""
+    of_server = "".join(f" {sentence}" for sentence in describe_server(cases))
     return (
         f"{describe_origin(cases)} A {role or cases[0].role}, suite {model.suite}, {'; '.join(options)}{tickets}. "
-        f"Connections {state}.{describe_own(cases)}"
+        f"Connections {state}.{describe_own(cases)}{of_server}"
     )
 
 
@@ -254,11 +255,8 @@ def describe_backends(cases: Sequence[Case]) -> list[str]:
 def describe_context(case: Case, context: ContextCost | None) -> str:
     """Say where the size of a backend context is from, or how it is recorded."""
     if context:
-        allocator = "" if case.model.allocator == SYSTEM else f" with glibc malloc, not {case.model.allocator}"
-        return (
-            f"A backend context of {case.title}: RSS of one more client context with one CA{allocator}, in "
-            f"{context.suite}, {context.recording}."
-        )
+        allocator = "" if case.model.allocator == SYSTEM else f", with glibc malloc, not {case.model.allocator}"
+        return f"A backend context of {case.title}: RSS of one more {context.source}{allocator}."
     advice = advise_recording("contexts", case.model.stack)
     return f"A backend context of {case.title}: not recorded and not included; {advice.sentence}"
 

@@ -24,9 +24,10 @@ from tlsmem.store import recordings
 
 OPTIONS = ("certificates", "reloads", "workers")
 WITH_WORKERS = ("nginx",)  # whose worker processes the records tell from the master
-CERTIFICATES, CONNECTIONS = "certificates", "worker-connections"  # settings of the records
+CERTIFICATES, CONNECTIONS, BACKENDS = "certificates", "worker-connections", "backends"  # settings of the records
 KINDS = {"rsa": "rsa-2048", "ecdsa": "ecdsa-p256"}  # of keys
 SYSTEM = "@system"  # how the stacks end on which packaged servers run
+BACKEND_LINES = {"nginx": "location with proxy_pass https://", "haproxy": "server line with ssl"}
 RELOADS = 2  # that the records have
 
 
@@ -97,6 +98,19 @@ def price_settings(
             yield SettingCost("reloads", 1, max(0, round(more)), describe_reloads(reloads))
         else:
             yield Missing("reloads")
+
+
+def measure_backend(name: str, stack: str, among: Sequence[Path]) -> tuple[int, str] | None:
+    """Return the RSS that one more server behind a proxy takes in this server on this stack, in bytes, and what was
+    measured; None where it is not recorded. The recorded servers share the CA certificates of the configuration."""
+    found = find_series(name, stack, BACKENDS, None, among)
+    lines = lines_at(found, STARTED)
+    if not found or not lines:
+        return None
+    path, series = found
+    place = recordings.display_name(path)
+    source = f"{BACKEND_LINES[name]} in {describe(series)}, without a CA file of its own, {place}"
+    return round(lines.master.slope + lines.own.slope), source
 
 
 def describe_reloads(reloads: int) -> str:

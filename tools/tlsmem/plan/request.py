@@ -14,7 +14,7 @@ from tlsmem.plan import assumptions, capacity, find_model, live_case
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
-from tlsmem.plan.configuration_costs import requested_costs
+from tlsmem.plan.configuration_costs import BACKEND_LINES, measure_backend, requested_costs
 from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import (
@@ -224,8 +224,15 @@ def price_backends(given: argparse.Namespace, model: ConnectionModel) -> Backend
     among = recordings.find_recordings(given.recording)
     wanted = ModelRequest(model.stack, model.suite, model.allocator, "client", model.configuration)
     backend = find_model.choose_model(wanted, among)
-    context = client_context_cost(model.stack, among)
+    context = find_backend_cost(given, model.stack) or client_context_cost(model.stack, among)
     return Backends(counts[0], round(backend.connection), kernel_bytes(given, "client"), counts[1], context)
+
+
+def find_backend_cost(given: argparse.Namespace, stack: str) -> ContextCost | None:
+    """Return what one more server behind it costs the server of the plan; None without one, or if not recorded."""
+    among = recordings.find_configurations(vars(given).get("live", ()))
+    found = measure_backend(given.server, stack, among) if given.server in BACKEND_LINES else None
+    return ContextCost(*found) if found else None
 
 
 def client_context_cost(stack: str, among: Sequence[Path]) -> ContextCost | None:
@@ -234,7 +241,8 @@ def client_context_cost(stack: str, among: Sequence[Path]) -> ContextCost | None
         for contexts in find_contexts(recordings.load_stack(path, stack)):
             size = contexts.context("client").rss
             if not isinstance(size, Missing):
-                return ContextCost(round(size), contexts.suite, recordings.display_name(path))
+                place = recordings.display_name(path)
+                return ContextCost(round(size), f"client context with one CA, in {contexts.suite}, {place}")
     return None
 
 
