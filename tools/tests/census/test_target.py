@@ -3,11 +3,13 @@
 import ctypes
 import mmap
 import os
+import signal
 import struct
 
 import numpy as np
 import pytest
 
+from tlsmem.census import target
 from tlsmem.census.target import BATCH_PAGES, PAGE, ProcessMemory, list_files, list_pages
 
 PAGES = 12
@@ -93,3 +95,34 @@ def test_files_are_told_by_inode():
     assert (program.name, program.inode, len(program.ranges), program.has_code) == ("a server", 1234, 2, True)
     assert gone.name == new.name == "libssl.so.3" and (gone.inode, new.inode) == (77, 78)
     assert {one.device for one in (program, gone, new)} == {os.makedev(0xFE, 1)}
+
+
+@pytest.mark.parametrize("answer", [-1, 8])
+def test_what_the_kernel_does_not_read_by_one_call_is_read_range_by_range(monkeypatch, answer):
+    """A container may forbid the call, and of pages that go away meanwhile it reads less."""
+    with mmap.mmap(-1, PAGES * PAGE) as area:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        words = (ctypes.c_uint64 * (PAGES * PAGE // 8)).from_address(address)
+        words[:] = range(len(words))
+        starts = np.array([0, 5 * PAGE, 11 * PAGE])
+        monkeypatch.setattr(target, "read_process", lambda *_: answer)
+        with ProcessMemory(os.getpid()) as memory:
+            found = memory.read_words(address + starts, np.ones(3, np.int64)).tolist()
+    assert found == [0, 5 * 512, 11 * 512]
+
+
+def test_memory_of_a_process_that_has_ended_is_not_that_of_the_next_with_its_number():
+    """The number is this process's, as if it had been given again; the open file is of the one that has ended."""
+    area = mmap.mmap(-1, PAGE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    ctypes.c_uint64.from_address(address).value = 7
+    child = os.fork()
+    if not child:
+        signal.pause()
+        os._exit(0)
+    memory = ProcessMemory(child)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    memory.pid = os.getpid()
+    with memory, pytest.raises(ProcessLookupError):
+        memory.read_ranges(np.array([address]), np.array([0]), np.array([PAGE]), np.zeros(PAGE, np.uint8))

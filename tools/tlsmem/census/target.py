@@ -3,6 +3,7 @@
 Of a running process all comes from /proc/PID: nothing is loaded into it, it is not stopped, and nothing of it is
 executed. A core, in core_file.py, gives the same."""
 
+import ctypes
 import os
 import re
 from abc import ABC, abstractmethod
@@ -28,6 +29,12 @@ PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a pag
 NEAR_PAGES = 3  # that many between others are read with them
 NEAR_ENTRIES = 32  # of pages that are so near the entries of pagemap are read together
 BATCH_PAGES = 512  # read at once: the buffer stays in the processor's cache
+
+MOST_RANGES = 1024  # of one call: IOV_MAX
+
+read_process = ctypes.CDLL(None).process_vm_readv
+read_process.restype = ctypes.c_ssize_t
+read_process.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -303,12 +310,15 @@ class Memory(ABC):
         content.reshape(-1, PAGE)[~is_there] = 0
         numbers = np.flatnonzero(is_there)
         edges = np.flatnonzero((np.diff(pages[numbers]) != 1) | (np.diff(numbers) != 1)) + 1
+        if len(numbers):
+            begins, ends = numbers[np.append(0, edges)], numbers[np.append(edges - 1, -1)] + 1
+            self.read_ranges(pages[begins] * PAGE, begins * PAGE, (ends - begins) * PAGE, content)
+
+    def read_ranges(self, addresses: Places, offsets: Places, lengths: Places, content: npt.NDArray[np.uint8]) -> None:
+        """Read ranges of pages that are there, of these lengths in bytes, each to its offset in `content`."""
         view = memoryview(content)  # type: ignore[arg-type] # an array is a buffer
-        if not len(numbers):
-            return
-        begins, ends = numbers[np.append(0, edges)], numbers[np.append(edges - 1, -1)] + 1
-        for page, first, after in zip(pages[begins].tolist(), begins.tolist(), ends.tolist(), strict=True):
-            self.read_range(page * PAGE, view[first * PAGE : after * PAGE])
+        for address, offset, length in zip(addresses.tolist(), offsets.tolist(), lengths.tolist(), strict=True):
+            self.read_range(address, view[offset : offset + length])
 
 
 def list_pages(firsts: Places, afters: Places) -> Places:
@@ -324,6 +334,7 @@ class ProcessMemory(Memory):
     that."""
 
     def __init__(self, pid: int) -> None:
+        self.pid = pid
         self.memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
         self.pagemap = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY)
 
@@ -344,3 +355,20 @@ class ProcessMemory(Memory):
 
     def read_range(self, begin: int, into: memoryview) -> None:
         os.preadv(self.memory, [into], begin)
+
+    def read_ranges(self, addresses: Places, offsets: Places, lengths: Places, content: npt.NDArray[np.uint8]) -> None:
+        """As above, by few calls: of 20,000 sessions, a call for each range takes a sixth of the time of a census.
+        Raises ProcessLookupError once the process has ended."""
+        here, there = (
+            np.stack([starts, lengths], axis=1).astype(np.uint64)
+            for starts in (offsets + content.ctypes.data, addresses)
+        )
+        for first in range(0, len(lengths), MOST_RANGES):
+            batch = slice(first, first + MOST_RANGES)
+            count = len(lengths[batch])
+            got = read_process(self.pid, here[batch].ctypes.data, count, there[batch].ctypes.data, count, 0)
+            # The number may be another process's by now; the open file is of this one's memory, and ends with it.
+            if not os.pread(self.memory, 1, int(addresses[first])):
+                raise ProcessLookupError(f"{self.pid}: it has ended")
+            if got != lengths[batch].sum():
+                super().read_ranges(addresses[batch], offsets[batch], lengths[batch], content)
