@@ -1,7 +1,7 @@
 """What the census says of a program in each state, beside what is true."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +59,8 @@ STEPS = (
 @dataclass(frozen=True)
 class Look:
     """One census. Bytes: of all processes of the program; `touched_bytes`: by how many RSS and page
-    tables grew while it was looked at; `metered`: live bytes a session by the heap meter."""
+    tables grew while it was looked at; `metered`: live bytes a session by the heap meter; `of_library`: those that the
+    library allocated, by call stack."""
 
     program: str
     library: str
@@ -72,6 +73,7 @@ class Look:
     touched_bytes: int
     seconds: float
     metered: float | Missing
+    of_library: float | Missing
     with_socket: int | Missing
 
     @property
@@ -79,8 +81,11 @@ class Look:
         return abs(self.counted - self.true) <= self.true / 100
 
 
-def look_at_server(server: TlsServer, network: Network, n: int) -> Iterator[Look]:
-    """Yield a look in each state. Raises UserError where it cannot be started or counted."""
+def look_at_server(
+    server: TlsServer, network: Network, n: int, of_library: Mapping[str, float | Missing]
+) -> Iterator[Look]:
+    """Yield a look in each state; `of_library`: bytes a session by state. Raises UserError where it cannot be started
+    or counted."""
     metered = read_meter(server, network, n)
     with start(server, network) as running, Client(network) as client:
         client.ask("open", 1)
@@ -89,7 +94,7 @@ def look_at_server(server: TlsServer, network: Network, n: int) -> Iterator[Look
             do_step(step, client, running, n)
             true = step.count(n, server.has_silent)
             each = metered[step.state] if true else Missing("there is no session")
-            yield take_look(server.title, step.state, true, running.pids, each)
+            yield take_look(server.title, step.state, true, running.pids, each, of_library[step.state])
 
 
 def look_at_client(server: TlsServer, network: Network, n: int, title: str) -> Iterator[Look]:
@@ -98,7 +103,7 @@ def look_at_client(server: TlsServer, network: Network, n: int, title: str) -> I
         for step in STEPS[:3]:
             do_step(step, client, running, n)
             why = Missing("the client does not run under the heap meter")
-            yield take_look(title, step.state, step.count(n, True), [client.process.pid], why)
+            yield take_look(title, step.state, step.count(n, True), [client.process.pid], why, why)
 
 
 def list_steps(server: TlsServer) -> Sequence[Step]:
@@ -118,7 +123,9 @@ def count_connections(pids: Sequence[int]) -> int:
     return sum(count_established(pid) or 0 for pid in pids)
 
 
-def take_look(program: str, state: str, true: int, pids: Sequence[int], metered: float | Missing) -> Look:
+def take_look(
+    program: str, state: str, true: int, pids: Sequence[int], metered: float | Missing, of_library: float | Missing
+) -> Look:
     before = wait_until_still(pids)
     began = time.monotonic()
     found, _ = take_census(pids)
@@ -137,6 +144,7 @@ def take_look(program: str, state: str, true: int, pids: Sequence[int], metered:
         touched_bytes=touched,
         seconds=seconds,
         metered=metered,
+        of_library=of_library,
         with_socket=count_open(found),
     )
 

@@ -71,7 +71,7 @@ def say_of_java(network: Network) -> str | None:
 def say_of_jemalloc(network: Network) -> str | None:
     if not JEMALLOC.exists():
         raise UserError("jemalloc is not installed: apt install libjemalloc2")
-    with start(PYTHON, network, preload=str(JEMALLOC)) as running:
+    with start(PYTHON, network, {"LD_PRELOAD": str(JEMALLOC)}) as running:
         return refused(running.pid)
 
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -36,6 +36,7 @@ shift; exec chroot "$0" "$@"
 """
 PORTS = Ports(8080, 8443)  # of a network of the check's own
 MOST = 1000  # connections that each must be able to hold
+NOTHING: Mapping[str, str] = {}
 LIMIT_S = 20.0  # to start and to stop
 CHAIN, KEY = CERTS / "chain.pem", CERTS / "key.pem"
 # Unlike that of memtest/live_servers.toml it has a thread for each connection that sends nothing, and no plain port.
@@ -76,8 +77,9 @@ class TlsServer(NamedTuple):
     """`configure` writes its files into a folder, and returns the arguments that start it in the foreground.
 
     `has_silent`: it makes a session when a peer connects, not when the first byte arrives. `waits_for_one`: it reads a
-    hello of one connection to its end, so a peer that stops in it stops all. `stack`: the build of OpenSSL that it is
-    linked to, of the repository's own. `root`: the directory with the system that it is of, where that is another."""
+    hello of one connection to its end, so a peer that stops in it stops all. `configure_alone`: the same in one
+    process, if it has several. `stack`: the build of OpenSSL that it is linked to, of the repository's own. `root`:
+    the directory with the system that it is of, where that is another."""
 
     title: str
     program: str
@@ -85,6 +87,7 @@ class TlsServer(NamedTuple):
     configure: Callable[[Path], list[str]]
     has_silent: bool = True
     waits_for_one: bool = False
+    configure_alone: Callable[[Path], list[str]] | None = None
     stack: str = ""
     root: str = ""
 
@@ -103,6 +106,10 @@ def configure_nginx(folder: Path) -> list[str]:
     return NGINX_SERVER.configure(Setup(folder, PORTS, MOST, "TLSv1.3"))
 
 
+def configure_nginx_alone(folder: Path) -> list[str]:
+    return [*configure_nginx(folder), "-g", "master_process off;"]
+
+
 def configure_haproxy(folder: Path) -> list[str]:
     return HAPROXY_SERVER.configure(Setup(folder, PORTS, MOST, "TLSv1.3"))
 
@@ -112,6 +119,10 @@ def configure_apache(folder: Path) -> list[str]:
     modules = "/usr/lib/apache2/modules"
     config.write_text(APACHE.format(folder=folder, modules=modules, port=PORTS.tls, chain=CHAIN, key=KEY))
     return ["-f", str(config), "-DFOREGROUND"]
+
+
+def configure_apache_alone(folder: Path) -> list[str]:
+    return ["-X", *configure_apache(folder)]
 
 
 def configure_mosquitto(folder: Path) -> list[str]:
@@ -137,9 +148,9 @@ def configure_own(_: Path) -> list[str]:
 
 PYTHON = TlsServer("CPython, server", "/usr/bin/python3", "python3", configure_python)
 SERVERS = (
-    TlsServer("nginx", "nginx", "nginx-light", configure_nginx, has_silent=False),
+    TlsServer("nginx", "nginx", "nginx-light", configure_nginx, False, configure_alone=configure_nginx_alone),
     TlsServer("HAProxy", "haproxy", "haproxy", configure_haproxy),
-    TlsServer("Apache httpd, event", "apache2", "apache2", configure_apache),
+    TlsServer("Apache httpd, event", "apache2", "apache2", configure_apache, configure_alone=configure_apache_alone),
     TlsServer("mosquitto", "mosquitto", "mosquitto", configure_mosquitto),
     PYTHON,
     TlsServer("Node.js", "node", "nodejs", configure_node),
@@ -212,19 +223,20 @@ def has_jemalloc(server: TlsServer) -> bool:
 
 
 @contextmanager
-def start(server: TlsServer, network: Network, preload: str = "", is_metered: bool = False) -> Iterator[Running]:
-    """Start a server; `preload` is a library that is loaded before all others. Raises UserError with its last words
-    where it does not listen."""
+def start(
+    server: TlsServer, network: Network, variables: Mapping[str, str] = NOTHING, is_metered: bool = False
+) -> Iterator[Running]:
+    """Start a server with these variables in its own environment, not in those of the programs that lead to it. Raises
+    UserError with its last words where it does not listen."""
     with tempfile.TemporaryDirectory(prefix="memtest-census-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
-        variables = dict(os.environ)
-        if is_metered or preload:
-            variables["LD_PRELOAD"] = preload_value() if is_metered else preload
-        words = [*network.prefix, *server.prefix, str(find_program(server)), *server.configure(folder)]
+        metered = {"LD_PRELOAD": preload_value()} if is_metered else {}
+        own = [f"{name}={value}" for name, value in variables.items()]
+        words = [*network.prefix, *server.prefix, "env", *own, str(find_program(server)), *server.configure(folder)]
         with open(folder / "log", "wb") as log:
             process = start_child(
-                words, signal.SIGTERM, env=variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                words, signal.SIGTERM, env={**os.environ, **metered}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         try:
             wait_until_it_listens(server, network, process, folder / "log")

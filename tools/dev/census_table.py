@@ -10,6 +10,7 @@ from rich.console import Console
 from census_looks import Look, look_at_client, look_at_server
 from census_refusals import REFUSALS, Refusal, refuse_server
 from census_servers import PYTHON, TlsServer, find_program, has_jemalloc, list_servers
+from census_stacks import read_library_bytes
 from tlsmem.base import markdown_embedding
 from tlsmem.base.errors import UserError
 from tlsmem.config.choices import MARKDOWN
@@ -24,8 +25,10 @@ TITLE = "The census of running programs, beside what is true"
 CAPTION = (
     "True: sessions by the client's count. Socket open: sessions whose socket the program has open. Unexplained: the "
     "share of RssAnon that no part of the census explains. Census: chunks of malloc that a session alone holds, with "
-    "their headers. Heap meter: requested bytes that the program frees when a connection ends, those of its own "
-    "included, in another run. Changed: RSS and page tables of the program, from before the census to after it."
+    "their headers. Library's own: requested bytes that were allocated below a function of the library, by heaptrack's "
+    "call stacks, beyond those with all sessions closed, in another run. Heap meter: requested bytes that the program "
+    "frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of the "
+    "program, from before the census to after it."
 )
 
 
@@ -58,6 +61,7 @@ COLUMNS = (
     Column("with_socket", "socket open", value=lambda one: one.with_socket, form=integer_cell),
     Column("unexplained", "unexplained", value=lambda one: 1 - one.parts_bytes / one.anon_bytes, form=percent_cell),
     Column("tls_bytes", "census, B/session", value=tls_per_session, form=integer_cell),
+    Column("of_library", "library's own, B/session", value=lambda one: one.of_library, form=rounded),
     Column("metered", "heap meter, B/connection", value=lambda one: one.metered, form=rounded),
     Column("touched", "changed, B", value=lambda one: one.touched_bytes, form=integer_cell),
     Column("seconds", "s", value=lambda one: one.seconds, form=seconds_cell),
@@ -85,7 +89,7 @@ def list_programs(
     refusals = [one for one in [*REFUSALS, *map(refuse_server, with_jemalloc)] if word.lower() in one.program.lower()]
     servers = [one for one in servers if one not in with_jemalloc]
     for server in servers:
-        found[name_server(server)] = lambda network, n, server=server: list(look_at_server(server, network, n))
+        found[name_server(server)] = lambda network, n, server=server: look_at(server, network, n)
         if server is PYTHON:
             found[CLIENT] = lambda network, n: list(look_at_client(PYTHON, network, n, CLIENT))
     chosen = {title: look for title, look in found.items() if word.lower() in title.lower()}
@@ -96,6 +100,10 @@ def list_programs(
         print(f"check-census: {title} is not there: {missing[title].advice}", file=sys.stderr)
         del chosen[title]
     return chosen, refusals
+
+
+def look_at(server: TlsServer, network: Network, n: int) -> list[Look]:
+    return list(look_at_server(server, network, n, read_library_bytes(server, network, n)))
 
 
 def name_server(server: TlsServer) -> str:

@@ -15,7 +15,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.stats.missing import Missing
 
-HOLDS = Look("server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0, 200)
+HOLDS = Look("server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0, 14_002.0, 200)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_target_that_changes_while_it_is_looked_at_is_seen(monkeypatch):
     monkeypatch.setattr(census_looks, "STILL_S", 0.01)
     monkeypatch.setattr(census_looks, "read_sizes", lambda _: next(sizes))
     monkeypatch.setattr(census_looks, "take_census", lambda _: ([], []))
-    assert take_look("server", "all open", 0, [1], Missing("none")).touched_bytes == 4096
+    assert take_look("server", "all open", 0, [1], Missing("none"), Missing("none")).touched_bytes == 4096
 
 
 def test_an_unknown_program_is_one_sentence():
