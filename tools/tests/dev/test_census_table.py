@@ -15,7 +15,9 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.stats.missing import Missing
 
-HOLDS = Look("server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0, 14_002.0, 200)
+HOLDS = Look(
+    "server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0, 14_002.0, 200
+)
 
 
 @pytest.mark.parametrize(
