@@ -12,7 +12,14 @@ from tlsmem.config import definitions, stack_names
 from tlsmem.stats.selection import choose_values
 
 OPENSSL, RUSTLS = stack_names.newest_releases(definitions.stacks())["openssl"], "rustls+aws-lc@0.24.0-dev.2"
-NAMES = {"OpenSSL": OPENSSL, "rustls@0.24": RUSTLS, "OPENSSL@3.5.5": "openssl@3.5.5", "libressl@3": "libressl@3.1.0"}
+RING = "rustls+ring@0.23.46"  # not 0.24.0-dev.2
+NAMES = {
+    "OpenSSL": OPENSSL,
+    "rustls@0.24": RUSTLS,
+    "rustls+ring": RING,
+    "OPENSSL@3.5.5": "openssl@3.5.5",
+    "libressl@3": "libressl@3.1.0",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)

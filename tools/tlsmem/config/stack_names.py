@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from tlsmem.base.nearest import ask
@@ -30,15 +30,20 @@ def match_stack(name: str, there: Iterable[str]) -> str | None:
     if name in newest:
         return newest[name]
     if name in releases:
-        return releases[name][-1]
+        return choose_newest(releases[name])
     library = library_with_variant(name)
     entry = read_tables("libraries").get(library, {})
     usual = entry.get("build", library)  # of a library's builds the one that servers use
     series = ".".join(version(name).split(".")[:2])
     for one in (entry.get("earlier_builds", {}).get(series, usual), usual, library):
         if begun := [stack for stack in releases.get(one, ()) if begins_version(stack, version(name))]:
-            return begun[-1]
+            return choose_newest(begun)
     return None
+
+
+def choose_newest(releases: Sequence[str]) -> str:
+    """Return the last of several releases in their order; a pre-release only where there are no others."""
+    return next(filter(is_stable, reversed(releases)), releases[-1])
 
 
 def suggest_releases(name: str, there: Iterable[str]) -> str:
