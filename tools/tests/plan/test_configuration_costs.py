@@ -4,11 +4,12 @@ import argparse
 
 import pytest
 
-from tests.support.configured import BLINDING, LEFT, RSS, WORKER, configuration_records
+from tests.support.configured import BLINDING, LEFT, RSS, WORKER, configuration_record, configuration_records
 from tlsmem.base.errors import UserError
 from tlsmem.cli.dispatch import run_words
-from tlsmem.plan.configuration_costs import SettingCost, requested_costs
+from tlsmem.plan.configuration_costs import SettingCost, interpolate, requested_costs
 from tlsmem.schema.configuration_records import append_configuration
+from tlsmem.stats.configuration_costs import ASKED
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
@@ -44,6 +45,31 @@ def test_a_reload_leaves_what_the_records_have(recording, reloads, left, words):
     _, found = ask(recording, certificates=100, reloads=reloads).found
     assert found.each == LEFT * 100 * left
     assert found.remark.startswith(words)
+
+
+def test_between_and_beyond_the_recorded_numbers_a_reload_leaves_what_the_nearest_two_have():
+    points = {20: 100, 100: 900, 200: 2900}
+    at = {10: 0, 20: 100, 60: 500, 100: 900, 150: 1900, 200: 2900, 300: 4900}
+    assert {place: interpolate(points, place) for place in at} == at
+
+
+def test_runs_in_which_not_all_names_were_asked_for_say_nothing_about_that(tmp_path):
+    """As where a client asks for a thousand of two thousand names: the slope is that of the others."""
+    for run in configuration_records(kind="rsa-2048"):
+        append_configuration(tmp_path, run)
+    part = configuration_record(2000).model_copy(update={"certificates_seen": 1000})
+    started = part.phases[0].processes
+    phases = [one.model_copy(update={"processes": started}) if one.phase == ASKED else one for one in part.phases]
+    append_configuration(tmp_path, part.model_copy(update={"phases": phases}))
+    (cost,) = ask(tmp_path, certificates=5).found
+    assert cost.each == RSS + BLINDING
+    assert ask(tmp_path, reloads=1, certificates=2000).found[1].each == LEFT * 2000
+
+
+def test_of_committed_recordings_the_one_with_most_certificates_counts():
+    """Not the one whose name is last in the alphabet."""
+    given = argparse.Namespace(server="nginx", live=[], certificates=5)
+    assert "data/2026-11-28-amd-epyc-p0457-certificates" in requested_costs(given, STACK, SUITE).source
 
 
 def test_a_plan_adds_them(recording, capsys):

@@ -1,12 +1,15 @@
-"""What the configuration of a server adds to its process: certificates, reloads, workers, from records of
-`measure configuration` with the server built on the stack of the plan.
+"""What the configuration of a server adds to its process: certificates, reloads, workers, servers behind it, from
+records of `measure configuration` with the server built on the stack of the plan.
 
 The records have a master and one worker. Pages that they share, as a worker does with what it was forked of, are one
 memory, so they count once; with several workers, each has in addition what the recorded worker does not share. A
 certificate is the slope over certificates once clients have asked for each name. A reload is what the same
-configuration holds more after it. A worker is what it does not share without connection table and certificates."""
+configuration holds more after it, between the recorded numbers of certificates along the line from one to the next,
+since malloc keeps other shares of few and of many. A worker is what it does not share without connection table and
+certificates."""
 
 import argparse
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -92,10 +95,9 @@ def price_settings(
         idle = lines_at(tables, STARTED)
         yield SettingCost("more workers", workers - 1, round(idle.own.intercept)) if idle else Missing("workers")
     if reloads:
-        before, after = (lines_at(certificates, one) for one in (STARTED, f"reload {min(reloads, RELOADS)}"))
-        if before and after:
-            more = after.value_at(count or 1, workers or 1) - before.value_at(count or 1, workers or 1)
-            yield SettingCost("reloads", 1, max(0, round(more)), describe_reloads(reloads))
+        left = read_left(certificates, f"reload {min(reloads, RELOADS)}", workers or 1)
+        if len(left) > 1:
+            yield SettingCost("reloads", 1, max(0, round(interpolate(left, count or 1))), describe_reloads(reloads))
         else:
             yield Missing("reloads")
 
@@ -113,6 +115,27 @@ def measure_backend(name: str, stack: str, among: Sequence[Path]) -> tuple[int, 
     return round(lines.master.slope + lines.own.slope), source
 
 
+def read_left(found: tuple[Path, SettingSeries] | None, phase: str, workers: int) -> dict[int, int]:
+    """Return what a reload left, in bytes, by the number of certificates; of so many workers."""
+    if not found:
+        return {}
+    series = found[1]
+    before, after = (
+        [series.readings("rss", one, reading) for reading in (read_master, read_own)] for one in (STARTED, phase)
+    )
+    sizes = sorted(set.intersection(*map(set, (*before, *after))))
+    return {size: after[0][size] - before[0][size] + workers * (after[1][size] - before[1][size]) for size in sizes}
+
+
+def interpolate(points: dict[int, int], at: int) -> float:
+    """Return the value along the line between the two neighbours of a place, beyond the ends along the last line.
+    `points`: values by place, at least two, in order."""
+    places = list(points)
+    right = min(max(1, bisect(places, at)), len(places) - 1)
+    low, high = places[right - 1], places[right]
+    return points[low] + (points[high] - points[low]) * (at - low) / (high - low)
+
+
 def describe_reloads(reloads: int) -> str:
     beyond = f" (measured: {RELOADS})" if reloads > RELOADS else ""
     return f"after {reloads:,}{beyond}"
@@ -123,9 +146,6 @@ class ProcessLines(NamedTuple):
 
     master: Line
     own: Line
-
-    def value_at(self, size: int, workers: int) -> float:
-        return self.master.value_at(size) + workers * self.own.value_at(size)
 
 
 def lines_at(found: tuple[Path, SettingSeries] | None, phase: str) -> ProcessLines | None:
@@ -148,13 +168,21 @@ def read_own(phase: ConfigurationPhase) -> int:
 def find_series(
     name: str, stack: str | None, setting: str, kind: str | None, among: Sequence[Path]
 ) -> tuple[Path, SettingSeries] | None:
-    """Return the newest series of a server on this stack; None, or the stack of the system: as it is packaged."""
+    """Return the series of a server on this stack; None, or the stack of the system: as it is packaged. A recording
+    that was named comes first, then the one with the largest size, then the newest."""
     build = None if stack and stack.endswith(SYSTEM) else stack
-    for path in among:
-        for one in load_series(path, name):
-            if (one.stack, one.setting, one.kind) == (build, setting, kind):
-                return path, one
-    return None
+    committed = set(recordings.find_configurations())
+    found = [
+        (path, one)
+        for path in among
+        for one in load_series(path, name)
+        if (one.stack, one.setting, one.kind) == (build, setting, kind)
+    ]
+    return max(
+        found,
+        key=lambda one: (one[0] not in committed, max(run.size for run in one[1].runs), one[0].name),
+        default=None,
+    )
 
 
 @cache

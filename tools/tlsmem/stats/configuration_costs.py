@@ -76,12 +76,14 @@ class SettingSeries:
         return sorted(found, key=lambda run: run.size)
 
     def readings(self, meter: ConfigurationMeter, phase: str, reading: PhaseReading) -> dict[int, int]:
-        """Return what was read at the end of a phase, by size."""
+        """Return what was read at the end of a phase, by size; after each name was asked for, of those runs alone in
+        which that were all names."""
         return {
             run.size: found
             for run in self.measured(meter)
             for one in run.phases
             if one.phase == phase and (found := reading(one)) is not None
+            if phase != ASKED or run.certificates_seen == run.size
         }
 
     def added(self, phase: str, reading: PhaseReading) -> Fraction | Missing:
