@@ -133,17 +133,17 @@ def test_a_server_that_nobody_recorded_is_one_sentence_with_the_command(monkeypa
     assert error.value.status == 2
 
 
-def test_a_library_that_only_live_runs_have_is_compared_with_another(tmp_path, capsys):
-    """HAProxy has 30,000 B a connection on wolfSSL as HAProxy builds it, of which the harness has no session, and
+def test_a_build_that_only_live_runs_have_is_compared_with_another(tmp_path, capsys):
+    """HAProxy has 30,000 B a connection on a build of OpenSSL of which the harness has no session, and
     28,000 on OpenSSL: that comes from a session and what is beyond it, and is the slope of RSS all the same."""
     for run in load_live_file(HAPROXY):
         if run.window == 100 and run.connections <= 9_900:
-            for stack, each in (("wolfssl+haproxy@5.9.4", 2 * EACH), ("openssl@3.5.5", 2 * EACH - 2_000)):
+            for stack, each in (("openssl+clang@3.2.0", 2 * EACH), ("openssl@3.5.5", 2 * EACH - 2_000)):
                 append_live(
                     tmp_path, with_slope(run, each).model_copy(update={"stack": stack, "key": digits(stack, run)})
                 )
     words = ["plan", "memory", "--connections", "10000", "--as", "haproxy", "--recording", str(tmp_path)]
-    run_words([*words, "--stack", "openssl@3.5.5", "--stack", "wolfssl+haproxy@5.9.4", "--kernel-bytes", "0"])
+    run_words([*words, "--stack", "openssl@3.5.5", "--stack", "openssl+clang@3.2.0", "--kernel-bytes", "0"])
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("OpenSSL 3.5.5 saves 19.1 MiB (6 %) in HAProxy: 277 MiB instead of 296 MiB ")
     assert "Both are measured: HAProxy ran on each of the two." in shown

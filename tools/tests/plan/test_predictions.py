@@ -63,8 +63,8 @@ def test_a_server_without_live_runs_cannot_be_predicted():
 def test_a_library_without_a_session_of_the_harness_is_predicted_from_live_runs_alone(tmp_path):
     for run in load_live_file(NGINX):
         if run.window == 100 and not run.hollow:
-            append_live(tmp_path, run.model_copy(update={"stack": "wolfssl+haproxy@5.9.4"}))
-    (first, _) = predictions.predict("nginx", ["wolfssl+haproxy@5.9.4"], [5_000], [100], (tmp_path,))
+            append_live(tmp_path, run.model_copy(update={"stack": "openssl+clang@3.2.0"}))
+    (first, _) = predictions.predict("nginx", ["openssl+clang@3.2.0"], [5_000], [100], (tmp_path,))
     assert first.rss_bytes > 5_000 * 14_000
 
 
