@@ -36,6 +36,13 @@ def test_plain_connections_are_the_same_whatever_is_asked_for():
     assert str(over_tls[0]) == "nginx TLSv1.2, mutual, resumed 100 connections window 10 rss"
 
 
+def test_call_sites_are_of_the_connections_that_are_asked_for():
+    """Not those of plain TLS 1.3 connections, whatever the options say."""
+    words = {"sites": True, "tls12": True, "mtls": True, "resumption": True, "ktls": True}
+    (one,) = live_runs(Namespace(**USUAL | words), NGINX_SERVER)
+    assert (one.meter, one.protocol, one.mutual, one.resumed, one.ktls) == ("sites", "TLSv1.2", True, True, True)
+
+
 @pytest.mark.parametrize(
     ("server", "line"),
     [(NGINX_SERVER, "ssl_verify_client on;"), (HAPROXY_SERVER, "client-root.pem verify required ssl-min-ver TLSv1.3")],

@@ -82,13 +82,16 @@ def vary(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def name_sites(given: argparse.Namespace, server: Server) -> LiveRun:
-    """Return the run that names call sites: under massif, so of few connections."""
+    """Return the run that names call sites: under massif, so of few connections, made as is asked for."""
     return LiveRun(
         *(server.name, "tls", "sites", call_sites.CONNECTIONS, call_sites.WINDOW),
         waves=0,
         idle_s=given.idle,
         settle_s=0.0,
+        hollow=given.hollow,
+        ktls=given.ktls,
         stack=server.stack,
+        **vary(given),
     )
 
 

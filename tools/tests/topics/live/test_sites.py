@@ -45,6 +45,13 @@ def test_the_newest_run_of_a_server_counts_and_failed_ones_do_not():
     assert rows([run(sites=None), run(status="failed")]) == []
 
 
+def test_each_kind_of_connections_has_rows_of_its_own():
+    kinds = [{}, {"mutual": True}, {"protocol": "TLSv1.2"}, {"ktls": True}]
+    found = {row[0] for row in rows([run(**kind) for kind in kinds])}
+    server = run().server
+    assert found == {server, f"{server}, TLSv1.3, mutual", f"{server}, TLSv1.2", f"{server}, kTLS"}
+
+
 @pytest.mark.parametrize(
     ("callers", "named"),
     [

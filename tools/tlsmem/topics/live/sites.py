@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tlsmem.config.choices import PACKAGED
-from tlsmem.schema.live_records import LiveRecord, LiveSite
+from tlsmem.schema.live_records import USUAL, LiveRecord, LiveSite
 from tlsmem.stats.live_costs import short_version
 from tlsmem.tables.table import Cell, Column, Table, percent
 from tlsmem.topics.live.table import bytes_cell, name_build
@@ -42,12 +42,20 @@ class SiteRow(NamedTuple):
 
 
 def find_runs(records: Sequence[LiveRecord]) -> list[LiveRecord]:
-    """Return the newest run that names call sites, of each server and build."""
+    """Return the newest run that names call sites, of each server, build and kind of connections."""
     found = {}
     for one in sorted(records, key=lambda one: one.started_at):
         if one.sites and one.status == "measured":
-            found[one.server, one.reported, one.stack] = one
-    return sorted(found.values(), key=lambda one: (one.server, one.stack or PACKAGED))
+            found[one.server, one.reported, one.stack, one.variant, one.ktls, one.hollow] = one
+    return sorted(
+        found.values(), key=lambda one: (one.server, one.stack or PACKAGED, one.variant, one.ktls, one.hollow)
+    )
+
+
+def name_run(run: LiveRecord) -> str:
+    """Return the server and its build, with the kind of connections where that is another than the usual one."""
+    kinds = [run.variant.describe()] * (run.variant != USUAL) + ["kTLS"] * run.ktls + ["hollow clients"] * run.hollow
+    return ", ".join([name_build(run), *kinds])
 
 
 def list_rows(run: LiveRecord) -> Iterator[SiteRow]:
@@ -81,7 +89,7 @@ def name_callers(site: LiveSite) -> str:
 
 
 COLUMNS = (
-    Column("server", "server", left=True, value=lambda row: name_build(row.run)),
+    Column("server", "server", left=True, value=lambda row: name_run(row.run)),
     Column("bytes", "bytes", value=lambda row: row.each, form=bytes_cell),
     Column("share", "share", value=lambda row: row.share, form=lambda share: Cell(percent(share), share)),
     Column("kind", "held by", left=True, value=lambda row: row.kind),
