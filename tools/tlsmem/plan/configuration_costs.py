@@ -128,7 +128,7 @@ def read_left(found: tuple[Path, SettingSeries] | None, phase: str, workers: int
 
 
 def interpolate(points: dict[int, int], at: int) -> float:
-    """Return the value along the line between the two neighbours of a place, beyond the ends along the last line.
+    """Return the value along the line between the two nearest places, beyond the ends along the last line.
     `points`: values by place, at least two, in order."""
     places = list(points)
     right = min(max(1, bisect(places, at)), len(places) - 1)
