@@ -508,7 +508,8 @@ def test_the_limit_that_always_holds_is_a_sentence_but_not_haproxys():
     headline = fit_answer.fit_headline(haproxy_case(), 4_260, 100 * MIB, several=False)
     assert headline.endswith("4,260 in the worst case)") and "counts 4,614 B" in excess
     assert way.endswith(
-        "To set maxconn and maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB --stack openssl@3.5.5"
+        "To set maxconn and maxsslconn, with kernel memory set aside: "
+        "tools/tls-memtest plan haproxy --memory 100MiB --stack openssl@3.5.5"
     )
     assert "5,240" not in excess + way
 
@@ -519,7 +520,15 @@ def test_the_hint_for_maxconn_keeps_what_changes_the_figure():
     case = case._replace(price=case.price._replace(backends=Backends(1, 0, 0, 1, None)))
     *_, way = fit_answer.describe_highest_limits([case], 100 * MIB, ["--kernel-bytes", "1"])
     kept = f"--stack {stack} --suite {suite} --allocator jemalloc --role both --kernel-bytes 1"
-    assert way.endswith(f"maxsslconn: tools/tls-memtest plan haproxy --memory 100MiB {kept}")
+    assert way.endswith(f"set aside: tools/tls-memtest plan haproxy --memory 100MiB {kept}")
+
+
+def test_what_is_left_for_haproxy_does_not_include_the_kernel():
+    """100 MiB are 3,682 connections of 24,614 B and 3,866 B of the kernel: 14,234,612 B, and 86 MiB are left."""
+    case = haproxy_case()
+    case = case._replace(price=case.price._replace(kernel=3_866), active=case.active._replace(kernel=3_866))
+    *_, way = fit_answer.describe_highest_limits([case], 100 * MIB)
+    assert "plan haproxy --memory 86MiB" in way
 
 
 def test_the_command_for_a_session_is_of_the_options_of_the_plan():

@@ -30,6 +30,7 @@ from tlsmem.plan.memory_answer import (
 )
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.stats.missing import NOT_RECORDED
+from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, with_note
 
 
@@ -100,7 +101,8 @@ def describe_highest_limits(cases: Sequence[Case], size: int, kept: Sequence[str
             lines += describe_handshake_excess(case)
             lines.append(
                 "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not included. "
-                f"To set {describe_maxconn(case.role == ROLES['both'])}: {maxconn_command(case, size, kept)}"
+                f"To set {describe_maxconn(case.role == ROLES['both'])}, with kernel memory set aside: "
+                f"{maxconn_command(case, size - sum_kernel(case, most), kept)}"
             )
             continue
         name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
@@ -108,10 +110,15 @@ def describe_highest_limits(cases: Sequence[Case], size: int, kept: Sequence[str
     return list(dict.fromkeys(lines))
 
 
+def sum_kernel(case: Case, connections: int) -> int:
+    """Return the kernel memory of so many connections, in bytes."""
+    return sum(term.size for term in capacity.kernel_terms(case.price, connections))
+
+
 def maxconn_command(case: Case, size: int, kept: Sequence[str]) -> str:
-    """Return the command that gives maxconn for the same connections."""
+    """Return the command that gives maxconn for the same connections; `size`: of HAProxy's own memory."""
     model, role = case.model, "both" if case.role == ROLES["both"] else case.model.role
-    words = ["tools/tls-memtest", "plan", "haproxy", "--memory", format_size(size).replace(" ", "")]
+    words = ["tools/tls-memtest", "plan", "haproxy", "--memory", f"{size // MIB}MiB"]
     words += ["--stack", model.stack]
     words += ["--suite", model.suite] * (model.suite != PLAN_SUITE)
     words += ["--allocator", model.allocator] * (model.allocator != SYSTEM)
