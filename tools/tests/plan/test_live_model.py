@@ -21,7 +21,7 @@ BASE, EACH, HANDSHAKE, PLAIN, KERNEL = 10_000_000, 15_000, 30_000, 700, 4_000
 NAME = "mosquitto"
 
 
-def made(run: LiveRecord, processes: bool = False) -> LiveRecord:
+def rename_server(run: LiveRecord, processes: bool = False) -> LiveRecord:
     """Return a run of another server, with RSS that is known. `processes`: each connection has one, whose pages of
     files count 1 MB."""
     handshakes = (run.window - 20) * HANDSHAKE if run.transport == "tls" else 0
@@ -47,7 +47,7 @@ def made(run: LiveRecord, processes: bool = False) -> LiveRecord:
 def recording(request, tmp_path):
     for run in load_live_file(NGINX):
         if run.connections <= 9_900 and not run.hollow:
-            append_live(tmp_path, made(run, request.param))
+            append_live(tmp_path, rename_server(run, request.param))
     fit_live.cache_clear()
     return tmp_path
 
@@ -82,7 +82,7 @@ def test_every_run_is_predicted_from_others(recording):
 def test_a_handshake_is_estimated_where_none_were_all_concurrent(tmp_path):
     for run in load_live_file(NGINX):
         if run.window == 100 and not run.hollow:
-            append_live(tmp_path, made(run))
+            append_live(tmp_path, rename_server(run))
     fit = fit_live(NAME, None, (tmp_path,))
     assert not fit.is_handshake_measured
     assert round(fit.handshake) == HANDSHAKE
@@ -119,7 +119,7 @@ def test_the_screen_has_the_figures_of_the_live_runs(recording, capsys):
 def test_what_live_runs_do_not_tell_is_refused_in_one_sentence(words, sentence, tmp_path):
     for run in load_live_file(NGINX):
         if run.window == 100 and not run.hollow:
-            append_live(tmp_path, made(run))
+            append_live(tmp_path, rename_server(run))
     with pytest.raises(UserError) as error:
         run_words(["plan", "memory", "--connections", "9", "--as", NAME, "--recording", str(tmp_path), *words])
     assert error.value.status == 2

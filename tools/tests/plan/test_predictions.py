@@ -1,4 +1,4 @@
-"""Predictions of live runs: written before, compared only with runs that began later."""
+"""Predictions of live runs: predicted before, compared only with runs that began later."""
 
 import pytest
 
@@ -13,42 +13,42 @@ NGINX = ROOT / "data/2026-11-24-amd-epyc-p0457-live/live/nginx.jsonl.zst"
 
 
 @pytest.fixture(scope="module")
-def found():
+def predicted():
     return predictions.predict("nginx", ["openssl@3.5.5"], [1_000], [1, 100, "all"], (NGINX.parents[1],))
 
 
-def test_a_prediction_is_the_sum_of_what_a_plan_has(found):
+def test_a_prediction_is_the_sum_of_what_a_plan_has(predicted):
     """By hand: 16,499,331 B of process, 2,100 entries of 435.8 B, 1,000 sessions of 21,301 B with 921 B of nginx's
     own, and handshakes of 30,009 B beyond the 20 that the process has had."""
     by_hand = [
         16_499_331 + 2_100 * 435.8 + 1_000 * (21_301 + 921) + (window - 20) * 30_009 for window in (1, 100, 1_000)
     ]
-    sizes = [one.rss_bytes for one in found if one.state == "in-use"]
+    sizes = [one.rss_bytes for one in predicted if one.state == "in-use"]
     assert sizes == pytest.approx(by_hand, rel=0.001)
-    assert {one.window for one in found} == {1, 100, 1_000}
+    assert {one.window for one in predicted} == {1, 100, 1_000}
 
 
-def test_what_is_written_is_read_again_and_a_broken_line_is_one_sentence(found, tmp_path):
+def test_what_is_written_is_read_again_and_a_broken_line_is_one_sentence(predicted, tmp_path):
     file = tmp_path / "new/predictions.jsonl"
-    predictions.append(file, found[:2])
-    predictions.append(file, found[2:])
-    assert predictions.load(file) == found
+    predictions.append(file, predicted[:2])
+    predictions.append(file, predicted[2:])
+    assert predictions.load(file) == predicted
     assert predictions.load(tmp_path / "none") == []
     file.write_text(file.read_text() + "{}\n")
-    with pytest.raises(UserError, match=rf"^{file}: line {len(found) + 1}: ") as error:
+    with pytest.raises(UserError, match=rf"^{file}: line {len(predicted) + 1}: ") as error:
         predictions.load(file)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("started_at", "count"), [("2026-01-01T00:00:00Z", 0), ("2099-01-01T00:00:00Z", 1)])
-def test_only_a_run_that_began_later_is_compared(found, started_at, count, tmp_path):
+def test_only_a_run_that_began_later_is_compared(predicted, started_at, count, tmp_path):
     (run,) = (
         one
         for one in load_live_file(NGINX)
         if (one.transport, one.meter, one.connections, one.window, one.hollow) == ("tls", "rss", 1_000, 100, False)
     )
     append_live(tmp_path, run.model_copy(update={"stack": "openssl@3.5.5", "started_at": started_at}))
-    (mine,) = (one for one in found if one.window == 100 and one.state == "in-use")
+    (mine,) = (one for one in predicted if one.window == 100 and one.state == "in-use")
     outcomes = [*predictions.compare([mine], [tmp_path])]
     assert len(outcomes) == count
     assert all(one.error == mine.rss_bytes / measured_rss(run, "in-use") - 1 for one in outcomes)

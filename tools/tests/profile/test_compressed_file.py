@@ -24,11 +24,11 @@ SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], de
 
 
 @cache
-def whole_file(pack: str) -> bytes:
+def pack_content(pack: str) -> bytes:
     return PACKS[pack](CONTENT)
 
 
-def taken(file) -> tuple[bytes, compressed_file.TornFile | None]:
+def read_content(file) -> tuple[bytes, compressed_file.TornFile | None]:
     content = []
     try:
         content.extend(compressed_file.read_chunks(file))
@@ -40,8 +40,8 @@ def taken(file) -> tuple[bytes, compressed_file.TornFile | None]:
 @pytest.mark.parametrize("pack", PACKS)
 def test_content_is_whole_and_frames_may_follow_each_other(tmp_path, pack):
     file = tmp_path / "file"
-    file.write_bytes(whole_file(pack) + PACKS[pack](b"more") + PACKS[pack](b""))
-    content, torn = taken(file)
+    file.write_bytes(pack_content(pack) + PACKS[pack](b"more") + PACKS[pack](b""))
+    content, torn = read_content(file)
     assert content == CONTENT + b"more"
     assert torn is None
 
@@ -49,7 +49,7 @@ def test_content_is_whole_and_frames_may_follow_each_other(tmp_path, pack):
 @pytest.mark.parametrize("pack", PACKS)
 def test_progress_is_told_in_bytes_of_the_file_as_it_lies_there(tmp_path, pack):
     file, told = tmp_path / "file", []
-    file.write_bytes(whole_file(pack))
+    file.write_bytes(pack_content(pack))
     for _ in compressed_file.read_chunks(file, told.append):
         pass
     assert all(before <= after for before, after in pairwise(told))
@@ -60,9 +60,9 @@ def test_progress_is_told_in_bytes_of_the_file_as_it_lies_there(tmp_path, pack):
 @SMALL
 @given(st.floats(0.01, 0.999), st.sampled_from(PACKED))
 def test_a_file_that_is_cut_off_is_torn_at_its_end(tmp_path, part, pack):
-    file, whole = tmp_path / "file", whole_file(pack)
+    file, whole = tmp_path / "file", pack_content(pack)
     file.write_bytes(whole[: int(len(whole) * part)])
-    content, torn = taken(file)
+    content, torn = read_content(file)
     assert CONTENT.startswith(content)
     assert torn
     assert torn.at == torn.size == file.stat().st_size
@@ -72,17 +72,17 @@ def test_what_was_flushed_before_the_cut_is_not_lost(tmp_path):
     file, packer = tmp_path / "file", zstd.ZstdCompressor()
     first = packer.compress(b"first\n") + packer.flush(packer.FLUSH_BLOCK)
     file.write_bytes(first)
-    content, torn = taken(file)
+    content, torn = read_content(file)
     assert content == b"first\n"
     assert torn
 
 
 @pytest.mark.parametrize("pack", PACKED)
 def test_damage_is_told_with_its_place(tmp_path, pack):
-    file, whole = tmp_path / "file", whole_file(pack)
+    file, whole = tmp_path / "file", pack_content(pack)
     damaged = PACKS[pack](b"first") + b"\xff" * len(whole)
     file.write_bytes(damaged)
-    content, torn = taken(file)
+    content, torn = read_content(file)
     assert content == b"first"
     assert torn
     assert torn.at < torn.size == len(damaged)
@@ -101,7 +101,7 @@ def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
 def test_xz_may_have_padding_between_streams(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(lzma.compress(b"first") + bytes(8) + lzma.compress(b"second") + bytes(4))
-    assert taken(file) == (b"firstsecond", None)
+    assert read_content(file) == (b"firstsecond", None)
 
 
 def test_xz_that_needs_much_memory_is_refused(tmp_path):
@@ -109,7 +109,7 @@ def test_xz_that_needs_much_memory_is_refused(tmp_path):
     file = tmp_path / "file"
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 29, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3}]
     file.write_bytes(lzma.compress(b"some", filters=filters))
-    content, torn = taken(file)
+    content, torn = read_content(file)
     assert content == b"" and torn
 
 
@@ -133,4 +133,4 @@ STARTS = [b"", compressed_file.GZIP, compressed_file.ZSTD, compressed_file.BZIP2
 def test_any_bytes_are_content_or_torn(tmp_path, content, start):
     file = tmp_path / "file"
     file.write_bytes(start + content)
-    taken(file)
+    read_content(file)
