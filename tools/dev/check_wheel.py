@@ -109,7 +109,14 @@ class Environment:
     def __init__(self, folder: Path, python: str, extras: str = "") -> None:
         self.folder = folder
         (wheel,) = (ROOT / "build/wheel").glob(f"*_{platform.machine()}.whl")
-        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+        try:
+            words = [python, "-m", "venv", "--without-pip", folder]
+            subprocess.run(words, check=True, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise UserError(f"check-wheel: --python {python}: there is no such program", 2) from None
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.strip().partition("\n")[0] or f"exit status {error.returncode}"
+            raise UserError(f"check-wheel: --python {python} makes no environment: {said}", 2) from None
         pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "-q", "--no-compile"]
         subprocess.run([*pip, "--disable-pip-version-check", f"{wheel}{extras}"], check=True)
 
