@@ -25,7 +25,8 @@ if TYPE_CHECKING:  # --help needs no package
 HEADING = re.compile("h[1-6]")
 NOT_INDEXED = ".headerlink, .toctree-wrapper, script, style"
 DEFINITIONS = "reference/glossary.html"
-WEIGHTS = {  # pages that repeat what another page says, or list all there is, come after it
+WEIGHTS = {  # pages that repeat what another page says, list all there is, or are of a special case come after it
+    "findings/configuration.html": 0.7,
     "findings/index.html": 0.3,
     "how-to/library.html": 0.7,
     "reference/commands/": 0.5,
