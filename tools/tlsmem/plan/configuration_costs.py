@@ -104,7 +104,7 @@ def price_settings(
 
 def measure_backend(name: str, stack: str, among: Sequence[Path]) -> tuple[int, str] | None:
     """Return the RSS that one more server behind a proxy takes in this server on this stack, in bytes, and what was
-    measured; None where it is not recorded. The recorded servers share the CA certificates of the configuration."""
+    measured; None where it is not recorded. The recorded servers do not verify theirs, so no CA is in it."""
     found = find_series(name, stack, BACKENDS, None, among)
     lines = lines_at(found, STARTED)
     if not found or not lines:
