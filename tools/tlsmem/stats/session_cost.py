@@ -14,6 +14,7 @@ from tlsmem.store.record import HeapCounts, Phase, Record
 
 ESTABLISHED = "established"
 PhaseQuantity = Callable[[Phase], int]
+DIGITS = 12  # of a slope that count
 KIB = 1024
 MIB = 1024 * KIB
 C10K = 10_000  # sessions
@@ -206,7 +207,9 @@ def fit_line(points: dict[int, float]) -> Line | None:
     None for fewer than two numbers of sessions, since a total divided by N is not a slope."""
     if len(points) < 2:
         return None
-    slope, intercept = statistics.linear_regression(list(points), list(points.values()))
+    # Python 3.12 adds up otherwise, so the last digits of a slope differ: without them, all versions print the same.
+    slope = float(f"{statistics.linear_regression(list(points), list(points.values())).slope:.{DIGITS}g}")
+    intercept = statistics.fmean(points.values()) - slope * statistics.fmean(points)
     residuals = {sessions: value - (intercept + slope * sessions) for sessions, value in points.items()}
     worst = max(residuals, key=lambda sessions: abs(residuals[sessions]))
     return Line(
