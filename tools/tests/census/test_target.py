@@ -111,6 +111,17 @@ def test_what_the_kernel_does_not_read_by_one_call_is_read_range_by_range(monkey
     assert found == [0, 5 * 512, 11 * 512]
 
 
+def test_numbers_of_another_pid_namespace_are_not_given_to_the_kernel(monkeypatch):
+    """/proc may be the host's in a container: the same number is another process there."""
+    monkeypatch.setattr(target, "read_process", lambda *_: pytest.fail("it would read another process"))
+    monkeypatch.setattr(os, "readlink", lambda _: "1")
+    with mmap.mmap(-1, PAGE) as area:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        ctypes.c_uint64.from_address(address).value = 7
+        with ProcessMemory(os.getpid()) as memory:
+            assert memory.read_words(np.array([address]), np.ones(1, np.int64)).tolist() == [7]
+
+
 def test_memory_of_a_process_that_has_ended_is_not_that_of_the_next_with_its_number():
     """The number is this process's, as if it had been given again; the open file is of the one that has ended."""
     area = mmap.mmap(-1, PAGE)
