@@ -134,9 +134,13 @@ def kernel_terms(price: Price, sessions: int) -> list[Term]:
     return [Term(KERNEL, Fraction(sessions), price.kernel), *of_backends]
 
 
+def kernel_bytes(price: Price, sessions: int) -> int:
+    return sum(term.size for term in kernel_terms(price, sessions))
+
+
 def memory_bytes(price: Price, demand: Demand, sessions: int) -> int:
     """Bytes of process and kernel, rounded up term by term."""
-    return sum(term.size for term in (*process_terms(price, demand, sessions), *kernel_terms(price, sessions)))
+    return sum(term.size for term in process_terms(price, demand, sessions)) + kernel_bytes(price, sessions)
 
 
 def fit_connections(price: Price, demand: Demand, size: int) -> int | None:

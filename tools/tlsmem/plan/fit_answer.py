@@ -102,17 +102,12 @@ def describe_highest_limits(cases: Sequence[Case], size: int, kept: Sequence[str
             lines.append(
                 "HAProxy also takes two buffers of 16 KiB for each connection that transfers, which are not included. "
                 f"To set {describe_maxconn(case.role == ROLES['both'])}, with kernel memory set aside: "
-                f"{maxconn_command(case, size - sum_kernel(case, most), kept)}"
+                f"{maxconn_command(case, size - capacity.kernel_bytes(case.price, most), kept)}"
             )
             continue
         name = f"{case.title}: limit" if len(cases) > 1 else "Limit"
         lines.append(f"{name} connections to {round_down(most):,}; that many fit even in the worst case.")
     return list(dict.fromkeys(lines))
-
-
-def sum_kernel(case: Case, connections: int) -> int:
-    """Return the kernel memory of so many connections, in bytes."""
-    return sum(term.size for term in capacity.kernel_terms(case.price, connections))
 
 
 def maxconn_command(case: Case, size: int, kept: Sequence[str]) -> str:

@@ -202,8 +202,8 @@ def describe_storms(cases: Sequence[Case], connections: int) -> list[str]:
         if not case.active or not case.active.handshake or case.model.how == BY_RATIO:
             continue  # of an estimate, what stays is not measured
         most = capacity.memory_bytes(case.active, ALL_HANDSHAKING, connections)
-        kernel = sum(term.size for term in capacity.kernel_terms(case.active, connections))
-        stays = kernel + capacity.after_handshakes(case.active, case.model, ALL_HANDSHAKING, connections)
+        stays = capacity.kernel_bytes(case.active, connections)
+        stays += capacity.after_handshakes(case.active, case.model, ALL_HANDSHAKING, connections)
         name = f"{case.title}: i" if len(cases) > 1 else "I"
         after = "that high" if format_size(stays) == format_size(most) else f"at {format_size(stays)}"
         lines.append(
@@ -272,8 +272,7 @@ def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Tab
 
 def memory_rows(case: Case, demand: Demand, connections: int) -> list[list[Cell]]:
     model, price, blank = case.model, case.price, Cell("", None)
-    kernel = capacity.kernel_terms(price, connections)
-    terms = [*capacity.process_terms(price, demand, connections), *kernel]
+    terms = [*capacity.process_terms(price, demand, connections), *capacity.kernel_terms(price, connections)]
     rows = []
     for term in terms:
         count = Cell(f"{float(term.number):,.0f}", float(term.number))
@@ -283,7 +282,7 @@ def memory_rows(case: Case, demand: Demand, connections: int) -> list[list[Cell]
     peak = capacity.memory_bytes(price, demand, connections)
     totals: dict[str, int | None] = {
         "peak": peak,
-        "RSS at peak": peak - sum(term.size for term in kernel),
+        "RSS at peak": peak - capacity.kernel_bytes(price, connections),
         "RSS after handshakes": capacity.after_handshakes(price, model, demand, connections),
         "RSS after closing all": capacity.after_closing(price, model, demand, connections),
         f"peak, if all {'active' if case.is_at_rest else 'idle'}": other_state_bytes(case, connections),
