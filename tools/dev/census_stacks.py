@@ -45,7 +45,7 @@ def read_library_bytes(server: TlsServer, network: Network, n: int) -> dict[str,
                     wait_until_written(raw)
                     live[step.state] = sum_library_bytes(raw, Path(folder))
     except (UserError, ServerError, CaptureFailed, Unreadable, OSError) as error:
-        return {step.state: Missing(f"under heaptrack: {error}") for step in list_steps(server)}
+        return {step.state: Missing(str(error)) for step in list_steps(server)}
     each: dict[str, float | Missing] = {}
     for step in list_steps(server):
         count = step.count(n, server.has_silent)

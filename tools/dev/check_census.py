@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Does `heap census` count what real programs hold? A table with a row for each program and state.
 
-Servers as their packages have them run on the loopback of a network of their own. A client opens sessions, closes half
-of them, then all; then it opens connections that send nothing, half of a ClientHello, or all of it and nothing after.
-In each state the census is held against the client's count, RssAnon, and the heap meter in a second run of the same
-server. The programs that the census refuses are rows too, each with its sentence. So are a server that is linked to
-builds of OpenSSL of this repository (`tools/tls-memtest build openssl@4.0.3`), and the servers of other systems in
-build/debian-*, those that are there: `debootstrap trixie build/debian-13`. It needs root, and takes two minutes, with
-all programs and two other systems ten.
+Servers as their packages have them run on the loopback of a network of their own. A client opens sessions, closes
+half of them, then all; then it opens connections that send nothing, half of a ClientHello, or all of it and nothing
+after. In each state the census is held against the client's count, RssAnon, and two other runs of the same server:
+under the heap meter, and under heaptrack, which tells by call stack what the TLS library allocated. The programs that
+the census refuses are rows too, each with its sentence. So are a server that is linked to builds of OpenSSL of this
+repository (`tools/tls-memtest build openssl@4.0.3`), and the servers of other systems in build/debian-*, those that
+are there: `debootstrap trixie build/debian-13`. It needs root, and takes two minutes, with all programs and two other
+systems ten.
 
 Exit status 1: a count differs, or the target has changed by being looked at. Programs that are not installed are
 named, and left out."""

@@ -174,7 +174,10 @@ def reload(server: RunningServer) -> None:
 
 def find_preload() -> Path:
     """Return the library by which heaptrack sees a program. Raises ServerError where it is not installed."""
-    found = Path(shutil.which("heaptrack") or "").resolve().parents[1] / PRELOAD
+    program = shutil.which("heaptrack")
+    if not program:
+        raise ServerError("heaptrack is not installed: apt install heaptrack")
+    found = Path(program).resolve().parents[1] / PRELOAD
     if not found.is_file():
         raise ServerError(f"heaptrack: its library is not there, {found}: install heaptrack again, whole")
     return found
