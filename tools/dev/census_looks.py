@@ -9,15 +9,17 @@ from typing import NamedTuple
 from census_servers import Client, Running, TlsServer, start
 from tlsmem.base.errors import UserError
 from tlsmem.census.census import ProcessCensus, take_census
-from tlsmem.census.sessions import add_up_sockets
+from tlsmem.census.sessions import SessionGroup, add_up_sockets
 from tlsmem.census.sockets import SocketState, count_established
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import read_status
+from tlsmem.monitor.process import preload_value
 from tlsmem.run.heap_page import OpenPage
 from tlsmem.stats.missing import Missing
 
 ARRIVED_S, STILL_S = 10.0, 0.4  # for connections to be there, or gone; and for the server to come to rest
 CLOSED = "all closed"
+BEFORE_SILENT = 3  # so many steps open sessions and close them
 BEFORE_HELLO = 4  # so many steps send no hello that stops
 
 
@@ -58,7 +60,8 @@ STEPS = (
 
 @dataclass(frozen=True)
 class Look:
-    """One census. Bytes: of all processes of the program; `touched_bytes`: by how many RSS and page
+    """One census. Bytes: of all processes of the program; `own_bio_bytes`: those of `tls_bytes` that the program keeps in
+    BIOs of its own, None where that is not told; `touched_bytes`: by how many RSS and page
     tables grew while it was looked at; `metered`: live bytes a session by the heap meter; `of_library`: those that the
     library allocated, by call stack."""
 
@@ -68,6 +71,7 @@ class Look:
     true: int
     counted: int
     tls_bytes: int
+    own_bio_bytes: int | Missing
     anon_bytes: int
     parts_bytes: int
     touched_bytes: int
@@ -97,16 +101,26 @@ def look_at_server(
             yield take_look(server.title, step.state, true, running.pids, each, of_library[step.state])
 
 
-def look_at_client(server: TlsServer, network: Network, n: int, title: str) -> Iterator[Look]:
+def look_at_client(
+    server: TlsServer, network: Network, n: int, title: str, of_library: Mapping[str, float | Missing]
+) -> Iterator[Look]:
     """Yield a look at the client itself in the states in which it has sessions of its own."""
+    metered = read_meter(server, network, n, of_client=True)
     with start(server, network) as running, Client(network) as client:
-        for step in STEPS[:3]:
+        client.ask("open", 1)
+        client.ask("close", 1)
+        for step in list_steps(server, True):
             do_step(step, client, running, n)
-            why = Missing("the client does not run under the heap meter")
-            yield take_look(title, step.state, step.count(n, True), [client.process.pid], why, why)
+            true = step.count(n, True)
+            yield take_look(
+                title, step.state, true, [client.process.pid], metered[step.state], of_library[step.state]
+            )
 
 
-def list_steps(server: TlsServer) -> Sequence[Step]:
+def list_steps(server: TlsServer, of_client: bool = False) -> Sequence[Step]:
+    """Return what is done with a server; of its client, the steps in which that has sessions of its own."""
+    if of_client:
+        return STEPS[:BEFORE_SILENT]
     return STEPS[:BEFORE_HELLO] if server.waits_for_one else STEPS
 
 
@@ -129,6 +143,7 @@ def take_look(
     before = wait_until_still(pids)
     began = time.monotonic()
     found, _ = take_census(pids)
+    groups = [group for process in found for one in process.libraries for group in one.groups]
     seconds = time.monotonic() - began
     touched = sum(map(read_sizes, pids)) - before
     titles = dict.fromkeys(one.library.title for process in found for one in process.libraries)
@@ -138,7 +153,8 @@ def take_look(
         state=state,
         true=true,
         counted=sum(one.sessions for one in found),
-        tls_bytes=sum(group.bytes for process in found for one in process.libraries for group in one.groups),
+        tls_bytes=sum(group.bytes for group in groups),
+        own_bio_bytes=add_up_own_bios(groups),
         anon_bytes=sum(one.rss.anon_bytes for one in found),
         parts_bytes=sum(one.rss.anon_bytes - one.rss.unexplained_bytes for one in found),
         touched_bytes=touched,
@@ -147,6 +163,13 @@ def take_look(
         of_library=of_library,
         with_socket=count_open(found),
     )
+
+
+def add_up_own_bios(groups: Sequence[SessionGroup]) -> int | Missing:
+    sizes = [group.own_bio_bytes for group in groups]
+    if None in sizes:
+        return Missing("its file does not say what a BIO is")
+    return sum(filter(None, sizes))
 
 
 def count_open(found: Sequence[ProcessCensus]) -> int | Missing:
@@ -175,21 +198,24 @@ def read_sizes(pid: int) -> int:
     return status["VmRSS"] + status["VmPTE"]
 
 
-def read_meter(server: TlsServer, network: Network, n: int) -> dict[str, float | Missing]:
-    """Return live bytes a session in each state by the heap meter: what the server holds beyond what it holds once all
-    have closed, so what it made once and keeps is not in it."""
+def read_meter(server: TlsServer, network: Network, n: int, of_client: bool = False) -> dict[str, float | Missing]:
+    """Return live bytes a session in each state by the heap meter: what the server, or its client, holds beyond what it
+    holds once all have closed, so what it made once and keeps is not in it."""
     live: dict[str, int] = {}
+    steps = list_steps(server, of_client)
+    own = {"LD_PRELOAD": preload_value()} if of_client else {}
     try:
-        with start(server, network, is_metered=True) as running, Client(network) as client:
+        with start(server, network, is_metered=not of_client) as running, Client(network, own) as client:
             client.ask("open", 1)
             client.ask("close", 1)
-            for step in list_steps(server):
+            for step in steps:
                 do_step(step, client, running, n)
-                live[step.state] = sum(map(read_live_bytes, running.pids))
+                pids = [client.process.pid] if of_client else running.pids
+                live[step.state] = sum(map(read_live_bytes, pids))
     except UserError as error:
-        return {step.state: Missing(f"under the heap meter: {error}") for step in STEPS}
+        return {step.state: Missing(f"under the heap meter: {error}") for step in steps}
     each: dict[str, float | Missing] = {}
-    for step in list_steps(server):
+    for step in steps:
         count = step.connections(n)
         each[step.state] = (live[step.state] - live[CLOSED]) / count if count else Missing("there is no session")
     return each

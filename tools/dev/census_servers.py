@@ -268,10 +268,11 @@ def stop(process: "subprocess.Popen[str]") -> None:
 
 
 class Client:
-    """The client of the check, in a process of its own in the same network."""
+    """The client of the check, in a process of its own in the same network, with these variables in its environment."""
 
-    def __init__(self, network: Network) -> None:
-        words = [*network.prefix, "/usr/bin/python3", "-S", str(PEER), "connect", str(PORTS.tls)]
+    def __init__(self, network: Network, variables: Mapping[str, str] = NOTHING) -> None:
+        own = ["env", *(f"{name}={value}" for name, value in variables.items())]
+        words = [*network.prefix, *own, "/usr/bin/python3", "-S", str(PEER), "connect", str(PORTS.tls)]
         self.process = start_child(words, signal.SIGKILL, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __enter__(self) -> "Client":

@@ -1,56 +1,78 @@
 """The truth of the column of bytes: what a TLS library allocates for a session, by the call stack of each block.
 
-heaptrack records the stacks of a server in one process. Blocks with a frame of the library are the library's, whoever
-frees them; what the program allocates for itself is not in it."""
+heaptrack records the stacks of a server in one process. Blocks that a function of the library allocated are the
+library's, whoever frees them. What the program allocates for itself is not, not even in functions that the library
+calls, such as those of a BIO. What the library makes for each thread, its generators and its queue of errors, is no
+session's."""
 
 import asyncio
 import re
+import shutil
+import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from census_looks import CLOSED, do_step, list_steps
 from census_servers import Client, TlsServer, start
 from tlsmem.base.errors import UserError
+from tlsmem.census.live_heap import chunk_bytes
 from tlsmem.live.configuration_run import find_preload
 from tlsmem.live.network import Network
 from tlsmem.live.servers import ServerError
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
 from tlsmem.profile.errors import CaptureFailed, Unreadable
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import END
+from tlsmem.profile.heap_profile import END, LiveHeap
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.stats.missing import Missing
 
-LIBRARIES = re.compile(r"/lib(ssl|crypto|gnutls|nettle|hogweed|gmp)\.so")
+LIBRARIES = re.compile(r"/lib(ssl|crypto|gnutls|nettle|hogweed|gmp|tasn1|p11-kit)\.so")
 FUNCTIONS = re.compile(r"(SSL|ssl3|ssl|tls|CRYPTO|BIO|EVP|X509)_[A-Za-z0-9_]+$")  # of a library linked into a program
+MODULE = re.compile(rb"^(?P<kind>[mx]) [0-9a-f]+ (?P<path>/\S+)", re.MULTILINE)  # with the length of its path
+CPP = "::"  # in a name of C++, in which no TLS library that is counted is written
+OF_THREADS = re.compile(r"RAND_(priv_)?bytes(_ex)?$|RAND_get0_(public|private)$|(OSSL_)?ERR_[A-Za-z0-9_]+$")
 INTERPRET_S, WRITTEN_S = 120.0, 30.0
 
 
-def read_library_bytes(server: TlsServer, network: Network, n: int) -> dict[str, float | Missing]:
-    """Return the live bytes of the library a session in each state, beyond what is live once all have closed."""
-    if server.root:
-        return {step.state: Missing("heaptrack is not in that system") for step in list_steps(server)}
+def read_library_bytes(server: TlsServer, network: Network, n: int, of_client: bool = False) -> dict[str, float | Missing]:
+    """Return what the library holds a session in each state, beyond what it holds once all have closed: bytes of malloc's
+    chunks, the server's or its client's."""
     live: dict[str, int] = {}
+    steps = list_steps(server, of_client)
     try:
-        with tempfile.TemporaryDirectory(prefix="memtest-census-") as folder:
-            raw = Path(folder, "raw")
+        with tempfile.TemporaryDirectory(prefix="memtest-census-") as name:
+            folder = Path(name)
+            folder.chmod(0o755)  # a worker that gave its rights up loads what is here
+            raw = folder / "raw"
+            variables = {**load_heaptrack(folder), "DUMP_HEAPTRACK_OUTPUT": str(raw)}
             alone = server._replace(configure=server.configure_alone or server.configure)
-            variables = {"LD_PRELOAD": str(find_preload()), "DUMP_HEAPTRACK_OUTPUT": str(raw)}
-            with start(alone, network, variables) as running, Client(network) as client:
+            of_server, own = ({}, variables) if of_client else (variables, {})
+            with start(alone, network, of_server) as running, Client(network, own) as client:
                 client.ask("open", 1)
                 client.ask("close", 1)
-                for step in list_steps(server):
+                for step in steps:
                     do_step(step, client, running, n)
                     wait_until_written(raw)
-                    live[step.state] = sum_library_bytes(raw, Path(folder))
+                    live[step.state] = sum_library_bytes(raw, folder, server.root)
     except (UserError, ServerError, CaptureFailed, Unreadable, OSError) as error:
-        return {step.state: Missing(str(error)) for step in list_steps(server)}
+        return {step.state: Missing(str(error)) for step in steps}
     each: dict[str, float | Missing] = {}
-    for step in list_steps(server):
+    for step in steps:
         count = step.count(n, server.has_silent)
         each[step.state] = (live[step.state] - live[CLOSED]) / count if count else Missing("there is no session")
     return each
+
+
+def load_heaptrack(folder: Path) -> dict[str, str]:
+    """Return the variables with which a program of any system loads heaptrack's library: from a folder, with the one
+    that it needs and another system may lack."""
+    preload = find_preload()
+    needed = subprocess.run(["ldd", preload], capture_output=True, text=True, check=True).stdout
+    for library in [str(preload), *re.findall(r"=> (\S*/libunwind\.so\S*)", needed)]:
+        shutil.copy(library, folder)
+    return {"LD_PRELOAD": str(folder / preload.name), "LD_LIBRARY_PATH": str(folder)}
 
 
 def wait_until_written(raw: Path) -> None:
@@ -64,16 +86,37 @@ def wait_until_written(raw: Path) -> None:
         sizes.add(raw.stat().st_size)
 
 
-def sum_library_bytes(raw: Path, folder: Path) -> int:
-    """Return what a recording that still grows has as live so far, of blocks that the library allocated."""
+def sum_library_bytes(raw: Path, folder: Path, root: str) -> int:
+    """Return the chunks that a recording that still grows has as live so far, of blocks that the library allocated, in
+    bytes. `root`: the
+    directory with the system whose files it names."""
     whole, file = folder / "whole", folder / "heaptrack.zst"
-    whole.write_bytes(raw.read_bytes().rpartition(b"\n")[0] + b"\n")
+    lines = raw.read_bytes().rpartition(b"\n")[0] + b"\n"
+    whole.write_bytes(MODULE.sub(lambda line: place_module(line, root.encode()), lines) if root else lines)
     asyncio.run(interpret("the census's check", whole, file, INTERPRET_S))
     profile = open_profile(file)
     return sum(
-        held.bytes for stack, held in profile.live(END).items() if any(map(is_of_library, profile.stacks.frames(stack)))
+        add_headers(held) for stack, held in profile.live(END).items() if is_of_library(profile.stacks.callers(stack))
     )
 
 
-def is_of_library(frame: Frame) -> bool:
-    return bool(LIBRARIES.search(frame.module or "") or FUNCTIONS.match(frame.function or ""))
+def add_headers(held: LiveHeap) -> int:
+    """Return the sizes of malloc's chunks, of blocks of one call site: those of a session have one size each."""
+    return held.blocks * chunk_bytes(round(held.bytes / held.blocks)) if held.blocks else 0
+
+
+def place_module(line: re.Match[bytes], root: bytes) -> bytes:
+    """Return the beginning of a line on a module, with the path that its file has here."""
+    path = root + line["path"] if (Path(root.decode()) / line["path"].decode()[1:]).is_file() else line["path"]
+    return b"%s %x %s" % (line["kind"], len(path), path)
+
+
+def is_of_library(callers: Sequence[Frame]) -> bool:
+    """Return whether a function of the library allocated a block, for a session. `callers`: innermost first."""
+    names = [frame.function or "" for frame in callers]
+    if any(map(OF_THREADS.match, names)):
+        return False
+    modules = [bool(LIBRARIES.search(frame.module or "")) for frame in callers]
+    if any(modules):
+        return modules[0]
+    return CPP not in names[0] and any(map(FUNCTIONS.match, names))

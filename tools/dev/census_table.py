@@ -25,8 +25,9 @@ TITLE = "The census of running programs, beside what is true"
 CAPTION = (
     "True: sessions by the client's count. Socket open: sessions whose socket the program has open. Unexplained: the "
     "share of RssAnon that no part of the census explains. Census: chunks of malloc that a session alone holds, with "
-    "their headers. Library's own: requested bytes that were allocated below a function of the library, by heaptrack's "
-    "call stacks, beyond those with all sessions closed, in another run. Heap meter: requested bytes that the program "
+    "their headers, in two parts: the library's, and what the program keeps in BIOs of its own. The library allocated: "
+    "chunks of the blocks that it allocated by heaptrack's call stacks, beyond those with all sessions closed, in another "
+    "run. Heap meter: requested bytes that the program "
     "frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of the "
     "program, from before the census to after it."
 )
@@ -48,8 +49,16 @@ def seconds_cell(value: float) -> Cell:
     return Cell(f"{value:.2f}", value)
 
 
-def tls_per_session(look: Look) -> int:
-    return round(look.tls_bytes / look.counted) if look.counted else 0
+def own_bios_per_session(look: Look) -> float | Missing:
+    if isinstance(look.own_bio_bytes, Missing):
+        return look.own_bio_bytes
+    return look.own_bio_bytes / max(look.counted, 1)
+
+
+def library_per_session(look: Look) -> float | Missing:
+    if isinstance(look.own_bio_bytes, Missing):
+        return look.own_bio_bytes
+    return (look.tls_bytes - look.own_bio_bytes) / max(look.counted, 1)
 
 
 COLUMNS = (
@@ -60,8 +69,9 @@ COLUMNS = (
     Column("counted", "counted", value=lambda one: one.counted, form=integer_cell),
     Column("with_socket", "socket open", value=lambda one: one.with_socket, form=integer_cell),
     Column("unexplained", "unexplained", value=lambda one: 1 - one.parts_bytes / one.anon_bytes, form=percent_cell),
-    Column("tls_bytes", "census, B/session", value=tls_per_session, form=integer_cell),
-    Column("of_library", "library's own, B/session", value=lambda one: one.of_library, form=rounded),
+    Column("library_bytes", "census: the library, B/session", value=library_per_session, form=rounded),
+    Column("of_library", "the library allocated, B/session", value=lambda one: one.of_library, form=rounded),
+    Column("own_bio_bytes", "census: the program's BIOs, B/session", value=own_bios_per_session, form=rounded),
     Column("metered", "heap meter, B/connection", value=lambda one: one.metered, form=rounded),
     Column("touched", "changed, B", value=lambda one: one.touched_bytes, form=integer_cell),
     Column("seconds", "s", value=lambda one: one.seconds, form=seconds_cell),
@@ -91,7 +101,7 @@ def list_programs(
     for server in servers:
         found[name_server(server)] = lambda network, n, server=server: look_at(server, network, n)
         if server is PYTHON:
-            found[CLIENT] = lambda network, n: list(look_at_client(PYTHON, network, n, CLIENT))
+            found[CLIENT] = look_at_python_client
     chosen = {title: look for title, look in found.items() if word.lower() in title.lower()}
     if not chosen and not refusals:
         raise UserError(f"--program {word}: there are {'; '.join(found)}", 2)
@@ -104,6 +114,10 @@ def list_programs(
 
 def look_at(server: TlsServer, network: Network, n: int) -> list[Look]:
     return list(look_at_server(server, network, n, read_library_bytes(server, network, n)))
+
+
+def look_at_python_client(network: Network, n: int) -> list[Look]:
+    return list(look_at_client(PYTHON, network, n, CLIENT, read_library_bytes(PYTHON, network, n, of_client=True)))
 
 
 def name_server(server: TlsServer) -> str:

@@ -3,14 +3,15 @@
  * Prints where a BIO has the number of its descriptor, as {"offset":N}, and ends with stdin. There are 3 sessions that
  * read through a buffer before their socket, 2 with a BIO of the program's own that copies that of a socket, as
  * PostgreSQL has it, and 1 of these whose socket is closed; 4 with one of its own that hides the socket, as HAProxy has
- * it; 5 with memory BIOs. */
+ * it, and keeps what it has read in blocks of its own, as Node.js does; 5 with memory BIOs. */
 #include <openssl/ssl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFERED = 3, COPIED = 3, HIDDEN = 4, IN_MEMORY = 5, NUMBER = 0x12345678 };
+enum { BUFFERED = 3, COPIED = 3, HIDDEN = 4, IN_MEMORY = 5, NUMBER = 0x12345678, STATE_BYTES = 40, BUFFER_BYTES = 9000 };
 static SSL_CTX *context;
 
 static int socket_make(void)
@@ -55,8 +56,13 @@ int main(void)
         if (i == 0)
             close(number);
     }
-    for (int i = 0; i < HIDDEN; i++)
-        session_make(own_bio_make(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, socket_make()));
+    for (int i = 0; i < HIDDEN; i++) {
+        BIO *bio = own_bio_make(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, socket_make());
+        void **state = calloc(1, STATE_BYTES);
+        *state = calloc(1, BUFFER_BYTES);
+        BIO_set_data(bio, state);
+        session_make(bio);
+    }
     for (int i = 0; i < IN_MEMORY; i++)
         session_make(BIO_new(BIO_s_mem()));
     printf("{\"offset\":%d}\n", number_offset());

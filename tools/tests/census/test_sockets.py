@@ -9,7 +9,7 @@ import pytest
 from tests.census.conftest import Holder, compile_c
 from tlsmem.census import census
 from tlsmem.census.census import find_libraries, take_census
-from tlsmem.census.live_heap import read_live_heap
+from tlsmem.census.live_heap import chunk_bytes, read_live_heap
 from tlsmem.census.report import summarise
 from tlsmem.census.sessions import add_up_sockets
 from tlsmem.census.sockets import (
@@ -100,6 +100,12 @@ def test_sockets_are_found_behind_filters_and_in_copies_of_the_bio_of_a_socket(b
     """Of BIOs of the program's own, and of memory BIOs, no socket is told to be closed."""
     (process,), _ = take_census([bios[1]])
     assert add_up_sockets(process.libraries[0].groups) == {OPEN: 3 + 2, UNKNOWN: 1 + 4 + 5}
+
+
+def test_what_the_program_keeps_in_its_own_bios_is_told_apart(bios):
+    (process,), _ = take_census([bios[1]])
+    (group,) = process.libraries[0].groups
+    assert group.own_bio_bytes == 4 * (chunk_bytes(40) + chunk_bytes(9000))
 
 
 MEMORY_BIOS = """

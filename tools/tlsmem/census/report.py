@@ -20,7 +20,8 @@ OTHER_BIOS = "the sessions read through memory BIOs, or BIOs of the program's ow
 UNKNOWN_OBJECT = "its size is not told by the library's file"
 CAPTION_SESSIONS = (
     "TLS sessions by role and state, counted from outside. Bytes: chunks of malloc that sessions alone hold, with "
-    "their headers; what several share, such as certificates and contexts, is not in them. Size of a session's "
+    "their headers; what several share, such as certificates and contexts, is not in them. In the program's BIOs: those "
+    "of the bytes that the program itself keeps in BIOs of its own, such as buffers. Size of a session's "
     "structure: from {}. Socket open: the process has the socket of a session open. Socket closed: no longer, so the "
     "session belongs to no connection."
 )
@@ -43,6 +44,7 @@ SESSION_COLUMNS = (
     Heading("sessions", "sessions"),
     Heading("bytes", "bytes"),
     Heading("bytes_per_session", "bytes/session"),
+    Heading("own_bio_bytes", "of it, in the program's BIOs"),
     Heading("sockets_open", "socket open"),
     Heading("sockets_closed", "socket closed"),
 )
@@ -79,6 +81,7 @@ def summarise(found: Sequence[ProcessCensus]) -> str:
     which = f"{len(found):,} processes" if len(found) > 1 else str(found[0].target.pid)
     titles = " and ".join(dict.fromkeys(library.library.title for library in libraries))
     states = describe_states(groups)
+    in_bios = sum(group.own_bio_bytes or 0 for group in groups)
     said = f"{' and '.join(programs)} ({which}) hold{'s' if len(programs) == 1 else ''} {sessions:,} TLS "
     said += f"session{'' if sessions == 1 else 's'} of {titles}{f' ({states})' if states else ''} in {tls:,} B, "
     said += f"{100 * tls / max(anon, 1):.0f} % of {'its' if len(found) == 1 else 'their'} {anon:,} B of "
@@ -148,14 +151,15 @@ def count_cell(library: LibraryCensus, name: str) -> Cell:
 
 def group_cells(group: SessionGroup | None) -> list[Cell]:
     if group is None:
-        return [BLANK, BLANK, integer_cell(0), integer_cell(0), BLANK]
+        return [BLANK, BLANK, integer_cell(0), integer_cell(0), BLANK, BLANK]
     role, state = text_cell(group.role), text_cell(group.state)
     if group.state == State.UNKNOWN:
         state = missing_cell(NO_STATE if group.role != Role.UNKNOWN else NO_FIELDS)
     if group.role == Role.UNKNOWN:
         role = missing_cell(NO_ROLE if group.state == State.CREATED else NO_FIELDS)
     each = integer_cell(round(group.bytes / group.count))
-    return [role, state, integer_cell(group.count), integer_cell(group.bytes), each]
+    own_bio = missing_cell(NO_NAMES) if group.own_bio_bytes is None else integer_cell(group.own_bio_bytes)
+    return [role, state, integer_cell(group.count), integer_cell(group.bytes), each, own_bio]
 
 
 def socket_cells(process: ProcessCensus, library: LibraryCensus, group: SessionGroup | None) -> list[Cell]:

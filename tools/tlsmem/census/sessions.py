@@ -15,7 +15,15 @@ import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
 from tlsmem.census.live_heap import LARGEST_READ_BYTES, Beginning, LiveHeap, Mark, read_field, read_fields, read_starts
-from tlsmem.census.sockets import NEEDED_GNUTLS, Descriptors, SocketState, confirm_closed, pair, read_endpoints
+from tlsmem.census.sockets import (
+    NEEDED_GNUTLS,
+    Descriptors,
+    SocketState,
+    confirm_closed,
+    pair,
+    read_endpoints,
+    read_types,
+)
 from tlsmem.census.target import Memory, Places, Words
 
 METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
@@ -30,10 +38,12 @@ LONGEST_WRITE_BYTES = 1 << 32
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
 SERIAL_KINDS = (2, 0x102)  # V_ASN1_INTEGER, V_ASN1_NEG_INTEGER: the type of a serial number, with which an X509 begins
 LONGEST_SERIAL_BYTES = 64
+LARGEST_BIO_TYPE = 0x7FF  # an index, and a bit each for a descriptor, a filter, and a source or sink
 BEFORE, OK = 0, 1  # OSSL_HANDSHAKE_STATE
 UNINITIALISED = 0  # MSG_FLOW_STATE
 NEEDED = {"handshake", "in_init"}  # fields that tell a state
 STATE_FIELDS = {*NEEDED, "machine", "is_server"}
+NEEDED_BIO = {"bio_method", "bio_data"}  # fields that tell what a BIO of the program's own has
 SESSION_FIELDS = (*sorted(STATE_FIELDS), "read_bio", "ex_data", *sorted(NEEDED_GNUTLS))
 
 
@@ -61,12 +71,14 @@ ENTITIES = {1: Role.SERVER, 2: Role.CLIENT}  # with which a session of GnuTLS be
 @dataclass(frozen=True)
 class SessionGroup:
     """Sessions of one library, role and state: how many, the bytes that they alone hold, in chunks with headers, and
-    how many have what of a socket."""
+    how many have what of a socket. `own_bio_bytes`: those of `bytes` that the program keeps in BIOs of its own, of
+    which GnuTLS has none; None where the library's file does not say what a BIO is."""
 
     role: Role
     state: State
     count: int
     bytes: int
+    own_bio_bytes: int | None
     resident_bytes: int
     mmapped_bytes: int  # of those that are resident, in mappings of their own
     sockets: Counter[SocketState]
@@ -104,17 +116,24 @@ def count_sessions(
         sockets = confirm_closed(memory, heap, roots, sockets, walk_again)
     is_owned = (owners >= 0) & (owners != SHARED)
     is_mmapped = is_owned & heap.is_mmapped
-    bytes_by_root = np.bincount(owners[is_owned], heap.sizes[is_owned], len(roots)).astype(np.int64)
-    resident_by_root = np.bincount(owners[is_owned], heap.resident[is_owned], len(roots)).astype(np.int64)
-    mmapped_by_root = np.bincount(owners[is_mmapped], heap.resident[is_mmapped], len(roots)).astype(np.int64)
+    has_own_bio = is_owned & find_kept_in_bios(memory, heap, library, owners)
+    by_root = [
+        np.bincount(owners[chosen], sizes[chosen], len(roots)).astype(np.int64)
+        for chosen, sizes in (
+            (is_owned, heap.sizes),
+            (has_own_bio, heap.sizes),
+            (is_owned, heap.resident),
+            (is_mmapped, heap.resident),
+        )
+    ]
+    tells_bios = library.found.library == GNUTLS or library.fields.keys() >= NEEDED_BIO
     groups = []
     for role, state in sorted(set(kinds)):
         number = np.array([kind == (role, state) for kind in kinds])
-        held, resident, mmapped = (
-            int(by_root[number].sum()) for by_root in (bytes_by_root, resident_by_root, mmapped_by_root)
-        )
+        held, own_bio, resident, mmapped = (int(sums[number].sum()) for sums in by_root)
         counts = Counter(sockets[one] for one in np.flatnonzero(number))
-        groups.append(SessionGroup(role, state, int(number.sum()), held, resident, mmapped, counts))
+        own = own_bio if tells_bios else None
+        groups.append(SessionGroup(role, state, int(number.sum()), held, own, resident, mmapped, counts))
     return LibraryCensus(library, tuple(groups), count_objects(memory, heap, library))
 
 
@@ -231,6 +250,30 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places,
     return owners
 
 
+def find_kept_in_bios(
+    memory: Memory, heap: LiveHeap, library: Library, owners: Places
+) -> npt.NDArray[np.bool_]:
+    """Return which chunks sessions hold through the data of BIOs of the program's own. Such a BIO has a method from
+    BIO_meth_new(), which is in the heap; its data, and all that they alone lead to, are the program's."""
+    is_kept = np.zeros(len(heap.addresses), bool)
+    if not library.fields.keys() >= NEEDED_BIO:
+        return is_kept
+    bios = np.flatnonzero((owners >= 0) & (owners != SHARED) & library.find(heap, BIO))
+    methods, data = read_fields(memory, heap, bios, library.fields["bio_method"], library.fields["bio_data"])
+    types, is_own = read_types(memory, heap, library, methods)
+    is_own &= (types > 0) & (types <= LARGEST_BIO_TYPE)
+    is_bio = np.zeros(len(heap.addresses), bool)
+    is_bio[bios[is_own]] = True
+    sources, targets = bios[is_own], heap.find(data[is_own])
+    sources, targets = sources[targets >= 0], targets[targets >= 0]
+    while len(targets):
+        is_new = (owners[targets] == owners[sources]) & ~is_kept[targets] & ~is_bio[targets]
+        frontier = np.unique(targets[is_new])
+        is_kept[frontier] = True
+        sources, targets, _ = read_pointers(memory, heap, frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES])
+    return is_kept
+
+
 def join(*parts: Pointers) -> Pointers:
     """Return the pointers of all."""
     sources, targets, offsets = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -257,8 +300,9 @@ def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -
         return NO_OFFSET
     rows = read_starts(memory, heap, np.sort(roots[:SAMPLE]), library.sizes[SESSION] // 8)
     total, kind, done, buffer = rows[:, :-3], rows[:, 1:-2] & LOW, rows[:, 2:-1], rows[:, 3:]
-    most = np.uint64(LONGEST_WRITE_BYTES)
-    is_lent = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < most) & (buffer > most)
+    most, lowest, highest = np.uint64(LONGEST_WRITE_BYTES), *heap.addresses[[0, -1]].astype(np.uint64)
+    is_lent = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < most)
+    is_lent &= (buffer >= lowest) & (buffer <= highest)
     counts = is_lent.sum(axis=0)
     return int(np.argmax(counts)) + 3 if counts.any() else NO_OFFSET
 
