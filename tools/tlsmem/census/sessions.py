@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
-from tlsmem.census.live_heap import LARGEST_READ_BYTES, Beginning, LiveHeap, Mark, read_field, read_fields, read_starts
+from tlsmem.census.live_heap import LARGEST_READ_BYTES, UNIT_BYTES, Beginning, LiveHeap, Mark, read_field, read_fields, read_starts
 from tlsmem.census.sockets import (
     NEEDED_GNUTLS,
     Descriptors,
@@ -30,6 +30,9 @@ METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
 LOW = np.uint64(0xFFFFFFFF)
 STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
+LEAST_BUFFER_BYTES, NEAR_WORDS = 1024, 3  # of a chunk; so near a pointer to it stands its size
+LARGEST_SLACK_BYTES = 32  # more than this malloc does not give beyond what was requested
+LEAST_SHARE = 0.05  # of the sessions must have a pointer that counts, where the library does not clear a block
 NO_OWNER, SHARED = -1, 1 << 40
 NO_OFFSET = -1
 SAMPLE = 1000  # sessions, to find a field by what they have there
@@ -108,8 +111,8 @@ def count_sessions(
     read; `walk_again` its heap at a later time. Raises OSError when the process ends meanwhile."""
     roots = find_sessions(memory, heap, library)
     values = read_values(memory, heap, library, roots)
-    owners = find_owners(memory, heap, library, roots, values)
     kinds = name_states(library, values, len(roots))
+    owners = find_owners(memory, heap, library, roots, values, number_kinds(kinds))
     endpoints = read_endpoints(memory, heap, library, values, len(roots))
     sockets = pair(endpoints, list_open())
     if SocketState.CLOSED in sockets:
@@ -216,15 +219,27 @@ def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str,
     return found
 
 
-def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places, values: Values) -> Places:
-    """Return for each chunk which session holds it, by the session's number; SHARED, or NO_OWNER.
+def number_kinds(kinds: Sequence[tuple[Role, State]]) -> Places:
+    """Return a number for role and state of each session."""
+    numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+    return np.array([numbers[kind] for kind in kinds], np.int64)
+
+
+def find_owners(
+    memory: Memory, heap: LiveHeap, library: Library, roots: Places, values: Values, kinds: Places
+) -> Places:
+    """Return for each chunk which session holds it, by the session's number; SHARED, or NO_OWNER. `kinds`: numbers of
+    roles and states.
 
     A chunk is that session's from which the fewest pointers lead to it; of several as near, that one's whose field
-    leads to a chunk of this size most often. So fields that still lead to what was freed, where another session's chunk
-    is by now, do not make that shared. It is shared where sessions, or a session and a context, lead to it alike."""
+    leads to a chunk of this size most often, of sessions of the same role and state. So fields that still lead to what was
+    freed, where another session's chunk is by now, do not make that shared. What a field seldom leads to is not counted,
+    but that of a session itself or of its record layer, which the library clears when it allocates them: other blocks
+    have in places that were never written what an earlier block left there. It is shared where sessions, or a session and a context, lead to it alike."""
     is_root = np.zeros(len(heap.addresses), bool)
     is_root[roots] = True
-    may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
+    is_cleared = is_root | library.find(heap, RECORD_LAYER)
+    may_lead_back = is_cleared | library.find(heap, CONTEXT)
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
     of_roots = read_pointers(memory, heap, roots)
@@ -236,18 +251,42 @@ def find_owners(memory: Memory, heap: LiveHeap, library: Library, roots: Places,
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
     is_closed[np.setdiff1d(find_attached(memory, heap, values), direct)] = True
     pointers = join(of_roots, read_pointers(memory, heap, contexts))
+    numbers = np.bincount(kinds)
+    least = np.append(LEAST_SHARE * numbers, 0)  # of what is shared all is counted
     while len(frontier):
         sources, targets, offsets = pointers
-        weights = weigh(heap, frontier, sources, targets, offsets)
+        weights = weigh(heap, frontier, pointers)
+        kind_of = np.append(kinds, len(numbers))[np.minimum(owners, len(kinds))]
+        is_seldom = count_alike(heap, kind_of, pointers) < least[kind_of[sources]]
         of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources]])
         owners[of_application] = NO_OWNER
         is_closed[of_application] = True
         is_new = (owners[targets] == NO_OWNER) & ~is_closed[targets] & ~is_closed[sources]
         is_new &= ~(is_root[sources] & (offsets == lent))
+        is_new &= is_cleared[sources] | ~is_seldom
         frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
+        frontier = np.setdiff1d(frontier, find_buffers(memory, heap, sources[is_new], targets[is_new], offsets[is_new]))
         frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
         pointers = read_pointers(memory, heap, frontier)
     return owners
+
+
+def find_buffers(memory: Memory, heap: LiveHeap, sources: Places, targets: Places, offsets: Places) -> Places:
+    """Return the chunks, of those to which pointers lead, that are buffers: near the pointer stands how many bytes they
+    have room for, as in a BUF_MEM. What is in them was read or is to be written, or is left of what was there before;
+    none of it leads to anything."""
+    is_large = (heap.sizes[targets] >= LEAST_BUFFER_BYTES) & (heap.sizes[targets] <= LARGEST_READ_BYTES)
+    sources, targets, offsets = sources[is_large], targets[is_large], offsets[is_large]
+    words = offsets[:, None] + np.arange(-NEAR_WORDS, NEAR_WORDS + 1)
+    words = words.clip(0, heap.count_words(sources)[:, None] - 1)
+    places, which = np.unique(heap.addresses[sources][:, None] + 8 * words, return_inverse=True)
+    found = memory.read_words(places, np.ones(len(places), np.int64))[which.reshape(words.shape)]
+    most = heap.sizes[targets][:, None] - 8 - heap.lead_bytes - heap.behind_bytes
+    says_room = np.zeros(len(targets), bool)
+    for half in (found & LOW, found >> np.uint64(32)):
+        numbers = half.astype(np.int64)
+        says_room |= ((numbers <= most) & (numbers > most - LARGEST_SLACK_BYTES)).any(axis=1)
+    return np.unique(targets[says_room])
 
 
 def find_kept_in_bios(
@@ -313,9 +352,10 @@ def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
     return chunks[chunks >= 0]
 
 
-def weigh(heap: LiveHeap, frontier: Places, sources: Places, targets: Places, offsets: Places) -> Weights:
+def weigh(heap: LiveHeap, frontier: Places, pointers: Pointers) -> Weights:
     """Return for each pointer in which share of the chunks of its chunk's size the same field leads to a chunk of the
     same size as here."""
+    sources, targets, offsets = pointers
     sizes, alike = np.unique(heap.sizes[frontier], return_counts=True)
     of_source = np.searchsorted(sizes, heap.sizes[sources])
     target_sizes, of_target = np.unique(heap.sizes[targets], return_inverse=True)
@@ -323,6 +363,24 @@ def weigh(heap: LiveHeap, frontier: Places, sources: Places, targets: Places, of
     _, field, counts = np.unique(fields, return_inverse=True, return_counts=True)
     found: Weights = counts[field.ravel()] / alike[of_source]
     return found
+
+
+def count_alike(heap: LiveHeap, kinds: Places, pointers: Pointers) -> Places:
+    """Return for each pointer how many lead from a chunk of the same kind and size, at the same offset, to a chunk of
+    the same size. Sizes may be 16 bytes apart: malloc does not divide what is left if it is less than a chunk. `kinds`:
+    a number for each chunk."""
+    sources, targets, offsets = pointers
+    fields = np.stack(
+        [kinds[sources], offsets, heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES]
+    )
+    widths = fields.max(axis=1, initial=0) + 3  # with room for the sizes next to the largest and to the smallest
+    steps = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
+    found, field, counts = np.unique(steps @ fields, return_inverse=True, return_counts=True)
+    sums = np.zeros(len(found), np.int64)
+    for step in (a * steps[2] + b for a in (-1, 0, 1) for b in (-1, 0, 1)):
+        places = np.minimum(np.searchsorted(found, found + step), len(found) - 1)
+        sums += np.where(found[places] == found + step, counts[places], 0)
+    return sums[field.ravel()]
 
 
 def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -> Places:
