@@ -112,9 +112,7 @@ def look_at_client(
         for step in list_steps(server, True):
             do_step(step, client, running, n)
             true = step.count(n, True)
-            yield take_look(
-                title, step.state, true, [client.process.pid], metered[step.state], of_library[step.state]
-            )
+            yield take_look(title, step.state, true, [client.process.pid], metered[step.state], of_library[step.state])
 
 
 def list_steps(server: TlsServer, of_client: bool = False) -> Sequence[Step]:

@@ -36,7 +36,9 @@ OF_THREADS = re.compile(r"RAND_(priv_)?bytes(_ex)?$|RAND_get0_(public|private)$|
 INTERPRET_S, WRITTEN_S = 120.0, 30.0
 
 
-def read_library_bytes(server: TlsServer, network: Network, n: int, of_client: bool = False) -> dict[str, float | Missing]:
+def read_library_bytes(
+    server: TlsServer, network: Network, n: int, of_client: bool = False
+) -> dict[str, float | Missing]:
     """Return what the library holds a session in each state, beyond what it holds once all have closed: bytes of malloc's
     chunks, the server's or its client's."""
     live: dict[str, int] = {}

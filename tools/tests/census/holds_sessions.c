@@ -5,7 +5,8 @@
  * on stdin leads to the next. The last step frees half of
  * those that are established, and all others. With FOREIGN_BYTES there are 200 blocks of this size from the beginning,
  * which are no session's. Compiled with BEFORE and BEHIND it has so many bytes around each block of the library, as
- * stunnel has; with POOL, the library's blocks are from a mapping of its own. */
+ * stunnel has; with POOL, the library's blocks are from a mapping of its own; with DIRTY, what was freed before has
+ * pointers left in it that lead to blocks of the program. */
 #include <malloc.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -78,6 +79,25 @@ static void *block_resize(void *block, size_t size, const char *file, int line)
     char *other = block_allocate(size, file, line);
     size_t room = block ? *(size_t *)((char *)block - 16) - 16 : 0;
     return block ? memcpy(other, block, room < size ? room : size) : other;
+}
+#endif
+
+#ifdef DIRTY
+enum { KEPT = 400, KEPT_BYTES = 5000, FREED = 4000, SPARSE = 97, LARGEST = 6000 };
+static void heap_dirty(void)
+{
+    static char *kept[KEPT], **freed[FREED];
+    for (int i = 0; i < KEPT; i++)
+        kept[i] = calloc(1, KEPT_BYTES);
+    for (int i = 0; i < FREED; i++) {
+        size_t words = (24 + (size_t)rand() % (i % 8 ? 600 : LARGEST)) / sizeof *freed[i];
+        freed[i] = calloc(words, sizeof *freed[i]);
+        for (size_t at = 0; at < words; at++)
+            if (rand() % SPARSE == 0)
+                freed[i][at] = kept[rand() % KEPT];
+    }
+    for (int i = 0; i < FREED; i++)
+        free(freed[i]);
 }
 #endif
 
@@ -189,6 +209,9 @@ int main(int argc, char **argv)
         clients_run();
     }
     close(to_clients[0]);
+#ifdef DIRTY
+    heap_dirty();
+#endif
     server_context = SSL_CTX_new(TLS_server_method());
     if (SSL_CTX_use_certificate_file(server_context, argv[1], SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_use_PrivateKey_file(server_context, argv[2], SSL_FILETYPE_PEM) != 1)

@@ -43,6 +43,7 @@ def mapped_pages(pid):
         pytest.param(([], {"LD_PRELOAD": "wraps_malloc"}), id="with another malloc"),
         pytest.param(([], {"MALLOC_MMAP_THRESHOLD_": "4096"}), id="mmapped"),
         pytest.param((["-no-pie"], {}), id="below 4 GiB"),  # where programs that are loaded at a fixed address have it
+        pytest.param((["-DDIRTY"], {}), id="pointers left in what was freed"),
         pytest.param((["-DBEFORE=16", "-DBEHIND=0"], {"MALLOC_MMAP_THRESHOLD_": "4096"}), id="wrapped, mmapped"),
     ],
 )

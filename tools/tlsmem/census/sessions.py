@@ -14,7 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
-from tlsmem.census.live_heap import LARGEST_READ_BYTES, UNIT_BYTES, Beginning, LiveHeap, Mark, read_field, read_fields, read_starts
+from tlsmem.census.live_heap import (
+    LARGEST_READ_BYTES,
+    UNIT_BYTES,
+    Beginning,
+    LiveHeap,
+    Mark,
+    read_field,
+    read_fields,
+    read_starts,
+)
 from tlsmem.census.sockets import (
     NEEDED_GNUTLS,
     Descriptors,
@@ -30,14 +39,12 @@ METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
 LOW = np.uint64(0xFFFFFFFF)
 STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
-LEAST_BUFFER_BYTES, NEAR_WORDS = 1024, 3  # of a chunk; so near a pointer to it stands its size
-LARGEST_SLACK_BYTES = 32  # more than this malloc does not give beyond what was requested
 LEAST_SHARE = 0.05  # of the sessions must have a pointer that counts, where the library does not clear a block
 NO_OWNER, SHARED = -1, 1 << 40
 NO_OFFSET = -1
 SAMPLE = 1000  # sessions, to find a field by what they have there
 RECORD_TYPES = (20, 21, 22, 23)  # of TLS: change_cipher_spec, alert, handshake, application_data
-LONGEST_WRITE_BYTES = 1 << 32
+LONGEST_WRITE_BYTES = np.uint64(1 << 32)
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
 SERIAL_KINDS = (2, 0x102)  # V_ASN1_INTEGER, V_ASN1_NEG_INTEGER: the type of a serial number, with which an X509 begins
 LONGEST_SERIAL_BYTES = 64
@@ -232,10 +239,12 @@ def find_owners(
     roles and states.
 
     A chunk is that session's from which the fewest pointers lead to it; of several as near, that one's whose field
-    leads to a chunk of this size most often, of sessions of the same role and state. So fields that still lead to what was
-    freed, where another session's chunk is by now, do not make that shared. What a field seldom leads to is not counted,
-    but that of a session itself or of its record layer, which the library clears when it allocates them: other blocks
-    have in places that were never written what an earlier block left there. It is shared where sessions, or a session and a context, lead to it alike."""
+    leads to a chunk of this size most often. So fields that still lead to what was freed, where another session's chunk
+    is by now, do not make that shared. It is shared where sessions, or a session and a context, lead to it alike.
+
+    Only a session and its record layer are cleared when they are allocated. Other blocks have, in places that were
+    never written, what an earlier block left there: of these a pointer counts if enough sessions of the same role and
+    state have its like."""
     is_root = np.zeros(len(heap.addresses), bool)
     is_root[roots] = True
     is_cleared = is_root | library.find(heap, RECORD_LAYER)
@@ -252,7 +261,7 @@ def find_owners(
     is_closed[np.setdiff1d(find_attached(memory, heap, values), direct)] = True
     pointers = join(of_roots, read_pointers(memory, heap, contexts))
     numbers = np.bincount(kinds)
-    least = np.append(LEAST_SHARE * numbers, 0)  # of what is shared all is counted
+    least = np.append(LEAST_SHARE * numbers, 0)  # what is shared is of no kind
     while len(frontier):
         sources, targets, offsets = pointers
         weights = weigh(heap, frontier, pointers)
@@ -265,33 +274,12 @@ def find_owners(
         is_new &= ~(is_root[sources] & (offsets == lent))
         is_new &= is_cleared[sources] | ~is_seldom
         frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
-        frontier = np.setdiff1d(frontier, find_buffers(memory, heap, sources[is_new], targets[is_new], offsets[is_new]))
         frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
         pointers = read_pointers(memory, heap, frontier)
     return owners
 
 
-def find_buffers(memory: Memory, heap: LiveHeap, sources: Places, targets: Places, offsets: Places) -> Places:
-    """Return the chunks, of those to which pointers lead, that are buffers: near the pointer stands how many bytes they
-    have room for, as in a BUF_MEM. What is in them was read or is to be written, or is left of what was there before;
-    none of it leads to anything."""
-    is_large = (heap.sizes[targets] >= LEAST_BUFFER_BYTES) & (heap.sizes[targets] <= LARGEST_READ_BYTES)
-    sources, targets, offsets = sources[is_large], targets[is_large], offsets[is_large]
-    words = offsets[:, None] + np.arange(-NEAR_WORDS, NEAR_WORDS + 1)
-    words = words.clip(0, heap.count_words(sources)[:, None] - 1)
-    places, which = np.unique(heap.addresses[sources][:, None] + 8 * words, return_inverse=True)
-    found = memory.read_words(places, np.ones(len(places), np.int64))[which.reshape(words.shape)]
-    most = heap.sizes[targets][:, None] - 8 - heap.lead_bytes - heap.behind_bytes
-    says_room = np.zeros(len(targets), bool)
-    for half in (found & LOW, found >> np.uint64(32)):
-        numbers = half.astype(np.int64)
-        says_room |= ((numbers <= most) & (numbers > most - LARGEST_SLACK_BYTES)).any(axis=1)
-    return np.unique(targets[says_room])
-
-
-def find_kept_in_bios(
-    memory: Memory, heap: LiveHeap, library: Library, owners: Places
-) -> npt.NDArray[np.bool_]:
+def find_kept_in_bios(memory: Memory, heap: LiveHeap, library: Library, owners: Places) -> npt.NDArray[np.bool_]:
     """Return which chunks sessions hold through the data of BIOs of the program's own. Such a BIO has a method from
     BIO_meth_new(), which is in the heap; its data, and all that they alone lead to, are the program's."""
     is_kept = np.zeros(len(heap.addresses), bool)
@@ -334,16 +322,20 @@ def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -
     """Return where in an SSL, in words, the application's buffer is from which it writes, or NO_OFFSET.
 
     An SSL still leads to the last one (wpend_buf), which may be freed and another's by then. Before it are how many
-    bytes were to be written, the type of the record, and how many were (wpend_tot, wpend_type, wpend_ret)."""
+    bytes were to be written, the type of the record, and how many were (wpend_tot, wpend_type, wpend_ret). Since
+    OpenSSL 3.2 the last of these is not there, and the first is 0 once all are written."""
     if library.found.library == GNUTLS or not len(roots):
         return NO_OFFSET
     rows = read_starts(memory, heap, np.sort(roots[:SAMPLE]), library.sizes[SESSION] // 8)
-    total, kind, done, buffer = rows[:, :-3], rows[:, 1:-2] & LOW, rows[:, 2:-1], rows[:, 3:]
-    most, lowest, highest = np.uint64(LONGEST_WRITE_BYTES), *heap.addresses[[0, -1]].astype(np.uint64)
-    is_lent = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < most)
-    is_lent &= (buffer >= lowest) & (buffer <= highest)
-    counts = is_lent.sum(axis=0)
-    return int(np.argmax(counts)) + 3 if counts.any() else NO_OFFSET
+    lowest, highest = heap.addresses[[0, -1]].astype(np.uint64)
+    is_buffer = (rows >= lowest) & (rows <= highest)
+    total, kind, done, buffer = rows[:, :-3], rows[:, 1:-2] & LOW, rows[:, 2:-1], is_buffer[:, 3:]
+    is_written = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < LONGEST_WRITE_BYTES) & buffer
+    is_reset = np.isin(rows[:, 1:-1], RECORD_TYPES) & (rows[:, :-2] == 0) & is_buffer[:, 2:]
+    for is_lent, before in ((is_written, 3), (is_reset, 2)):
+        if is_lent.any():
+            return int(np.argmax(is_lent.sum(axis=0))) + before
+    return NO_OFFSET
 
 
 def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
@@ -370,9 +362,7 @@ def count_alike(heap: LiveHeap, kinds: Places, pointers: Pointers) -> Places:
     the same size. Sizes may be 16 bytes apart: malloc does not divide what is left if it is less than a chunk. `kinds`:
     a number for each chunk."""
     sources, targets, offsets = pointers
-    fields = np.stack(
-        [kinds[sources], offsets, heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES]
-    )
+    fields = np.stack([kinds[sources], offsets, heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES])
     widths = fields.max(axis=1, initial=0) + 3  # with room for the sizes next to the largest and to the smallest
     steps = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
     found, field, counts = np.unique(steps @ fields, return_inverse=True, return_counts=True)
