@@ -2,6 +2,7 @@
 
     census_peer.py connect PORT     reads lines such as `open N` from stdin
     census_peer.py serve PORT CHAIN KEY
+    census_peer.py hold PORT        accepts connections, and keeps them until they are closed: behind a proxy
 
 `open`: sessions whose handshake is complete; `close`: ends the oldest connections; `silent`: connections that send
 nothing; `part`: the first half of a ClientHello; `hello`: all of it, and nothing after; `leave`: ends the oldest of
@@ -94,6 +95,19 @@ def serve(port: int, chain: str, key: str) -> None:
                 session.close()
 
 
+def hold(port: int) -> None:
+    listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
+    ready = selectors.DefaultSelector()
+    ready.register(listener, selectors.EVENT_READ)
+    while True:
+        for found, _ in ready.select():
+            if found.fileobj is listener:
+                ready.register(listener.accept()[0], selectors.EVENT_READ)
+            elif not found.fileobj.recv(4096):
+                ready.unregister(found.fileobj)
+                found.fileobj.close()
+
+
 def has_ended(session: Any) -> bool:
     """Go on with a session: its handshake, or a read. Returns whether its peer has closed."""
     try:
@@ -108,5 +122,7 @@ def has_ended(session: Any) -> bool:
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(int(sys.argv[2]), *sys.argv[3:5])
+    elif sys.argv[1] == "hold":
+        hold(int(sys.argv[2]))
     else:
         connect(int(sys.argv[2]))

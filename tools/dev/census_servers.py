@@ -64,6 +64,26 @@ SSLEngine on
 SSLCertificateFile {chain}
 SSLCertificateKeyFile {key}
 """
+LIGHTTPD = """\
+server.modules = ("mod_openssl")
+server.document-root = "{folder}"
+server.bind = "127.0.0.1"
+server.port = {port}
+server.max-fds = 2048
+server.max-read-idle = 600
+ssl.engine = "enable"
+ssl.pemfile = "{chain}"
+ssl.privkey = "{key}"
+"""
+STUNNEL = """\
+foreground = yes
+pid =
+[tls]
+accept = 127.0.0.1:{port}
+connect = 127.0.0.1:{behind}
+cert = {chain}
+key = {key}
+"""
 NODE = """\
 const [port, chain, key] = process.argv.slice(1), fs = require('fs');
 const options = {cert: fs.readFileSync(chain), key: fs.readFileSync(key), handshakeTimeout: 600000};
@@ -78,8 +98,9 @@ class TlsServer(NamedTuple):
 
     `has_silent`: it makes a session when a peer connects, not when the first byte arrives. `waits_for_one`: it reads a
     hello of one connection to its end, so a peer that stops in it stops all. `configure_alone`: the same in one
-    process, if it has several. `stack`: the build of OpenSSL that it is linked to, of the repository's own. `root`:
-    the directory with the system that it is of, where that is another."""
+    process, if it has several. `is_proxy`: it connects to a server behind it once a handshake is done. `gives_memory`:
+    the library allocates by functions of the program. `stack`: the build of OpenSSL that it is linked to, of the
+    repository's own. `root`: the directory with the system that it is of, where that is another."""
 
     title: str
     program: str
@@ -88,6 +109,8 @@ class TlsServer(NamedTuple):
     has_silent: bool = True
     waits_for_one: bool = False
     configure_alone: Callable[[Path], list[str]] | None = None
+    is_proxy: bool = False
+    gives_memory: bool = False
     stack: str = ""
     root: str = ""
 
@@ -129,6 +152,18 @@ def configure_mosquitto(folder: Path) -> list[str]:
     return read_servers()["mosquitto"].configure(Setup(folder, PORTS, MOST, "TLSv1.3"))
 
 
+def configure_lighttpd(folder: Path) -> list[str]:
+    config = folder / "lighttpd.conf"
+    config.write_text(LIGHTTPD.format(folder=folder, port=PORTS.tls, chain=CHAIN, key=KEY))
+    return ["-D", "-f", str(config)]
+
+
+def configure_stunnel(folder: Path) -> list[str]:
+    config = folder / "stunnel.conf"
+    config.write_text(STUNNEL.format(port=PORTS.tls, behind=PORTS.plain, chain=CHAIN, key=KEY))
+    return [str(config)]
+
+
 def configure_python(_: Path) -> list[str]:
     return ["-S", str(PEER), "serve", str(PORTS.tls), str(CHAIN), str(KEY)]
 
@@ -152,6 +187,8 @@ SERVERS = (
     TlsServer("HAProxy", "haproxy", "haproxy", configure_haproxy),
     TlsServer("Apache httpd, event", "apache2", "apache2", configure_apache, configure_alone=configure_apache_alone),
     TlsServer("mosquitto", "mosquitto", "mosquitto", configure_mosquitto),
+    TlsServer("lighttpd", "lighttpd", "lighttpd lighttpd-mod-openssl", configure_lighttpd),
+    TlsServer("stunnel", "stunnel4", "stunnel4", configure_stunnel, is_proxy=True, gives_memory=True),
     PYTHON,
     TlsServer("Node.js", "node", "nodejs", configure_node),
     TlsServer("gnutls-serv", "gnutls-serv", "gnutls-bin", configure_gnutls, waits_for_one=True),
@@ -184,6 +221,7 @@ class Running(NamedTuple):
     """A server that listens: its first process."""
 
     pid: int
+    is_proxy: bool
 
     @property
     def pids(self) -> list[int]:
@@ -228,7 +266,7 @@ def start(
 ) -> Iterator[Running]:
     """Start a server with these variables in its own environment, not in those of the programs that lead to it. Raises
     UserError with its last words where it does not listen."""
-    with tempfile.TemporaryDirectory(prefix="memtest-census-") as name:
+    with tempfile.TemporaryDirectory(prefix="memtest-census-") as name, hold_behind(server, network):
         folder = Path(name)
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
         metered = {"LD_PRELOAD": preload_value()} if is_metered else {}
@@ -240,9 +278,29 @@ def start(
             )
         try:
             wait_until_it_listens(server, network, process, folder / "log")
-            yield Running(process.pid)
+            yield Running(process.pid, server.is_proxy)
         finally:
             stop(process)
+
+
+@contextmanager
+def hold_behind(server: TlsServer, network: Network) -> Iterator[None]:
+    """Have a server behind a proxy that keeps its connections open."""
+    if not server.is_proxy:
+        yield
+        return
+    words = [*network.prefix, "/usr/bin/python3", "-S", str(PEER), "hold", str(PORTS.plain)]
+    process = start_child(words, signal.SIGKILL)
+    try:
+        until = time.monotonic() + LIMIT_S
+        while not network.listens(PORTS.plain):
+            if time.monotonic() > until:
+                raise UserError(f"the server behind {server.title} does not listen")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def wait_until_it_listens(server: TlsServer, network: Network, process: "subprocess.Popen[str]", log: Path) -> None:

@@ -39,8 +39,8 @@ INTERPRET_S, WRITTEN_S = 120.0, 30.0
 def read_library_bytes(
     server: TlsServer, network: Network, n: int, of_client: bool = False
 ) -> dict[str, float | Missing]:
-    """Return what the library holds a session in each state, beyond what it holds once all have closed: bytes of malloc's
-    chunks, the server's or its client's."""
+    """Return what the library holds a session in each state, the server's or its client's, beyond what is there once
+    all have closed: bytes of malloc's chunks."""
     live: dict[str, int] = {}
     steps = list_steps(server, of_client)
     try:
@@ -57,7 +57,7 @@ def read_library_bytes(
                 for step in steps:
                     do_step(step, client, running, n)
                     wait_until_written(raw)
-                    live[step.state] = sum_library_bytes(raw, folder, server.root)
+                    live[step.state] = sum_library_bytes(raw, folder, server)
     except (UserError, ServerError, CaptureFailed, Unreadable, OSError) as error:
         return {step.state: Missing(str(error)) for step in steps}
     each: dict[str, float | Missing] = {}
@@ -88,17 +88,19 @@ def wait_until_written(raw: Path) -> None:
         sizes.add(raw.stat().st_size)
 
 
-def sum_library_bytes(raw: Path, folder: Path, root: str) -> int:
+def sum_library_bytes(raw: Path, folder: Path, server: TlsServer) -> int:
     """Return the chunks that a recording that still grows has as live so far, of blocks that the library allocated, in
-    bytes. `root`: the
-    directory with the system whose files it names."""
+    bytes."""
     whole, file = folder / "whole", folder / "heaptrack.zst"
     lines = raw.read_bytes().rpartition(b"\n")[0] + b"\n"
-    whole.write_bytes(MODULE.sub(lambda line: place_module(line, root.encode()), lines) if root else lines)
+    root = server.root.encode()
+    whole.write_bytes(MODULE.sub(lambda line: place_module(line, root), lines) if root else lines)
     asyncio.run(interpret("the census's check", whole, file, INTERPRET_S))
     profile = open_profile(file)
     return sum(
-        add_headers(held) for stack, held in profile.live(END).items() if is_of_library(profile.stacks.callers(stack))
+        add_headers(held)
+        for stack, held in profile.live(END).items()
+        if is_of_library(profile.stacks.callers(stack), server.gives_memory)
     )
 
 
@@ -109,16 +111,17 @@ def add_headers(held: LiveHeap) -> int:
 
 def place_module(line: re.Match[bytes], root: bytes) -> bytes:
     """Return the beginning of a line on a module, with the path that its file has here."""
-    path = root + line["path"] if (Path(root.decode()) / line["path"].decode()[1:]).is_file() else line["path"]
+    path = root + line["path"] if Path((root + line["path"]).decode()).is_file() else line["path"]
     return b"%s %x %s" % (line["kind"], len(path), path)
 
 
-def is_of_library(callers: Sequence[Frame]) -> bool:
-    """Return whether a function of the library allocated a block, for a session. `callers`: innermost first."""
+def is_of_library(callers: Sequence[Frame], is_given: bool) -> bool:
+    """Return whether a function of the library allocated a block, for a session. `callers`: innermost first;
+    `is_given`: the library's blocks are from functions of the program."""
     names = [frame.function or "" for frame in callers]
     if any(map(OF_THREADS.match, names)):
         return False
     modules = [bool(LIBRARIES.search(frame.module or "")) for frame in callers]
     if any(modules):
-        return modules[0]
+        return is_given or modules[0]
     return CPP not in names[0] and any(map(FUNCTIONS.match, names))

@@ -26,8 +26,8 @@ CAPTION = (
     "True: sessions by the client's count. Socket open: sessions whose socket the program has open. Unexplained: the "
     "share of RssAnon that no part of the census explains. Census: chunks of malloc that a session alone holds, with "
     "their headers, in two parts: the library's, and what the program keeps in BIOs of its own. The library allocated: "
-    "chunks of the blocks that it allocated by heaptrack's call stacks, beyond those with all sessions closed, in another "
-    "run. Heap meter: requested bytes that the program "
+    "chunks of the blocks that it allocated by heaptrack's call stacks, beyond those with all sessions closed, in "
+    "another run. Heap meter: requested bytes that the program "
     "frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of the "
     "program, from before the census to after it."
 )

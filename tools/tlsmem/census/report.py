@@ -20,10 +20,10 @@ OTHER_BIOS = "the sessions read through memory BIOs, or BIOs of the program's ow
 UNKNOWN_OBJECT = "its size is not told by the library's file"
 CAPTION_SESSIONS = (
     "TLS sessions by role and state, counted from outside. Bytes: chunks of malloc that sessions alone hold, with "
-    "their headers; what several share, such as certificates and contexts, is not in them. In the program's BIOs: those "
-    "of the bytes that the program itself keeps in BIOs of its own, such as buffers. Size of a session's "
-    "structure: from {}. Socket open: the process has the socket of a session open. Socket closed: no longer, so the "
-    "session belongs to no connection."
+    "their headers; what several share, such as certificates and contexts, is not in them. In the program's BIOs: how "
+    "many of these bytes the program keeps in BIOs of its own, such as buffers. Size of a session's structure: from "
+    "{}. Socket open: the process has the socket of a session open. Socket closed: no longer, so the session belongs "
+    "to no connection."
 )
 CAPTION_MEMORY = (
     "Resident anonymous memory (RssAnon) by what it is, in bytes. TLS sessions: what they alone hold. Other live: all "
@@ -44,7 +44,7 @@ SESSION_COLUMNS = (
     Heading("sessions", "sessions"),
     Heading("bytes", "bytes"),
     Heading("bytes_per_session", "bytes/session"),
-    Heading("own_bio_bytes", "of it, in the program's BIOs"),
+    Heading("own_bio_bytes", "of these, in the program's BIOs"),
     Heading("sockets_open", "socket open"),
     Heading("sockets_closed", "socket closed"),
 )
@@ -81,7 +81,6 @@ def summarise(found: Sequence[ProcessCensus]) -> str:
     which = f"{len(found):,} processes" if len(found) > 1 else str(found[0].target.pid)
     titles = " and ".join(dict.fromkeys(library.library.title for library in libraries))
     states = describe_states(groups)
-    in_bios = sum(group.own_bio_bytes or 0 for group in groups)
     said = f"{' and '.join(programs)} ({which}) hold{'s' if len(programs) == 1 else ''} {sessions:,} TLS "
     said += f"session{'' if sessions == 1 else 's'} of {titles}{f' ({states})' if states else ''} in {tls:,} B, "
     said += f"{100 * tls / max(anon, 1):.0f} % of {'its' if len(found) == 1 else 'their'} {anon:,} B of "

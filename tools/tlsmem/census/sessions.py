@@ -260,13 +260,13 @@ def find_owners(
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
     is_closed[np.setdiff1d(find_attached(memory, heap, values), direct)] = True
     pointers = join(of_roots, read_pointers(memory, heap, contexts))
-    numbers = np.bincount(kinds)
-    least = np.append(LEAST_SHARE * numbers, 0)  # what is shared is of no kind
+    least = np.append(LEAST_SHARE * np.bincount(kinds), 0)
+    kind_of_owner = np.append(kinds, len(least) - 1)  # what is shared is of a kind of its own
     while len(frontier):
         sources, targets, offsets = pointers
         weights = weigh(heap, frontier, pointers)
-        kind_of = np.append(kinds, len(numbers))[np.minimum(owners, len(kinds))]
-        is_seldom = count_alike(heap, kind_of, pointers) < least[kind_of[sources]]
+        kind_of_source = kind_of_owner[np.minimum(owners[sources], len(kinds))]
+        is_seldom = count_alike(heap, kind_of_source, pointers) < least[kind_of_source]
         of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources]])
         owners[of_application] = NO_OWNER
         is_closed[of_application] = True
@@ -360,9 +360,9 @@ def weigh(heap: LiveHeap, frontier: Places, pointers: Pointers) -> Weights:
 def count_alike(heap: LiveHeap, kinds: Places, pointers: Pointers) -> Places:
     """Return for each pointer how many lead from a chunk of the same kind and size, at the same offset, to a chunk of
     the same size. Sizes may be 16 bytes apart: malloc does not divide what is left if it is less than a chunk. `kinds`:
-    a number for each chunk."""
+    those of the chunks that the pointers are in, as numbers."""
     sources, targets, offsets = pointers
-    fields = np.stack([kinds[sources], offsets, heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES])
+    fields = np.stack([kinds, offsets, heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES])
     widths = fields.max(axis=1, initial=0) + 3  # with room for the sizes next to the largest and to the smallest
     steps = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
     found, field, counts = np.unique(steps @ fields, return_inverse=True, return_counts=True)
