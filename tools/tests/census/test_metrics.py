@@ -56,6 +56,7 @@ def test_what_is_served_is_what_was_counted(census):
     for state, count in (("created", CREATED), ("half-open", HALF_OPEN), ("established", ESTABLISHED)):
         assert select(samples, "tls_census_sessions", state=state) == [count]
     assert sum(select(samples, "tls_census_session_bytes")) == sum(group.bytes for group in process.libraries[0].groups)
+    assert set(select(samples, "tls_census_own_bio_bytes")) == {0}
     assert sum(select(samples, "tls_census_sockets")) == process.sessions
     assert select(samples, "tls_census_objects", kind="SSL_SESSION") == [HALF_OPEN + ESTABLISHED]
     assert sum(select(samples, "tls_census_rss_part_bytes")) == process.rss.anon_bytes

@@ -10,6 +10,7 @@ from tlsmem.monitor.endpoint import Sample, render_metric
 METRICS = {  # name: what it is
     "tls_census_sessions": "TLS sessions that the process holds",
     "tls_census_session_bytes": "Bytes of malloc's chunks that TLS sessions alone hold, resident or not",
+    "tls_census_own_bio_bytes": "Of the bytes of TLS sessions, those that the program keeps in BIOs of its own",
     "tls_census_sockets": "TLS sessions by whether the process has their socket open",
     "tls_census_objects": "Objects of the TLS library: SSL_SESSION, X509 and BIO, those of sessions too",
     "tls_census_connections": "Established TCP connections that the process has open",
@@ -62,6 +63,8 @@ def list_samples(process: ProcessCensus) -> Iterator[tuple[str, dict[str, str], 
             kind = named | {"role": group.role, "state": group.state}
             yield "tls_census_sessions", kind, group.count
             yield "tls_census_session_bytes", kind, group.bytes
+            if group.own_bio_bytes is not None:
+                yield "tls_census_own_bio_bytes", kind, group.own_bio_bytes
             for socket, count in group.sockets.items():
                 yield "tls_census_sockets", kind | {"socket": socket}, count
         if not library.groups:
