@@ -30,7 +30,10 @@ def own_bytes(name: str) -> list[str]:
     if not found:
         return ["–"] * 3
     table = f" + {found.table:,}" if found.table else ""
-    return [format_size(found.process), *(f"{one:,}{table}" for one in (found.in_use, found.at_rest))]
+    return [
+        format_size(found.process),
+        *(f"{one:,}{table}" for one in (found.beside["in-use"], found.beside["at-rest"])),
+    ]
 
 
 def test_every_server_has_a_row():

@@ -16,7 +16,7 @@ from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.configuration_costs import ConfigurationCosts
 from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel, MachineIdentity
 from tlsmem.plan.live_model import LiveFit, identify_machine
-from tlsmem.plan.server_memory import ServerMemory
+from tlsmem.plan.server_memory import WINDOW, ServerMemory
 from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import PLAIN, locate
 from tlsmem.stats.missing import Missing
@@ -217,6 +217,11 @@ def describe_server(cases: Sequence[Case]) -> list[str]:
     for source, measured in by_source.items():
         table = f"; server's own includes {measured.table:,} B for its connection table" if measured.table else ""
         lines.append(f"Process and server's own: RSS of {source}{table}.")
+        if more := measured.alone.get("at-rest" if cases[0].is_at_rest else "in-use"):
+            lines.append(
+                f"Server's own includes {more:,} B that one handshake at a time leaves for each connection beyond what "
+                f"{WINDOW} at a time leave."
+            )
     if lines and model.allocator != SYSTEM:
         lines[-1] += f" They are as measured with glibc malloc, not with {model.allocator}."
     return [*lines, *dict.fromkeys(case.configured.source for case in cases if case.configured.source)]
@@ -233,7 +238,7 @@ def describe_live(case: Case, several: bool) -> list[str]:
         added = fit.growth[state].slope - plain
         name = f"{case.title}: w" if several else "W"
         lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
-    if not fit.is_handshake_measured and not fit.handshake:
+    if not fit.is_handshake_measured and not fit.handshake[state]:
         lines.append(
             "What concurrent handshakes leave is not recorded, and not in the worst case; "
             f"tools/tls-memtest measure live --server {fit.name} --window 100,all"

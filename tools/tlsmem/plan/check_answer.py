@@ -225,10 +225,12 @@ def live_table(checks: Sequence[Check]) -> Table:
     caption = (
         "RSS of the server's processes, added up, without kernel memory. Model: the process, N·(E + own), and (W - "
         f"{WARM_UP})·H: the process was read after the first {WARM_UP} connections. The process and own come from the "
-        f"runs with W = {WINDOW} of the newest recording of this server on this library, H from the harness, and what "
-        "the server keeps of a handshake beyond H from the largest run with all handshakes concurrent. In each row, "
-        "runs of the same recording with the same N are left out of the fit, so nothing is compared with itself. A "
-        "server without a session of the harness is fitted to its live runs alone: E is then the whole slope."
+        f"runs with W = {WINDOW} of the newest recording of this server on this library (for W = 1, own is from runs "
+        "with W = 1, if it is notably more there), H from the harness, and what the server keeps of a handshake beyond "
+        "H from the largest run with all handshakes concurrent. In each row, runs of the same recording with the same "
+        "N are left out of the fit, so nothing is compared with itself. A server without a session of the harness is "
+        "fitted to its live runs alone: the process is then where the line of RSS over N begins, E is its slope, and H "
+        "what the slope is more with all handshakes concurrent."
     )
     names = {"server": "server", "library": "library", "state": "state", "recording": "recording"}
     columns = [Heading(key, heading, left=True) for key, heading in names.items()]

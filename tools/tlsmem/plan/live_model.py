@@ -21,6 +21,7 @@ from tlsmem.plan.server_memory import (
     find_fitted,
     find_suite,
     fit_process,
+    is_like,
     list_live_series,
     list_plain_series,
 )
@@ -32,16 +33,18 @@ from tlsmem.store.recordings import display_name
 
 
 class LiveFit(NamedTuple):
-    """What live runs of a server give, in bytes. `process`: RSS without connections. `table`: what a connection needs
-    of its connection table. `growth`: RSS beyond that, over connections, by the state of a plan; its intercept is what
-    the concurrent handshakes left. `handshake`: of one more concurrent handshake. `plain`: a connection without TLS.
-    `kernel`: of a connection. The last two by state; Missing where they were not measured."""
+    """What live runs of a server give, in bytes. `process`: RSS where its line over connections begins, without what
+    concurrent handshakes left, by the state of a plan. It can be less than RSS before the first connection, of which
+    connections use a part, and more, where the first ones enlarge a heap. `table`: what a connection needs of its
+    connection table. `growth`: RSS beyond what was there before the first connection, over connections, by state.
+    `handshake`: of one more concurrent handshake, by state. `plain`: a connection without TLS. `kernel`: of a
+    connection. The last two by state too; Missing where they were not measured."""
 
     name: str
-    process: float
+    process: dict[str, float]
     table: int
     growth: dict[str, Line]
-    handshake: float
+    handshake: dict[str, float]
     plain: dict[str, float | Missing]
     kernel: dict[str, float | Missing]
     is_handshake_measured: bool  # with all handshakes concurrent; else from what those at a time left
@@ -66,8 +69,8 @@ class LiveFit(NamedTuple):
 
     def predict(self, connections: int, window: int, state: str) -> float:
         """Return the RSS of a run of the same build; `window`: handshakes at a time."""
-        handshakes = (window - WARM_UP) * self.handshake
-        return self.process + connections * (self.growth[state].slope + self.table) + handshakes
+        handshakes = (window - WARM_UP) * self.handshake[state]
+        return self.process[state] + connections * (self.growth[state].slope + self.table) + handshakes
 
     def model(self, state: str) -> ConnectionModel:
         """Return the model of its connections in a state."""
@@ -81,9 +84,9 @@ class LiveFit(NamedTuple):
             SYSTEM,
             "server",
             LIVE,
-            self.process,
+            self.process[state],
             growth.slope,
-            self.handshake,
+            self.handshake[state],
             self.run.connections,
             Configuration(phase=STATES[state], server=describe_server(self.name)),
             identify_machine(self.run),
@@ -124,24 +127,28 @@ def fit_live(
     known = {state: line for state, line in growth.items() if not isinstance(line, Missing)}
     if len(known) < len(PHASES):
         return None
-    entry, process = fit_process(name, series)
+    entry, base = fit_process(name, series)
     entries = servers()[name].table if name in servers() else 0
     plain = next((one for one in list_plain_series(path, name) if one.build == series.build), None)
-    wide = measure_handshake(series, known["in-use"], path, left_out)
+    wide = find_wide(series, path, among, left_out)
+    measured = {
+        state: max(0.0, line.slope - known[state].slope)
+        for state, phase in PHASES.items()
+        if wide and not isinstance(line := wide.line(phase, reading), Missing)
+    }
     more = max(1, (series.window or 0) - WARM_UP)  # handshakes at a time than the process had had before
-    left = max(0.0, known["in-use"].intercept)
-    handshake = left / more
-    if name in runtimes():  # whose heaps grow by steps: that is no handshake's
-        process, handshake = process + left, 0.0
+    # The heaps of runtimes grow by steps: what the first connections left is no handshake's.
+    left = 0.0 if name in runtimes() else max(0.0, known["in-use"].intercept)
+    handshake = {state: measured.get(state, left / more) for state in known}
     return LiveFit(
         name,
-        process,
+        {state: base + line.intercept - more * handshake[state] for state, line in known.items()},
         math.ceil(entry * entries),
         known,
-        handshake if wide is None else wide,
+        handshake,
         {state: slope_of(plain, phase, reading) for state, phase in PHASES.items()},
         {state: slope_of(series, phase, server_kernel_bytes) for state, phase in PHASES.items()},
-        wide is not None,
+        bool(measured),
         series,
         path,
     )
@@ -153,14 +160,13 @@ def slope_of(series: LiveSeries | None, phase: str, reading: Reading) -> float |
     return line if isinstance(line, Missing) else line.slope
 
 
-def measure_handshake(series: LiveSeries, narrow: Line, recording: Path, left_out: LeftOut | None) -> float | None:
-    """Return the RSS that one more concurrent handshake leaves, from runs with all of them concurrent; None without."""
-    reading = growth_reading(series)
-    for _, wide in list_live_series(series.server, (recording,), left_out):
-        line = wide.line(PHASES["in-use"], reading) if wide.window is None and wide.build == series.build else None
-        if line and not isinstance(line, Missing):
-            return max(0.0, line.slope - narrow.slope)
-    return None
+def find_wide(
+    series: LiveSeries, recording: Path, among: tuple[Path, ...] | None, left_out: LeftOut | None
+) -> LiveSeries | None:
+    """Return the runs of the same build with all handshakes concurrent, of two numbers of connections: those of the
+    same recording, else of the newest that has them."""
+    found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
+    return next((one for _, one in found if one.window is None and is_like(one, series)), None)
 
 
 def growth_reading(series: LiveSeries) -> Reading:

@@ -29,6 +29,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import fit_line
 from tlsmem.store import recordings
 
+NOTABLE_SHARE = Fraction(5, 100)  # of a connection
 WINDOW = 100  # handshakes at a time, as in the harness's runs of RSS in use
 PROTOCOL = "TLSv1.3"
 PHASES = {"at-rest": "established", "in-use": "idle"}  # of live runs, by the state of a plan
@@ -46,21 +47,24 @@ class LeftOut(NamedTuple):
 
 class ServerMemory(NamedTuple):
     """Bytes of RSS. `process`: without connections and without a connection table. `entry`: of an entry of that table.
-    `entries`: its entries per connection. `at_rest` and `in_use`: of a connection, beside TLS. `stack`: of the sessions
-    of the live runs. `runs`: those that it was fitted to, fewest connections first."""
+    `entries`: its entries per connection. `beside`: of a connection, beside TLS, by the state of a plan, with 100
+    handshakes at a time. `alone`: by how many that is more with one handshake at a time, where it is notably more.
+    `stack`: of the sessions of the live runs. `runs`: those that it was fitted to, fewest connections first."""
 
     process: int
     entry: float
     entries: Fraction
-    at_rest: int
-    in_use: int
+    beside: dict[str, int]
+    alone: dict[str, int]
     stack: str
     runs: tuple[LiveRecord, ...]
     recording: Path
 
     def own(self, at_rest: bool) -> int:
-        """Return what the server holds for a connection beside TLS, with its entry in the connection table."""
-        return self.table + (self.at_rest if at_rest else self.in_use)
+        """Return what the server holds for a connection beside TLS, with its entry in the connection table: after the
+        handshakes that leave most, 100 or one at a time."""
+        state = "at-rest" if at_rest else "in-use"
+        return self.table + self.beside[state] + self.alone.get(state, 0)
 
     @property
     def run(self) -> LiveRecord:
@@ -113,12 +117,30 @@ def fit_server(
         return None
     path, series = found
     each, process = fit_process(name, series)
-    suite = find_suite(series.runs)
-    at_rest, in_use = (
-        own_bytes(series, phase, model_session(name, sessions, suite, state)) for state, phase in PHASES.items()
-    )
+    models = {state: model_session(name, sessions, find_suite(series.runs), state) for state in PHASES}
+    beside = {state: own_bytes(series, phase, models[state]) for state, phase in PHASES.items()}
+    alone = dict[str, int]()
+    if narrow := find_alone(series, path, among, left_out):
+        for state, phase in PHASES.items():
+            more = own_bytes(narrow, phase, models[state]) - beside[state]
+            if more > NOTABLE_SHARE * (models[state].connection + beside[state]):
+                alone[state] = more
     runs = tuple(series.measured("rss"))
-    return ServerMemory(round(process), each, server.table, at_rest, in_use, sessions, runs, path)
+    return ServerMemory(round(process), each, server.table, beside, alone, sessions, runs, path)
+
+
+def find_alone(
+    series: LiveSeries, recording: Path, among: Sequence[Path] | None, left_out: LeftOut | None
+) -> LiveSeries | None:
+    """Return the runs of the same build with one handshake at a time, of two numbers of connections: those of the same
+    recording, else of the newest that has them."""
+    found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
+    return next((one for _, one in found if one.window == 1 and is_like(one, series)), None)
+
+
+def is_like(one: LiveSeries, series: LiveSeries) -> bool:
+    """Return whether runs are of the same build, and of two numbers of connections."""
+    return one.build == series.build and len({run.connections for run in one.measured("rss")}) > 1
 
 
 def find_suite(runs: Sequence[LiveRecord]) -> str:
@@ -218,10 +240,11 @@ def add_terms(
     """Return the RSS that a plan has for a live run: with its connections, its handshakes at a time, and the connection
     table that it is configured with.
 
-    `handshakes`: concurrent ones that the process did not have before it was read; `excess`: what the server keeps of
-    each beyond the library."""
+    `handshakes`: concurrent ones that the process did not have before it was read, 0 or fewer of one at a time;
+    `excess`: what the server keeps of each beyond the library."""
     entries = SERVERS[measured.run.server].table_entries if measured.run.server in SERVERS else None
-    own = measured.at_rest if session.configuration.is_at_rest else measured.in_use
+    state = "at-rest" if session.configuration.is_at_rest else "in-use"
+    own = measured.beside[state] + (measured.alone.get(state, 0) if handshakes <= 0 else 0)
     table = measured.entry * entries(connections) if entries else 0.0
     each = (session.handshake or 0.0) * session.handshake_retention + excess
     return measured.process + table + connections * (session.connection + own) + handshakes * each
