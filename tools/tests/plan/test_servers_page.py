@@ -30,10 +30,8 @@ def own_bytes(name: str) -> list[str]:
     if not found:
         return ["–"] * 3
     table = f" + {found.table:,}" if found.table else ""
-    return [
-        format_size(found.process),
-        *(f"{one:,}{table}" for one in (found.beside["in-use"], found.beside["at-rest"])),
-    ]
+    own = [found.own(at_rest) - found.table for at_rest in (False, True)]
+    return [format_size(found.process), *(f"{one:,}{table}" for one in own)]
 
 
 def test_every_server_has_a_row():
