@@ -16,7 +16,20 @@ from tlsmem.base.paths import ROOT
 from tlsmem.stats.missing import Missing
 
 HOLDS = Look(
-    "server", "OpenSSL 3.0.19", "all open", 200, 200, 2_889_600, 9_000_000, 9_000_000, 0, 0.5, 14_014.0, 14_002.0, 200
+    program="server",
+    library="OpenSSL 3.0.19",
+    state="all open",
+    true=200,
+    counted=200,
+    tls_bytes=2_889_600,
+    own_bio_bytes=0,
+    anon_bytes=9_000_000,
+    parts_bytes=9_000_000,
+    touched_bytes=0,
+    seconds=0.5,
+    metered=14_014.0,
+    of_library=14_448.0,
+    with_socket=200,
 )
 
 
@@ -28,7 +41,7 @@ def test_a_count_holds_within_one_percent(true, counted, holds):
 
 
 def test_what_does_not_hold_is_said():
-    wrong = dataclasses.replace(HOLDS, counted=150, with_socket=150)
+    wrong = dataclasses.replace(HOLDS, counted=150, with_socket=150, tls_bytes=150 * 14_448)
     assert list(census_table.list_failures([HOLDS, wrong])) == ["server, all open: 150 sessions counted, 200 are true"]
     closed = dataclasses.replace(HOLDS, with_socket=199)
     assert list(census_table.list_failures([closed])) == [
@@ -42,6 +55,19 @@ def test_what_does_not_hold_is_said():
     assert list(census_table.list_failures([unexplained])) == [
         "server, all open: the parts leave 200,000 B of RssAnon unexplained"
     ]
+
+
+def test_bytes_hold_within_five_percent_of_what_the_library_allocated():
+    """Without those that the program keeps in BIOs of its own."""
+    kept = dataclasses.replace(HOLDS, tls_bytes=2_889_600 + 200 * 68_384, own_bio_bytes=200 * 68_384)
+    assert not list(census_table.list_failures([kept]))
+    more = dataclasses.replace(HOLDS, tls_bytes=200 * 15_200)
+    assert list(census_table.list_failures([more])) == [
+        "server, all open: a session has 15,200 B by the census, the library allocated 14,448 B"
+    ]
+    unknown = dataclasses.replace(more, of_library=Missing("heaptrack is not installed"))
+    in_mappings = dataclasses.replace(more, program="stunnel")
+    assert not list(census_table.list_failures([unknown, in_mappings]))
 
 
 def test_a_target_that_changes_while_it_is_looked_at_is_seen(monkeypatch):

@@ -62,7 +62,7 @@ def test_what_one_handshake_at_a_time_leaves_is_added_where_it_is_notably_more()
     assert {name: set(one.alone) for name, one in found.items()} == {
         "nginx": set(),
         "haproxy": set(),
-        "go": {"in-use"},
+        "go": set(),  # in use 7.9 % more, because of its garbage
         "rustls": {"at-rest", "in-use"},
     }
     assert found["rustls"].alone["at-rest"] == 27_410 - 20_611

@@ -133,9 +133,15 @@ def find_alone(
     series: LiveSeries, recording: Path, among: Sequence[Path] | None, left_out: LeftOut | None
 ) -> LiveSeries | None:
     """Return the runs of the same build with one handshake at a time, of two numbers of connections: those of the same
-    recording, else of the newest that has them."""
+    recording, else of the newest that has them. None of a program with a garbage collector."""
     found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
-    return next((one for _, one in found if one.window == 1 and is_like(one, series)), None)
+    narrow = (one for _, one in found if one.window == 1 and is_like(one, series))
+    return next((one for one in narrow if not has_garbage(one)), None)
+
+
+def has_garbage(series: LiveSeries) -> bool:
+    """Return whether a garbage collector decides on RSS, so the order of handshakes does not."""
+    return any(phase.phase == "collected" for run in series.runs for phase in run.phases)
 
 
 def is_like(one: LiveSeries, series: LiveSeries) -> bool:
