@@ -58,7 +58,7 @@ def test_a_32_bit_program_is_a_sentence(tmp_path):
     try:
         while Path(f"/proc/{process.pid}/comm").read_text() != "tiny\n":
             time.sleep(0.001)
-        with pytest.raises(UserError, match=r"\(tiny\): it is a 32-bit program, which is not counted"):
+        with pytest.raises(UserError, match=r"\(tiny\): it is a 32-bit program, which the census does not count"):
             take_census([process.pid])
     finally:
         process.kill()
@@ -69,7 +69,7 @@ def test_of_java_there_is_a_sentence():
     mapped = MappedFile("/usr/lib/jvm/lib/server/libjvm.so", 0, 0, ())
     found = find_libraries(Running(1, "java", (mapped,)), {})
     assert not found.counted and found.remarks[0].startswith(
-        "Java: not counted, as its sessions are in a heap of its own"
+        "Java: not counted, because its sessions are in a heap of its own"
     )
 
 
@@ -119,7 +119,7 @@ def test_blocks_of_the_same_size_are_no_sessions(holder_program, certificate, ho
 def test_a_program_with_a_pool_of_its_own_is_a_sentence(compile_holder, certificate):
     pooled = Holder([compile_holder("-DPOOL"), *certificate, "20", "0", "0"])
     pooled.read(), pooled.step()
-    with pytest.raises(UserError, match=r"OpenSSL [\d.]+: not counted, as its memory is from .*/holds_sessions"):
+    with pytest.raises(UserError, match=r"OpenSSL [\d.]+: not counted, because its memory is from .*/holds_sessions"):
         take_census([pooled.pid])
     pooled.close()
 

@@ -79,7 +79,7 @@ def test_the_type_of_a_bio_says_whether_it_has_a_descriptor(type_, is_own, kind)
     assert name_kind(type_, is_own) == kind
 
 
-SOME = "4 of 34 sessions have an open socket; of 30 it is not told."
+SOME = "4 of 34 sessions have an open socket; for 30 it is unknown."
 
 
 @pytest.fixture(scope="module")

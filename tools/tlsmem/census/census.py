@@ -19,14 +19,14 @@ from tlsmem.census.target import MappedFile, Memory, Target, read_target
 from tlsmem.monitor.rss_parts import MIB, RssParts, describe_size
 
 INSTRUCTIONS = "instructions of its file"
-RECORDED = "recordings of {}, as its file does not tell"
+RECORDED = "recordings of {}, because its file does not show it"
 TLS_NAME = re.compile("ssl|tls|crypto")  # in the name of a file: what others have is not missed
 CHANGED = "it changed while it was read, so the figures are off by that much"
 CHANGED_CORE = "it was within malloc when the core was written, so the figures are off by that much"
 READ_IN = "{} of it were swapped out, and are resident again, as they were read"
 JAVA = "libjvm.so"
 JAVA_REMARK = (
-    "Java: not counted, as its sessions are in a heap of its own; `jmap -histo PID` counts "
+    "Java: not counted, because its sessions are in a heap of its own; `jmap -histo PID` counts "
     "sun.security.ssl.SSLEngineImpl and SSLSocketImpl"
 )
 COUNTED = (OPENSSL, GNUTLS)
@@ -104,7 +104,7 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
     """Return the census of one process. Raises UserError."""
     if target.is_32_bit:
         connections = describe_connections(count_connections(target))
-        raise UserError(f"{target.title}: it is a 32-bit program, which is not counted{connections}")
+        raise UserError(f"{target.title}: it is a 32-bit program, which the census does not count{connections}")
     libraries = find_libraries(target, known)
     if not libraries.counted:
         why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
@@ -147,7 +147,7 @@ def count_libraries(
             look_again = partial(walk_again, target, around)
             found.append(count_sessions(memory, wrapped, library, lambda: [before, list_open(target)], look_again))
         else:
-            remarks.append(f"{library.title}: not counted, as its memory is from {foreign}")
+            remarks.append(f"{library.title}: not counted, because its memory is from {foreign}")
     return found, remarks
 
 
@@ -186,7 +186,7 @@ def find_libraries(target: Target, known: Known) -> Libraries:
             counted.append(library)
         else:
             title = f"{library.title} in {mapped.path}"
-            remarks.append(f"{title}: not counted, as its file does not tell the size of a session")
+            remarks.append(f"{title}: not counted, because its file does not show the size of a session")
     return Libraries(tuple(counted), tuple(dict.fromkeys(remarks)))
 
 
@@ -203,7 +203,7 @@ def identify_files(target: Target, known: Known) -> tuple[list[tuple[MappedFile,
                 known[key] = identify(opened, mapped.name)
         elif key not in known:
             if mapped == target.files[0] or TLS_NAME.search(mapped.name):
-                remarks.append(f"{mapped.path}: not counted, as {target.describe_missing(mapped)}")
+                remarks.append(f"{mapped.path}: not counted, because {target.describe_missing(mapped)}")
             continue
         if found := known[key]:
             files.append((mapped, found))
@@ -239,5 +239,5 @@ def recorded_size(version: str) -> Iterator[tuple[str, int]]:
 
 def describe_uncounted(found: LibraryFile) -> str:
     title = f"{found.library} {found.version}" if found.version else found.library
-    why = NOT_COUNTED.get(found.library, "its sessions are not told from other blocks of their size")
-    return f"{title}: not counted, as {why}"
+    why = NOT_COUNTED.get(found.library, "its sessions cannot be distinguished from other blocks of the same size")
+    return f"{title}: not counted, because {why}"

@@ -10,14 +10,14 @@ from tlsmem.census.sockets import SocketState, tells_sockets
 from tlsmem.census.target import Target
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
-NO_FIELDS = "the file of the library has no names of functions, so the state of a session is not told"
-NO_STATE = "not told by GnuTLS's file"
+NO_FIELDS = "the library's file has no function names, so the state of a session is unknown"
+NO_STATE = "GnuTLS's file does not show it"
 NO_ROLE = "not decided before a handshake begins"
 NOT_ALLOWED = "its open files may not be looked at"
-NOT_IN_CORE = "a core does not say which sockets were open"
-NO_NAMES = "the file of the library has no names of functions"
+NOT_IN_CORE = "a core does not contain which sockets were open"
+NO_NAMES = "the library's file has no function names"
 OTHER_BIOS = "the sessions read through memory BIOs, or BIOs of the program's own"
-UNKNOWN_OBJECT = "its size is not told by the library's file"
+UNKNOWN_OBJECT = "the library's file does not show its size"
 CAPTION_SESSIONS = (
     "TLS sessions by role and state, counted from outside. Bytes: chunks of malloc that sessions alone hold, with "
     "their headers; what several share, such as certificates and contexts, is not in them. In the program's BIOs: how "
@@ -104,7 +104,7 @@ def describe_sockets(groups: Iterable[SessionGroup]) -> Iterator[str]:
     if counts[SocketState.NOT_SET]:
         parts.append(f"{counts[SocketState.NOT_SET]:,} have been given none")
     if counts[SocketState.UNKNOWN]:
-        parts.append(f"of {counts[SocketState.UNKNOWN]:,} it is not told")
+        parts.append(f"for {counts[SocketState.UNKNOWN]:,} it is unknown")
     yield f"{'; '.join(parts)}."
 
 
