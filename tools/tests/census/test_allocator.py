@@ -5,6 +5,7 @@ import pytest
 
 from tlsmem.census.allocator import find_foreign
 from tlsmem.census.library import GNUTLS, OPENSSL, Library, LibraryFile
+from tlsmem.census.live_heap import LiveHeap
 from tlsmem.census.target import MappedFile, Range, Running
 
 TLS, CRYPTO, LIBC, OWN = (
@@ -52,3 +53,11 @@ def test_that_of_gnutls_is_read_in_its_own_file(slot, expected):
     own = {"crypto_base": 0, "malloc_slot": 0x300}
     memory = Contents({(1 << 20) + 0x300: slot})
     assert find_foreign(memory, TARGET, library(GNUTLS, own, {"malloc_function": 0x1100} | own)) == expected
+
+
+@pytest.mark.parametrize(("behind", "expected"), [(0, [True, True, False, False]), (8, [False, True, True, True])])
+def test_a_block_is_in_chunks_that_malloc_may_give_for_it(behind, expected):
+    """By hand, of 128 bytes with 80 before: chunks of 224 and 240 bytes; of at least 8 behind, of 224 to 256."""
+    sizes = np.array([224, 240, 256, 272] if not behind else [208, 224, 240, 256])
+    heap = LiveHeap(None, sizes, sizes, sizes, np.zeros(4, np.uint16), lead_bytes=80, behind_bytes=behind)
+    assert heap.have_block(128).tolist() == expected

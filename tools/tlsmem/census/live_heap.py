@@ -69,6 +69,8 @@ class LiveHeap:
         malloc leaves no remainder that is smaller than a chunk."""
         least = chunk_bytes(size + self.lead_bytes + self.behind_bytes)
         found: npt.NDArray[np.bool_] = (self.sizes == least) | (self.sizes == least + 16)
+        if self.behind_bytes:  # which are at least so many, and can be up to 15 more
+            found |= self.sizes == least + 32
         if self.is_mmapped.any():
             found &= ~self.is_mmapped
             found |= self.is_mmapped & (self.sizes >= least + 8) & (self.sizes < least + 16 + PAGE)
