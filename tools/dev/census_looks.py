@@ -1,5 +1,6 @@
 """What the census says of a program in each state, beside what is true."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from tlsmem.run.heap_page import OpenPage
 from tlsmem.stats.missing import Missing
 
 ARRIVED_S, STILL_S = 10.0, 0.4  # for connections to be there, or gone; and for the server to come to rest
+SHARE = re.compile(r"^Pss_Anon: +(\d+) kB", re.MULTILINE)
 CLOSED = "all closed"
 BEFORE_SILENT = 3  # so many steps open sessions and close them
 BEFORE_HELLO = 4  # so many steps send no hello that stops
@@ -61,8 +63,9 @@ STEPS = (
 @dataclass(frozen=True)
 class Look:
     """One census. Bytes: of all processes of the program; `own_bio_bytes`: those of `tls_bytes` that the program keeps
-    in BIOs of its own; `touched_bytes`: by how many RSS and page tables grew while it was looked at; `metered`: live
-    bytes a session by the heap meter; `of_library`: chunks a session that the library allocated, by call stack."""
+    in BIOs of its own; `touched_bytes`: by how many RSS, page tables and Pss_Anon grew while it was looked at;
+    `metered`: live bytes a session by the heap meter; `of_library`: chunks a session that the library allocated, by
+    call stack."""
 
     program: str
     library: str
@@ -180,7 +183,7 @@ def count_open(found: Sequence[ProcessCensus]) -> int | Missing:
 
 
 def wait_until_still(pids: Sequence[int]) -> int:
-    """Return RSS and page tables of all, in bytes, once they have not changed for a while: collectors work on by
+    """Return what read_sizes() gives of all, in bytes, once they have not changed for a while: collectors work on by
     themselves."""
     until, since, last = time.monotonic() + ARRIVED_S, time.monotonic(), sum(map(read_sizes, pids))
     while time.monotonic() < min(until, since + STILL_S):
@@ -192,9 +195,11 @@ def wait_until_still(pids: Sequence[int]) -> int:
 
 
 def read_sizes(pid: int) -> int:
-    """Return RSS and page tables of a process, in bytes."""
+    """Return RSS, page tables and the proportional share in anonymous memory of a process, in bytes: that grows where
+    pages that it shares since a fork become its own, and RSS does not."""
     status = read_status(pid)
-    return status["VmRSS"] + status["VmPTE"]
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return status["VmRSS"] + status["VmPTE"] + 1024 * int(SHARE.search(rollup)[1])  # type: ignore[index]
 
 
 def read_meter(server: TlsServer, network: Network, n: int, of_client: bool = False) -> dict[str, float | Missing]:

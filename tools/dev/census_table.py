@@ -29,8 +29,8 @@ CAPTION = (
     "their headers, in two parts: the library's, and what the program keeps in BIOs of its own. The library allocated: "
     "chunks of the blocks that it allocated by heaptrack's call stacks, beyond those with all sessions closed, in "
     "another run. Heap meter: requested bytes that the program "
-    "frees when a connection ends, those of its own included, in another run. Changed: RSS and page tables of the "
-    "program, from before the census to after it."
+    "frees when a connection ends, those of its own included, in another run. Changed: RSS, page tables and "
+    "proportional share in anonymous memory (Pss_Anon) of the program, from before the census to after it."
 )
 
 
@@ -176,6 +176,6 @@ def list_failures(looks: Iterable[Look]) -> Iterator[str]:
             yield f"{where}: a session has {each:,.0f} B by the census, the library allocated {look.of_library:,.0f} B"
         # A look can only add pages; a collector that returns some is the program's own.
         if look.touched_bytes > 0:
-            yield f"{where}: RSS and page tables grew by {look.touched_bytes:,} B"
+            yield f"{where}: RSS, page tables and Pss_Anon grew by {look.touched_bytes:,} B"
         if abs(unexplained) > look.anon_bytes / 100:
             yield f"{where}: the parts leave {unexplained:,} B of RssAnon unexplained"

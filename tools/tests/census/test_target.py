@@ -3,13 +3,14 @@
 import ctypes
 import mmap
 import os
+import re
 import signal
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tlsmem.census import target
 from tlsmem.census.target import BATCH_PAGES, PAGE, ProcessMemory, list_files, list_pages
 
 PAGES = 12
@@ -97,33 +98,42 @@ def test_files_are_told_by_inode():
     assert {one.device for one in (program, gone, new)} == {os.makedev(0xFE, 1)}
 
 
-@pytest.mark.parametrize("answer", [-1, 8])
-def test_what_the_kernel_does_not_read_by_one_call_is_read_range_by_range(monkeypatch, answer):
-    """A container may forbid the call, and of pages that go away meanwhile it reads less."""
-    with mmap.mmap(-1, PAGES * PAGE) as area:
+def test_pages_that_a_process_shares_since_a_fork_stay_shared():
+    """Half of the area counts for each of the two that have it; all of it would, once it had a copy of its own."""
+    size = 256 * PAGE
+    with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as area:
         address = ctypes.addressof(ctypes.c_char.from_buffer(area))
-        words = (ctypes.c_uint64 * (PAGES * PAGE // 8)).from_address(address)
-        words[:] = range(len(words))
-        starts = np.array([0, 5 * PAGE, 11 * PAGE])
-        monkeypatch.setattr(target, "read_process", lambda *_: answer)
-        with ProcessMemory(os.getpid()) as memory:
-            found = memory.read_words(address + starts, np.ones(3, np.int64)).tolist()
-    assert found == [0, 5 * 512, 11 * 512]
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(address), ctypes.c_size_t(size), 15)  # MADV_NOHUGEPAGE
+        area[:] = b"1" * size
+        child = os.fork()
+        if not child:
+            signal.pause()
+            os._exit(0)
+        try:
+            before = read_share_bytes(child, address)
+            with ProcessMemory(child) as memory:
+                memory.read_words(np.array([address]), np.array([size // 8]))
+            after = read_share_bytes(child, address)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert before == pytest.approx(after, abs=size / 8)
 
 
-def test_numbers_of_another_pid_namespace_are_not_given_to_the_kernel(monkeypatch):
-    """/proc may be the host's in a container: the same number is another process there."""
-    monkeypatch.setattr(target, "read_process", lambda *_: pytest.fail("it would read another process"))
-    monkeypatch.setattr(os, "readlink", lambda _: "1")
-    with mmap.mmap(-1, PAGE) as area:
-        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
-        ctypes.c_uint64.from_address(address).value = 7
-        with ProcessMemory(os.getpid()) as memory:
-            assert memory.read_words(np.array([address]), np.ones(1, np.int64)).tolist() == [7]
+def read_share_bytes(pid, address):
+    """The proportional share of a process in the mapping at an address."""
+    is_there = False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if re.match("[0-9a-f]+-", line):
+            begin, end = (int(one, 16) for one in line.split()[0].split("-"))
+            is_there = begin <= address < end
+        elif is_there and line.startswith("Pss:"):
+            return 1024 * int(line.split()[1])
+    raise AssertionError("no such mapping")
 
 
 def test_memory_of_a_process_that_has_ended_is_not_that_of_the_next_with_its_number():
-    """The number is this process's, as if it had been given again; the open file is of the one that has ended."""
+    """What is open is of the one that has ended."""
     area = mmap.mmap(-1, PAGE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(area))
     ctypes.c_uint64.from_address(address).value = 7
@@ -134,6 +144,5 @@ def test_memory_of_a_process_that_has_ended_is_not_that_of_the_next_with_its_num
     memory = ProcessMemory(child)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    memory.pid = os.getpid()
     with memory, pytest.raises(ProcessLookupError):
-        memory.read_ranges(np.array([address]), np.array([0]), np.array([PAGE]), np.zeros(PAGE, np.uint8))
+        memory.read_range(address, memoryview(bytearray(PAGE)))

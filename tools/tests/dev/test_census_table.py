@@ -50,7 +50,9 @@ def test_what_does_not_hold_is_said():
     untold = dataclasses.replace(HOLDS, with_socket=Missing("BIOs of its own"))
     assert not list(census_table.list_failures([untold]))
     touched = dataclasses.replace(HOLDS, touched_bytes=4096)
-    assert list(census_table.list_failures([touched])) == ["server, all open: RSS and page tables grew by 4,096 B"]
+    assert list(census_table.list_failures([touched])) == [
+        "server, all open: RSS, page tables and Pss_Anon grew by 4,096 B"
+    ]
     unexplained = dataclasses.replace(HOLDS, parts_bytes=8_800_000)
     assert list(census_table.list_failures([unexplained])) == [
         "server, all open: the parts leave 200,000 B of RssAnon unexplained"
