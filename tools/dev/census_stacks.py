@@ -58,7 +58,7 @@ def read_library_bytes(
                     do_step(step, client, running, n)
                     wait_until_written(raw)
                     live[step.state] = sum_library_bytes(raw, folder, server)
-    except (UserError, ServerError, CaptureFailed, Unreadable, OSError) as error:
+    except (UserError, ServerError, CaptureFailed, Unreadable, OSError, subprocess.CalledProcessError) as error:
         return {step.state: Missing(str(error)) for step in steps}
     each: dict[str, float | Missing] = {}
     for step in steps:
@@ -119,7 +119,7 @@ def is_of_library(callers: Sequence[Frame], is_given: bool) -> bool:
     """Return whether a function of the library allocated a block, for a session. `callers`: innermost first;
     `is_given`: the library's blocks are from functions of the program."""
     names = [frame.function or "" for frame in callers]
-    if any(map(OF_THREADS.match, names)):
+    if not names or any(map(OF_THREADS.match, names)):
         return False
     modules = [bool(LIBRARIES.search(frame.module or "")) for frame in callers]
     if any(modules):

@@ -164,6 +164,12 @@ def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
 
 def list_failures(looks: Iterable[Look]) -> Iterator[str]:
     """Yield what does not hold, a sentence each."""
+    looks = list(looks)
+    for program in dict.fromkeys(look.program for look in looks):
+        found = [look.of_library for look in looks if look.program == program and look.true]
+        reasons = [one.reason for one in found if isinstance(one, Missing)]
+        if reasons and len(reasons) == len(found):
+            yield f"{program}: its bytes were compared with nothing: {reasons[0]}"
     for look in looks:
         where, unexplained = f"{look.program}, {look.state}", look.anon_bytes - look.parts_bytes
         if not look.is_counted:

@@ -136,13 +136,13 @@ def count_sessions(
             (is_mmapped, heap.resident),
         )
     ]
-    tells_bios = library.found.library == GNUTLS or library.fields.keys() >= NEEDED_BIO
+    has_known_bios = library.found.library == GNUTLS or tells_bios(library)
     groups = []
     for role, state in sorted(set(kinds)):
         number = np.array([kind == (role, state) for kind in kinds])
         held, own_bio, resident, mmapped = (int(sums[number].sum()) for sums in by_root)
         counts = Counter(sockets[one] for one in np.flatnonzero(number))
-        own = own_bio if tells_bios else None
+        own = own_bio if has_known_bios else None
         groups.append(SessionGroup(role, state, int(number.sum()), held, own, resident, mmapped, counts))
     return LibraryCensus(library, tuple(groups), count_objects(memory, heap, library))
 
@@ -242,13 +242,16 @@ def find_owners(
     leads to a chunk of this size most often. So fields that still lead to what was freed, where another session's chunk
     is by now, do not make that shared. It is shared where sessions, or a session and a context, lead to it alike.
 
-    Only a session and its record layer are cleared when they are allocated. Other blocks have, in places that were
-    never written, what an earlier block left there: of these a pointer counts if enough sessions of the same role and
-    state have its like."""
+    The library clears most structures when it allocates them, but not arrays and buffers. What is in these and was
+    never written is what an earlier block left there. So in blocks that are of no kind that is known to be cleared, a
+    pointer counts if it has enough like it: in 5 % of the sessions of the same role and state, or of the blocks of its
+    size that are as far from these."""
     is_root = np.zeros(len(heap.addresses), bool)
     is_root[roots] = True
+    may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
     is_cleared = is_root | library.find(heap, RECORD_LAYER)
-    may_lead_back = is_cleared | library.find(heap, CONTEXT)
+    for mark, name in ((Mark.TICKET, TICKET), (Mark.BIO, BIO), (Mark.X509, X509)):
+        is_cleared[find_marked(heap, library, mark, name)] = True
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
     of_roots = read_pointers(memory, heap, roots)
@@ -260,41 +263,52 @@ def find_owners(
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
     is_closed[np.setdiff1d(find_attached(memory, heap, values), direct)] = True
     pointers = join(of_roots, read_pointers(memory, heap, contexts))
-    least = np.append(LEAST_SHARE * np.bincount(kinds), 0)
-    kind_of_owner = np.append(kinds, len(least) - 1)  # what is shared is of a kind of its own
+    sessions = np.append(np.bincount(kinds), 0)
+    kind_of_owner = np.append(kinds, len(sessions) - 1)  # what is shared is of a kind of its own
     while len(frontier):
         sources, targets, offsets = pointers
         weights = weigh(heap, frontier, pointers)
-        kind_of_source = kind_of_owner[np.minimum(owners[sources], len(kinds))]
-        is_seldom = count_alike(heap, kind_of_source, pointers) < least[kind_of_source]
-        of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources]])
+        is_seldom = ~is_cleared[sources]
+        groups = (
+            kind_of_owner[np.minimum(owners[frontier], len(kinds))],
+            kind_of_owner[np.minimum(owners[sources[is_seldom]], len(kinds))],
+        )
+        is_seldom[is_seldom] = have_few_alike(heap, sessions, frontier, groups, select_pointers(pointers, is_seldom))
+        of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources] & ~is_seldom])
         owners[of_application] = NO_OWNER
         is_closed[of_application] = True
         is_new = (owners[targets] == NO_OWNER) & ~is_closed[targets] & ~is_closed[sources]
         is_new &= ~(is_root[sources] & (offsets == lent))
-        is_new &= is_cleared[sources] | ~is_seldom
+        is_new &= ~is_seldom
         frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
         frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
         pointers = read_pointers(memory, heap, frontier)
     return owners
 
 
+def tells_bios(library: Library) -> bool:
+    """Return whether the library's file says what a BIO is, and where it has its method and data."""
+    return BIO in library.sizes and library.fields.keys() >= NEEDED_BIO
+
+
 def find_kept_in_bios(memory: Memory, heap: LiveHeap, library: Library, owners: Places) -> npt.NDArray[np.bool_]:
     """Return which chunks sessions hold through the data of BIOs of the program's own. Such a BIO has a method from
-    BIO_meth_new(), which is in the heap; its data, and all that they alone lead to, are the program's."""
+    BIO_meth_new(), which is in the heap. What its data leads to is the program's, but for structures of the library,
+    such as a BIO that it wraps."""
     is_kept = np.zeros(len(heap.addresses), bool)
-    if not library.fields.keys() >= NEEDED_BIO:
+    if not tells_bios(library):
         return is_kept
     bios = np.flatnonzero((owners >= 0) & (owners != SHARED) & library.find(heap, BIO))
     methods, data = read_fields(memory, heap, bios, library.fields["bio_method"], library.fields["bio_data"])
     types, is_own = read_types(memory, heap, library, methods)
     is_own &= (types > 0) & (types <= LARGEST_BIO_TYPE)
-    is_bio = np.zeros(len(heap.addresses), bool)
-    is_bio[bios[is_own]] = True
+    is_library = library.find(heap, RECORD_LAYER, TICKET)
+    is_library[find_marked(heap, library, Mark.BIO, BIO)] = True
+    is_library[bios[is_own]] = True
     sources, targets = bios[is_own], heap.find(data[is_own])
     sources, targets = sources[targets >= 0], targets[targets >= 0]
     while len(targets):
-        is_new = (owners[targets] == owners[sources]) & ~is_kept[targets] & ~is_bio[targets]
+        is_new = (owners[targets] == owners[sources]) & ~is_kept[targets] & ~is_library[targets]
         frontier = np.unique(targets[is_new])
         is_kept[frontier] = True
         sources, targets, _ = read_pointers(memory, heap, frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES])
@@ -326,16 +340,15 @@ def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -
     OpenSSL 3.2 the last of these is not there, and the first is 0 once all are written."""
     if library.found.library == GNUTLS or not len(roots):
         return NO_OFFSET
-    rows = read_starts(memory, heap, np.sort(roots[:SAMPLE]), library.sizes[SESSION] // 8)
+    sample = np.sort(roots)[:: len(roots) // SAMPLE + 1]
+    rows = read_starts(memory, heap, sample, library.sizes[SESSION] // 8)
     lowest, highest = heap.addresses[[0, -1]].astype(np.uint64)
     is_buffer = (rows >= lowest) & (rows <= highest)
     total, kind, done, buffer = rows[:, :-3], rows[:, 1:-2] & LOW, rows[:, 2:-1], is_buffer[:, 3:]
     is_written = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < LONGEST_WRITE_BYTES) & buffer
     is_reset = np.isin(rows[:, 1:-1], RECORD_TYPES) & (rows[:, :-2] == 0) & is_buffer[:, 2:]
-    for is_lent, before in ((is_written, 3), (is_reset, 2)):
-        if is_lent.any():
-            return int(np.argmax(is_lent.sum(axis=0))) + before
-    return NO_OFFSET
+    counts = np.stack([is_written.sum(axis=0), is_reset.sum(axis=0)[1:]])  # by where the pointer is, from word 3 on
+    return int(np.argmax(counts.max(axis=0))) + 3 if counts.any() else NO_OFFSET
 
 
 def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
@@ -357,20 +370,46 @@ def weigh(heap: LiveHeap, frontier: Places, pointers: Pointers) -> Weights:
     return found
 
 
-def count_alike(heap: LiveHeap, kinds: Places, pointers: Pointers) -> Places:
-    """Return for each pointer how many lead from a chunk of the same kind and size, at the same offset, to a chunk of
-    the same size. Sizes may be 16 bytes apart: malloc does not divide what is left if it is less than a chunk. `kinds`:
-    those of the chunks that the pointers are in, as numbers."""
+def have_few_alike(
+    heap: LiveHeap, sessions: Places, frontier: Places, kinds: tuple[Places, Places], pointers: Pointers
+) -> npt.NDArray[np.bool_]:
+    """Return which pointers have few like them: from a chunk of the same kind and size, at the same offset, to a chunk
+    of the same size. Sizes may be 16 bytes apart: malloc does not divide what is left if it is less than a chunk.
+
+    `sessions`: how many there are of each kind; `kinds`: those of the chunks of the frontier, and of the chunks that
+    the pointers are in, as numbers."""
+    of_frontier, of_sources = kinds
     sources, targets, offsets = pointers
-    fields = np.stack([kinds, offsets, heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES])
-    widths = fields.max(axis=1, initial=0) + 3  # with room for the sizes next to the largest and to the smallest
-    steps = np.append(np.cumprod(widths[:0:-1])[::-1], 1)
-    found, field, counts = np.unique(steps @ fields, return_inverse=True, return_counts=True)
-    sums = np.zeros(len(found), np.int64)
-    for step in (a * steps[2] + b for a in (-1, 0, 1) for b in (-1, 0, 1)):
-        places = np.minimum(np.searchsorted(found, found + step), len(found) - 1)
-        sums += np.where(found[places] == found + step, counts[places], 0)
-    return sums[field.ravel()]
+    target_units = heap.sizes[targets] // UNIT_BYTES
+    blocks_at = pack(of_sources, heap.sizes[sources] // UNIT_BYTES)
+    blocks = count_near(pack(of_frontier, heap.sizes[frontier] // UNIT_BYTES), blocks_at, (-1, 0, 1))
+    width = int(target_units.max(initial=0)) + 3  # with room for the sizes next to the largest and to the smallest
+    step = LARGEST_READ_BYTES * width
+    fields = blocks_at * step + offsets * width + target_units
+    alike = count_near(fields, fields, [a * step + b for a in (-1, 0, 1) for b in (-1, 0, 1)])
+    few: npt.NDArray[np.bool_] = alike < LEAST_SHARE * np.minimum(sessions[of_sources], blocks)
+    return few
+
+
+def pack(kinds: Places, units: Places) -> Places:
+    """Return one number for a kind and a size in units; sizes that are next to each other have numbers that are."""
+    return kinds * (LARGEST_READ_BYTES // UNIT_BYTES + 4) + units + 1
+
+
+def count_near(numbers: Places, wanted: Places, steps: Iterable[int]) -> Places:
+    """Return for each number that is wanted how often it is there, and those that are so far from it."""
+    found, counts = np.unique(numbers, return_counts=True)
+    asked, which = np.unique(wanted, return_inverse=True)
+    sums = np.zeros(len(asked), np.int64)
+    for step in steps if len(found) else ():
+        places = np.minimum(np.searchsorted(found, asked + step), len(found) - 1)
+        sums += np.where(found[places] == asked + step, counts[places], 0)
+    return sums[which.ravel()]
+
+
+def select_pointers(pointers: Pointers, chosen: npt.NDArray[np.bool_]) -> Pointers:
+    sources, targets, offsets = pointers
+    return sources[chosen], targets[chosen], offsets[chosen]
 
 
 def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -> Places:
