@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 
 import pytest
 
@@ -54,7 +55,8 @@ def recording(request, tmp_path):
 
 def test_a_fit_has_the_terms_that_the_runs_were_made_of(recording):
     fit = fit_live(NAME, None, (recording,))
-    assert fit.process == pytest.approx({"at-rest": BASE, "in-use": BASE})
+    assert fit.process == BASE
+    assert fit.first == pytest.approx({"at-rest": 0, "in-use": 0}, abs=1)
     assert round(fit.growth["in-use"].slope) == EACH
     assert fit.handshake == pytest.approx({"at-rest": HANDSHAKE, "in-use": HANDSHAKE})
     assert (round(fit.plain["in-use"]), round(fit.kernel["at-rest"])) == (PLAIN, KERNEL)
@@ -91,7 +93,7 @@ def test_a_handshake_is_estimated_where_none_were_all_concurrent(tmp_path):
     assert isinstance(fit.plain["in-use"], Missing)
 
 
-def test_the_process_is_where_the_line_of_a_state_begins(tmp_path):
+def test_what_the_first_connections_add_once_is_told_by_state(tmp_path, capsys):
     """As in Redis, whose connections use memory that was there before, and in Ruby, whose heap the first requests
     enlarge: 3 MB less at rest, 5 MB more in use."""
     moved = {"established": -3_000_000, "idle": 5_000_000}
@@ -111,9 +113,23 @@ def test_the_process_is_where_the_line_of_a_state_begins(tmp_path):
             append_live(tmp_path, named.model_copy(update={"phases": phases}))
     fit_live.cache_clear()
     fit = fit_live(NAME, None, (tmp_path,))
-    assert fit.process == pytest.approx({"at-rest": BASE - 3_000_000, "in-use": BASE + 5_000_000})
+    assert fit.process == BASE
+    assert fit.first == pytest.approx({"at-rest": -3_000_000, "in-use": 5_000_000})
     assert fit.handshake == pytest.approx({"at-rest": HANDSHAKE, "in-use": HANDSHAKE})
     assert max(abs(one.error) for one in check_live((tmp_path,)) if one.stack == NAME) < 1e-6
+
+    def peak(connections, *words):
+        words = ["--recording", str(tmp_path), "--kernel-bytes", "0", *words, "--format", "json", "--table", "memory"]
+        with contextlib.suppress(UserError):
+            run_words(["plan", "memory", "--connections", str(connections), "--as", NAME, *words])
+        (table,) = json.loads(capsys.readouterr().out)["tables"]
+        return next(row["bytes"] for row in table["rows"] if row["what"] == "peak")
+
+    rest, use = peak(1_000, "--state", "at-rest"), peak(1_000)
+    assert (rest, use) == (BASE - 3_000_000 + 1_000 * EACH, BASE + 5_000_000 + 1_000 * EACH)
+    assert peak(1_000, "--in-use", "30%") == pytest.approx(0.7 * rest + 0.3 * use, abs=2)
+    assert peak(10, "--state", "at-rest") == BASE  # they use what was there, and need no more
+    assert peak(300, "--state", "at-rest") == BASE - 3_000_000 + 300 * EACH
 
 
 def plan(capsys, *words: str) -> str:

@@ -59,13 +59,13 @@ def test_what_one_handshake_at_a_time_leaves_is_added_where_it_is_notably_more()
     """By hand: RSS of rustls at rest is on a line of 20,611 B over 1,000, 3,000 and 9,900 connections after 100
     handshakes at a time, and of 27,410 B after one at a time."""
     found = {name: measure_server(name) for name in ("nginx", "haproxy", "go", "rustls")}
-    assert {name: set(one.alone) for name, one in found.items()} == {
+    assert {name: set(one.one_by_one) for name, one in found.items()} == {
         "nginx": set(),
         "haproxy": set(),
         "go": set(),  # in use 7.9 % more, because of its garbage
         "rustls": {"at-rest", "in-use"},
     }
-    assert found["rustls"].alone["at-rest"] == 27_410 - 20_611
+    assert found["rustls"].one_by_one["at-rest"] == 27_410 - 20_611
     assert found["rustls"].own(at_rest=True) == 12_838 + 27_410 - 20_611
 
 

@@ -32,7 +32,9 @@ def format_in(size: float, unit: str | None) -> str:
 
 
 def format_size(size: float) -> str:
-    """Return bytes with separators below 1 MiB, MiB or more above it."""
+    """Return bytes with separators below 1 MiB, MiB or more above it; with a minus below 0."""
+    if size < 0:
+        return f"−{format_size(-size)}"
     unit = find_unit(size)
     return f"{format_in(size, unit)} {unit or 'B'}"
 

@@ -1,4 +1,4 @@
-"""The arithmetic of a plan: process + N·(E + own + K) + W·H + F·R + backends, in whole bytes, and what fits.
+"""The arithmetic of a plan: process + first + N·(E + own + K) + W·H + F·R + backends, in whole bytes, and what fits.
 
 report/assets/plan_memory.js has the sum for the report, without a server; a test compares both over a grid."""
 
@@ -15,6 +15,7 @@ from tlsmem.plan.server_memory import ServerMemory
 
 FIXED, CONNECTIONS, HANDSHAKE = "process without connections", "TLS connections, E", "concurrent handshakes, H"
 RESTING = "TLS connections at rest"
+FIRST = "first connections, once"
 IN_FLIGHT, OWN, KERNEL = "records in flight, R", "server's own", "kernel, K"
 BACKENDS, CONTEXTS, BACKEND_KERNEL = "backend connections", "backend contexts", "kernel, backends"
 
@@ -50,6 +51,8 @@ class Price(NamedTuple):
     backends: Backends | None = None
     rest: int | None = None  # of a connection at rest in its process; None: not recorded
     settings: tuple[SettingCost, ...] = ()  # of the server's configuration
+    first: int = 0  # what the first connections add to the process once: less than 0 where they use what was there
+    first_at_rest: int = 0  # the same of connections at rest
 
     @property
     def connection(self) -> int:
@@ -108,8 +111,7 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
     if resting and price.rest is None:
         raise ValueError("RSS at rest is not recorded")
     own = [Term(OWN, sessions - resting, price.own)] if price.own else []
-    return [
-        Term(FIXED, Fraction(1), price.fixed),
+    terms = [
         Term(CONNECTIONS, sessions - resting, price.tls),
         *([Term(RESTING, resting, price.rest)] if resting and price.rest is not None else []),
         Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
@@ -118,6 +120,16 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
         *(Term(one.what, Fraction(one.number), one.each, one.remark) for one in price.settings),
         *backend_terms(price.backends),
     ]
+    first = mix_first(price, resting, sessions)
+    # They cannot use more of the process than they need.
+    once = [Term(FIRST, Fraction(1), max(first, -sum(term.size for term in terms)))] if first and sessions else []
+    return [Term(FIXED, Fraction(1), price.fixed), *once, *terms]
+
+
+def mix_first(price: Price, resting: Fraction, sessions: int) -> int:
+    """Return what the first connections add once, of which so many of all are at rest."""
+    share = resting / sessions if sessions else Fraction(0)
+    return round(share * price.first_at_rest + (1 - share) * price.first)
 
 
 def backend_terms(backends: Backends | None) -> list[Term]:
@@ -147,7 +159,8 @@ def fit_connections(price: Price, demand: Demand, size: int) -> int | None:
     """The most connections whose memory is at most `size`; None where not even the process fits."""
     if memory_bytes(price, demand, 0) > size:
         return None
-    low, high = 0, size // max(1, price.connection + price.kernel) + 1
+    room = size - min(0, price.first, price.first_at_rest)  # what the first connections use of the process, too
+    low, high = 0, room // max(1, price.connection + price.kernel) + 1
     while high - low > 1:  # memory(low) fits, memory(high) does not: it grows with every connection
         middle = (low + high) // 2
         low, high = (middle, high) if memory_bytes(price, demand, middle) <= size else (low, middle)

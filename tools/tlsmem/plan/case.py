@@ -1,6 +1,6 @@
 """A stack of a plan: its memory model, its prices at rest and in use, and the sentences that every answer has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -217,14 +217,22 @@ def describe_server(cases: Sequence[Case]) -> list[str]:
     for source, measured in by_source.items():
         table = f"; server's own includes {measured.table:,} B for its connection table" if measured.table else ""
         lines.append(f"Process and server's own: RSS of {source}{table}.")
-        if more := measured.alone.get("at-rest" if cases[0].is_at_rest else "in-use"):
-            lines.append(
-                f"Server's own includes {more:,} B that one handshake at a time leaves for each connection beyond what "
-                f"{WINDOW} at a time leave."
-            )
     if lines and model.allocator != SYSTEM:
         lines[-1] += f" They are as measured with glibc malloc, not with {model.allocator}."
+    lines += [line for measured in by_source.values() for line in describe_order(measured)]
     return [*lines, *dict.fromkeys(case.configured.source for case in cases if case.configured.source)]
+
+
+def describe_order(measured: ServerMemory) -> Iterator[str]:
+    """Say what the order of handshakes adds to a connection, where that is notable."""
+    if measured.one_by_one:
+        sizes = " and ".join(
+            f"{size:,} B {'at rest' if state == 'at-rest' else 'in use'}" for state, size in measured.one_by_one.items()
+        )
+        yield (
+            f"Server's own includes what one handshake at a time leaves for each connection beyond {WINDOW} at a time: "
+            f"{sizes}."
+        )
 
 
 def describe_live(case: Case, several: bool) -> list[str]:

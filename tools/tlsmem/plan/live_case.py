@@ -77,4 +77,6 @@ def price_state(given: argparse.Namespace, fit: LiveFit, state: str) -> Price:
     kernel = round(measured) if given.kernel_bytes is None else given.kernel_bytes
     assumed = assumptions.assumed_size("record_bytes").value
     price = capacity.price_model(fit.model(state), kernel, given.record_bytes, assumed)
+    first = {name: round(size) for name, size in fit.first.items()}
+    price = price._replace(first=first[state], first_at_rest=first["at-rest"])
     return price._replace(own=fit.table, settings=requested_costs(given, fit.run.stack, fit.model(state).suite).found)

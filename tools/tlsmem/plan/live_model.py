@@ -21,7 +21,7 @@ from tlsmem.plan.server_memory import (
     find_fitted,
     find_suite,
     fit_process,
-    is_like,
+    is_comparable,
     list_live_series,
     list_plain_series,
 )
@@ -33,15 +33,16 @@ from tlsmem.store.recordings import display_name
 
 
 class LiveFit(NamedTuple):
-    """What live runs of a server give, in bytes. `process`: RSS where its line over connections begins, without what
-    concurrent handshakes left, by the state of a plan. It can be less than RSS before the first connection, of which
-    connections use a part, and more, where the first ones enlarge a heap. `table`: what a connection needs of its
-    connection table. `growth`: RSS beyond what was there before the first connection, over connections, by state.
-    `handshake`: of one more concurrent handshake, by state. `plain`: a connection without TLS. `kernel`: of a
-    connection. The last two by state too; Missing where they were not measured."""
+    """What live runs of a server give, in bytes. `process`: RSS before the first connection. `first`: what the first
+    connections add to it once, without what concurrent handshakes left, by the state of a plan: where the line of RSS
+    over connections begins, less the process. It is less than 0 where they use memory that was there, and more than 0
+    where they enlarge a heap. `table`: what a connection needs of its connection table. `growth`: RSS beyond the
+    process, over connections, by state. `handshake`: of one more concurrent handshake, by state. `plain`: a connection
+    without TLS. `kernel`: of a connection. The last two by state too; Missing where they were not measured."""
 
     name: str
-    process: dict[str, float]
+    process: float
+    first: dict[str, float]
     table: int
     growth: dict[str, Line]
     handshake: dict[str, float]
@@ -69,22 +70,21 @@ class LiveFit(NamedTuple):
 
     def predict(self, connections: int, window: int, state: str) -> float:
         """Return the RSS of a run of the same build; `window`: handshakes at a time."""
-        handshakes = (window - WARM_UP) * self.handshake[state]
-        return self.process[state] + connections * (self.growth[state].slope + self.table) + handshakes
+        added = connections * (self.growth[state].slope + self.table) + (window - WARM_UP) * self.handshake[state]
+        return self.process + max(0.0, self.first[state] + added)
 
     def model(self, state: str) -> ConnectionModel:
         """Return the model of its connections in a state."""
         runs, growth = self.series.measured("rss"), self.growth[state]
         phase = PHASES[state]
         heap = self.series.increments(phase, live_bytes)
-        closed = self.series.line("closed", growth_reading(self.series))
         return ConnectionModel(
             self.run.stack or self.name,
             find_suite(runs),
             SYSTEM,
             "server",
             LIVE,
-            self.process[state],
+            self.process,
             growth.slope,
             self.handshake[state],
             self.run.connections,
@@ -94,7 +94,7 @@ class LiveFit(NamedTuple):
             narrowest=runs[0].connections,
             live=float(heap[max(heap)]) if heap else None,
             in_use=self.growth["in-use"].slope,
-            closed_retention=1.0 if isinstance(closed, Missing) else share(closed.slope, growth.slope),
+            closed_retention=share_after_closing(self.series, phase),
         )
 
 
@@ -138,11 +138,12 @@ def fit_live(
     }
     more = max(1, (series.window or 0) - WARM_UP)  # handshakes at a time than the process had had before
     # The heaps of runtimes grow by steps: what the first connections left is no handshake's.
-    left = 0.0 if name in runtimes() else max(0.0, known["in-use"].intercept)
-    handshake = {state: measured.get(state, left / more) for state in known}
+    left = {state: 0.0 if name in runtimes() else max(0.0, line.intercept) for state, line in known.items()}
+    handshake = {state: measured.get(state, left[state] / more) for state in known}
     return LiveFit(
         name,
-        {state: base + line.intercept - more * handshake[state] for state, line in known.items()},
+        base,
+        {state: line.intercept - more * handshake[state] for state, line in known.items()},
         math.ceil(entry * entries),
         known,
         handshake,
@@ -166,7 +167,17 @@ def find_wide(
     """Return the runs of the same build with all handshakes concurrent, of two numbers of connections: those of the
     same recording, else of the newest that has them."""
     found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
-    return next((one for _, one in found if one.window is None and is_like(one, series)), None)
+    return next((one for _, one in found if one.window is None and is_comparable(one, series)), None)
+
+
+def share_after_closing(series: LiveSeries, phase: str) -> float:
+    """Return which share of what connections added in a phase stays when all are closed: of the run with most."""
+    read, run = growth_reading(series), series.measured("rss")[-1]
+    sizes = {one.phase: read(one) for one in run.phases}
+    before, grown, closed = sizes.get(BASE), sizes.get(phase), sizes.get("closed")
+    if before is None or grown is None or closed is None:
+        return 1.0
+    return share(closed - before, grown - before)
 
 
 def growth_reading(series: LiveSeries) -> Reading:

@@ -104,6 +104,9 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     """Return a term as a line: its size, and how many of how many bytes."""
     if term.what == capacity.FIXED:
         return Line("process, 0 connections", format_size(term.size), describe_process(case))
+    if term.what == capacity.FIRST:
+        used = "they use memory that was there" if term.each < 0 else "they enlarge the process"
+        return Line("first connections", format_size(term.size), used)
     label = {
         capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use",
         capacity.RESTING: "RSS at rest",

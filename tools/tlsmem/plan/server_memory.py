@@ -48,14 +48,15 @@ class LeftOut(NamedTuple):
 class ServerMemory(NamedTuple):
     """Bytes of RSS. `process`: without connections and without a connection table. `entry`: of an entry of that table.
     `entries`: its entries per connection. `beside`: of a connection, beside TLS, by the state of a plan, with 100
-    handshakes at a time. `alone`: by how many that is more with one handshake at a time, where it is notably more.
-    `stack`: of the sessions of the live runs. `runs`: those that it was fitted to, fewest connections first."""
+    handshakes at a time. `one_by_one`: what one handshake at a time leaves beyond that; only where it is more than 5 %
+    of a connection. `stack`: of the sessions of the live runs. `runs`: those that it was fitted to, fewest connections
+    first."""
 
     process: int
     entry: float
     entries: Fraction
     beside: dict[str, int]
-    alone: dict[str, int]
+    one_by_one: dict[str, int]
     stack: str
     runs: tuple[LiveRecord, ...]
     recording: Path
@@ -64,7 +65,7 @@ class ServerMemory(NamedTuple):
         """Return what the server holds for a connection beside TLS, with its entry in the connection table: after the
         handshakes that leave most, 100 or one at a time."""
         state = "at-rest" if at_rest else "in-use"
-        return self.table + self.beside[state] + self.alone.get(state, 0)
+        return self.table + self.beside[state] + self.one_by_one.get(state, 0)
 
     @property
     def run(self) -> LiveRecord:
@@ -119,23 +120,23 @@ def fit_server(
     each, process = fit_process(name, series)
     models = {state: model_session(name, sessions, find_suite(series.runs), state) for state in PHASES}
     beside = {state: own_bytes(series, phase, models[state]) for state, phase in PHASES.items()}
-    alone = dict[str, int]()
-    if narrow := find_alone(series, path, among, left_out):
+    one_by_one = dict[str, int]()
+    if narrow := find_one_by_one(series, path, among, left_out):
         for state, phase in PHASES.items():
             more = own_bytes(narrow, phase, models[state]) - beside[state]
             if more > NOTABLE_SHARE * (models[state].connection + beside[state]):
-                alone[state] = more
+                one_by_one[state] = more
     runs = tuple(series.measured("rss"))
-    return ServerMemory(round(process), each, server.table, beside, alone, sessions, runs, path)
+    return ServerMemory(round(process), each, server.table, beside, one_by_one, sessions, runs, path)
 
 
-def find_alone(
+def find_one_by_one(
     series: LiveSeries, recording: Path, among: Sequence[Path] | None, left_out: LeftOut | None
 ) -> LiveSeries | None:
     """Return the runs of the same build with one handshake at a time, of two numbers of connections: those of the same
     recording, else of the newest that has them. None of a program with a garbage collector."""
     found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
-    narrow = (one for _, one in found if one.window == 1 and is_like(one, series))
+    narrow = (one for _, one in found if one.window == 1 and is_comparable(one, series))
     return next((one for one in narrow if not has_garbage(one)), None)
 
 
@@ -144,7 +145,7 @@ def has_garbage(series: LiveSeries) -> bool:
     return any(phase.phase == "collected" for run in series.runs for phase in run.phases)
 
 
-def is_like(one: LiveSeries, series: LiveSeries) -> bool:
+def is_comparable(one: LiveSeries, series: LiveSeries) -> bool:
     """Return whether runs are of the same build, and of two numbers of connections."""
     return one.build == series.build and len({run.connections for run in one.measured("rss")}) > 1
 
@@ -250,7 +251,7 @@ def add_terms(
     `excess`: what the server keeps of each beyond the library."""
     entries = SERVERS[measured.run.server].table_entries if measured.run.server in SERVERS else None
     state = "at-rest" if session.configuration.is_at_rest else "in-use"
-    own = measured.beside[state] + (measured.alone.get(state, 0) if handshakes <= 0 else 0)
+    own = measured.beside[state] + (measured.one_by_one.get(state, 0) if handshakes <= 0 else 0)
     table = measured.entry * entries(connections) if entries else 0.0
     each = (session.handshake or 0.0) * session.handshake_retention + excess
     return measured.process + table + connections * (session.connection + own) + handshakes * each
