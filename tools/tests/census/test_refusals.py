@@ -4,6 +4,7 @@ import builtins
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -172,3 +173,15 @@ def test_a_process_that_proc_hides_is_one_that_may_not_be_read(monkeypatch):
     monkeypatch.setattr(os, "kill", refuse)
     with pytest.raises(Usage, match="only its user and root may read its memory"):
         read_target(NO_PROCESS)
+
+
+def test_a_thread_is_not_counted_as_a_process():
+    program = "import threading, time; t = threading.Thread(target=time.sleep, args=(60,), daemon=True); t.start(); "
+    program += "print(t.native_id, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as one:
+        thread = int(one.stdout.readline())
+        with pytest.raises(UserError, match=f"{thread}: it is a thread of process {one.pid}; give that number"):
+            take_census([thread])
+        one.communicate("\n")

@@ -29,7 +29,7 @@ def numbers(pattern, sentence):
 
 SENTENCE = (
     r"holds_sessions \((\d+)\) holds ([\d,]+) TLS sessions of OpenSSL [\d.]+ \(20 established, 1 half-open\) "
-    r"in ([\d,]+) B, (\d+) % of its ([\d,]+) B of RssAnon; (\d+) connections are established\. "
+    r"in ([\d,]+) B\. Of these, ([\d,]+) B are resident, (\d+) % of its ([\d,]+) B of RssAnon; (\d+) connections are established\. "
     r"21 of 21 sessions have an open socket\."
 )
 
@@ -41,7 +41,8 @@ def test_the_first_line_says_how_many_and_how_much(holder, capsys):
     ((process,), _) = take_census([holder.pid])
     share = round(100 * process.tls_bytes / process.rss.anon_bytes)
     assert blank == "" and 10 < share < 90
-    expected = [holder.pid, 21, process.tls_bytes, share, process.rss.anon_bytes, 0]
+    allocated = sum(group.bytes for group in process.libraries[0].groups)
+    expected = [holder.pid, 21, allocated, process.tls_bytes, share, process.rss.anon_bytes, 0]
     assert numbers(SENTENCE, first) == expected
 
 
@@ -56,4 +57,7 @@ def test_several_processes_are_summed_up(holder):
     said = summarise([process, process])
     assert said.startswith("holds_sessions (2 processes) holds 42 TLS sessions of OpenSSL ")
     assert "(40 established, 2 half-open)" in said
-    assert f" in {2 * process.tls_bytes:,} B, " in said and f" of their {2 * process.rss.anon_bytes:,} B " in said
+    assert (
+        f" Of these, {2 * process.tls_bytes:,} B are resident, " in said
+        and f" of their {2 * process.rss.anon_bytes:,} B " in said
+    )

@@ -108,6 +108,24 @@ def test_what_the_program_keeps_in_its_own_bios_is_told_apart(bios):
     assert group.own_bio_bytes == 4 * (chunk_bytes(40) + chunk_bytes(9000))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("100 500 150 0 0", id="of as many sizes as sessions"),
+        pytest.param("100 1000 0 2 1000000", id="large ones in two sessions of a hundred"),
+    ],
+)
+def test_buffers_are_counted_whatever_sizes_they_have(words, tmp_path):
+    program = compile_c("holds_buffers.c", tmp_path / "holds_buffers", "-lssl", "-lcrypto")
+    holder = Holder([program, *words.split()])
+    in_use = holder.read()["in_use"]
+    (process,), _ = take_census([holder.pid])
+    holder.close()
+    (group,) = process.libraries[0].groups
+    assert group.bytes == pytest.approx(in_use, rel=0.01)
+    assert group.own_bio_bytes == 0
+
+
 MEMORY_BIOS = """
 import socket, ssl, sys
 context = ssl.create_default_context()

@@ -82,7 +82,9 @@ def summarise(found: Sequence[ProcessCensus]) -> str:
     titles = " and ".join(dict.fromkeys(library.library.title for library in libraries))
     states = describe_states(groups)
     said = f"{' and '.join(programs)} ({which}) hold{'s' if len(programs) == 1 else ''} {sessions:,} TLS "
-    said += f"session{'' if sessions == 1 else 's'} of {titles}{f' ({states})' if states else ''} in {tls:,} B, "
+    allocated = sum(group.bytes for group in groups)
+    size = f"{tls:,} B" if allocated == tls else f"{allocated:,} B. Of these, {tls:,} B are resident"
+    said += f"session{'' if sessions == 1 else 's'} of {titles}{f' ({states})' if states else ''} in {size}, "
     said += f"{100 * tls / max(anon, 1):.0f} % of {'its' if len(found) == 1 else 'their'} {anon:,} B of "
     said += "anonymous memory in the core" if found[0].target.is_core else "RssAnon"
     if None in counted:

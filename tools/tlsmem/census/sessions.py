@@ -39,7 +39,8 @@ METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
 LOW = np.uint64(0xFFFFFFFF)
 STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
-LEAST_SHARE = 0.05  # of the sessions must have a pointer that counts, where the library does not clear a block
+# For the number of sessions, so many pointers are enough: to a chunk of one size, or to any.
+LEAST_SHARE, LEAST_SHARE_TO_ANY = 0.05, 0.25
 NO_OWNER, SHARED = -1, 1 << 40
 NO_OFFSET = -1
 SAMPLE = 1000  # sessions, to find a field by what they have there
@@ -244,8 +245,7 @@ def find_owners(
 
     The library clears most structures when it allocates them, but not arrays and buffers. What is in these and was
     never written is what an earlier block left there. So in blocks that are of no kind that is known to be cleared, a
-    pointer counts if it has enough like it: in 5 % of the sessions of the same role and state, or of the blocks of its
-    size that are as far from these."""
+    pointer counts if it has enough like it, for the number of sessions of the same role and state."""
     is_root = np.zeros(len(heap.addresses), bool)
     is_root[roots] = True
     may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
@@ -269,11 +269,8 @@ def find_owners(
         sources, targets, offsets = pointers
         weights = weigh(heap, frontier, pointers)
         is_seldom = ~is_cleared[sources]
-        groups = (
-            kind_of_owner[np.minimum(owners[frontier], len(kinds))],
-            kind_of_owner[np.minimum(owners[sources[is_seldom]], len(kinds))],
-        )
-        is_seldom[is_seldom] = have_few_alike(heap, sessions, frontier, groups, select_pointers(pointers, is_seldom))
+        kinds_of = kind_of_owner[np.minimum(owners[sources[is_seldom]], len(kinds))]
+        is_seldom[is_seldom] = have_few_alike(heap, sessions, kinds_of, select_pointers(pointers, is_seldom))
         of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources] & ~is_seldom])
         owners[of_application] = NO_OWNER
         is_closed[of_application] = True
@@ -370,40 +367,31 @@ def weigh(heap: LiveHeap, frontier: Places, pointers: Pointers) -> Weights:
     return found
 
 
-def have_few_alike(
-    heap: LiveHeap, sessions: Places, frontier: Places, kinds: tuple[Places, Places], pointers: Pointers
-) -> npt.NDArray[np.bool_]:
-    """Return which pointers have few like them: from a chunk of the same kind and size, at the same offset, to a chunk
-    of the same size. Sizes may be 16 bytes apart: malloc does not divide what is left if it is less than a chunk.
+def have_few_alike(heap: LiveHeap, sessions: Places, kinds: Places, pointers: Pointers) -> npt.NDArray[np.bool_]:
+    """Return which pointers have few like them: from a chunk of the same kind and size, at the same offset, to any
+    chunk. Of those that lead to a chunk of one size, fewer suffice. Sizes may be 16 bytes apart: malloc does not divide
+    what is left if it is less than a chunk.
 
-    `sessions`: how many there are of each kind; `kinds`: those of the chunks of the frontier, and of the chunks that
-    the pointers are in, as numbers."""
-    of_frontier, of_sources = kinds
+    `sessions`: how many there are of each kind; `kinds`: those of the chunks that the pointers are in, as numbers."""
     sources, targets, offsets = pointers
-    target_units = heap.sizes[targets] // UNIT_BYTES
-    blocks_at = pack(of_sources, heap.sizes[sources] // UNIT_BYTES)
-    blocks = count_near(pack(of_frontier, heap.sizes[frontier] // UNIT_BYTES), blocks_at, (-1, 0, 1))
-    width = int(target_units.max(initial=0)) + 3  # with room for the sizes next to the largest and to the smallest
-    step = LARGEST_READ_BYTES * width
-    fields = blocks_at * step + offsets * width + target_units
-    alike = count_near(fields, fields, [a * step + b for a in (-1, 0, 1) for b in (-1, 0, 1)])
-    few: npt.NDArray[np.bool_] = alike < LEAST_SHARE * np.minimum(sessions[of_sources], blocks)
-    return few
+    units, target_units = heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES
+    # With room for the sizes next to the largest and to the smallest.
+    step, width = LARGEST_READ_BYTES, int(target_units.max(initial=0)) + 3
+    fields = (kinds * (LARGEST_READ_BYTES // UNIT_BYTES + 4) + units + 1) * step + offsets
+    to_any = count_near(fields, (-step, 0, step))
+    steps = [a * step * width + b for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    to_size = count_near(fields * width + target_units + 1, steps)
+    few: npt.NDArray[np.bool_] = to_size < LEAST_SHARE * sessions[kinds]
+    return few & (to_any < LEAST_SHARE_TO_ANY * sessions[kinds])
 
 
-def pack(kinds: Places, units: Places) -> Places:
-    """Return one number for a kind and a size in units; sizes that are next to each other have numbers that are."""
-    return kinds * (LARGEST_READ_BYTES // UNIT_BYTES + 4) + units + 1
-
-
-def count_near(numbers: Places, wanted: Places, steps: Iterable[int]) -> Places:
-    """Return for each number that is wanted how often it is there, and those that are so far from it."""
-    found, counts = np.unique(numbers, return_counts=True)
-    asked, which = np.unique(wanted, return_inverse=True)
-    sums = np.zeros(len(asked), np.int64)
+def count_near(numbers: Places, steps: Iterable[int]) -> Places:
+    """Return for each number how many of all are so far from it."""
+    found, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    sums = np.zeros(len(found), np.int64)
     for step in steps if len(found) else ():
-        places = np.minimum(np.searchsorted(found, asked + step), len(found) - 1)
-        sums += np.where(found[places] == asked + step, counts[places], 0)
+        places = np.minimum(np.searchsorted(found, found + step), len(found) - 1)
+        sums += np.where(found[places] == found + step, counts[places], 0)
     return sums[which.ravel()]
 
 

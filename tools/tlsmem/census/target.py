@@ -25,6 +25,7 @@ SWAPPED = re.compile(r"^VmSwap:\s+(\d+) kB", re.MULTILINE)
 GONE = " (deleted)"
 ELF_32 = b"\x7fELF\x01"  # with which a 32-bit program begins
 PRESENT = (1 << 63) | (1 << 62)  # in memory, or swapped out: reading such a page maps no new one
+THREAD_GROUP = re.compile(r"^Tgid:\s+(\d+)", re.MULTILINE)  # in /proc/PID/status
 NEAR_PAGES = 3  # that many between others are read with them
 NEAR_ENTRIES = 32  # of pages that are so near the entries of pagemap are read together
 BATCH_PAGES = 512  # read at once: the buffer stays in the processor's cache
@@ -168,9 +169,19 @@ def read_target(pid: int) -> Running:
         raise Usage(f"{pid}: there is no such process; pgrep NAME lists those of a program") from None
     except OSError as error:
         raise Usage(f"{pid}: {error.strerror}") from None
+    if (process := read_thread_group(pid)) not in (pid, None):
+        raise Usage(f"{pid}: it is a thread of process {process}; give that number")
     if not lines:
         raise Usage(f"{pid}: it has ended, or is a thread of the kernel: it has no memory of its own")
     return Running(pid, program, tuple(list_files(lines)))
+
+
+def read_thread_group(pid: int) -> int | None:
+    """Return the process that a number is of, which may be a thread's; None once it has ended."""
+    with suppress(OSError):
+        found = THREAD_GROUP.search(Path(f"/proc/{pid}/status").read_text(errors="replace"))
+        return int(found[1]) if found else None
+    return None
 
 
 def is_hidden(pid: int) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.base.errors import Usage, UserError
+from tlsmem.base.printable import printable_text
 from tlsmem.census.census import ProcessCensus, take_census
 from tlsmem.census.growth import Look, add_up, describe, find_growth
 from tlsmem.census.metrics import Looks, render_census
@@ -44,6 +45,7 @@ class Watch:
     programs: list[str] = field(default_factory=list)
     taken: int = 0
     failed: int = 0
+    said: set[str] = field(default_factory=set)
     metrics: str = ""
     drawn: float = field(default_factory=time.monotonic)
 
@@ -68,11 +70,13 @@ class Watch:
         """Look once; return whether to go on."""
         found: list[ProcessCensus] = []
         try:
-            found, _ = take_census(self.list_processes())
-        except Usage:  # no such process any more
+            found, remarks = take_census(self.list_processes())
+            self.warn(*remarks)
+        except Usage as error:  # no such process any more
             if not self.looks:
                 raise
             if not self.options.waits:
+                self.warn(str(error))
                 return False
         except UserError as error:
             if not self.looks:
@@ -86,6 +90,13 @@ class Watch:
         looks = Looks(self.taken, self.failed, time.monotonic() - now, time.time())
         self.metrics = render_census(found, self.programs, looks)
         return True
+
+    def warn(self, *remarks: str) -> None:
+        """Say on stderr what was not said before."""
+        for remark in remarks:
+            if remark not in self.said:
+                self.said.add(remark)
+                print(f"memtest: {printable_text(remark)}", file=sys.stderr, flush=True)
 
     def keep(self, look: Look) -> None:
         if not self.options.draw:

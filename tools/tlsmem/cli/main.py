@@ -62,11 +62,22 @@ def shorten(sentence: str) -> str:
     return sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST // 4]} ... {sentence[-LONGEST // 2 :]}"
 
 
+def open_standard_files() -> None:
+    """Have the descriptors 0 to 2 open. Where the shell has closed one, a file that is opened later would get its
+    number, and a program that is started then would write into it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+
+
 def run(command: Callable[[], int | None]) -> NoReturn:
     """Call a command and exit with the status that it returns; None is 0.
 
     A UserError's sentence is printed on stderr, or one about a package that is not installed. Ctrl-C ends the process
     by its signal, without a traceback."""
+    open_standard_files()
     try:
         status = command()
     except ModuleNotFoundError as error:
