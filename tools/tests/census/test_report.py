@@ -29,7 +29,8 @@ def numbers(pattern, sentence):
 
 SENTENCE = (
     r"holds_sessions \((\d+)\) holds ([\d,]+) TLS sessions of OpenSSL [\d.]+ \(20 established, 1 half-open\) "
-    r"in ([\d,]+) B\. Of these, ([\d,]+) B are resident, (\d+) % of its ([\d,]+) B of RssAnon; (\d+) connections are established\. "
+    r"in ([\d,]+) B\. Of these, ([\d,]+) B are resident, (\d+) % of its ([\d,]+) B of RssAnon; "
+    r"(\d+) connections are established\. "
     r"21 of 21 sessions have an open socket\."
 )
 
