@@ -111,19 +111,23 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
     if resting and price.rest is None:
         raise ValueError("RSS at rest is not recorded")
     own = [Term(OWN, sessions - resting, price.own)] if price.own else []
-    terms = [
+    of_connections = [
         Term(CONNECTIONS, sessions - resting, price.tls),
         *([Term(RESTING, resting, price.rest)] if resting and price.rest is not None else []),
         Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
         Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,
-        *(Term(one.what, Fraction(one.number), one.each, one.remark) for one in price.settings),
-        *backend_terms(price.backends),
     ]
     first = mix_first(price, resting, sessions)
     # They cannot use more of the process than they need.
-    once = [Term(FIRST, Fraction(1), max(first, -sum(term.size for term in terms)))] if first and sessions else []
-    return [Term(FIXED, Fraction(1), price.fixed), *once, *terms]
+    least = -sum(term.size for term in of_connections)
+    return [
+        Term(FIXED, Fraction(1), price.fixed),
+        *([Term(FIRST, Fraction(1), max(first, least))] if first and sessions else []),
+        *of_connections,
+        *(Term(one.what, Fraction(one.number), one.each, one.remark) for one in price.settings),
+        *backend_terms(price.backends),
+    ]
 
 
 def mix_first(price: Price, resting: Fraction, sessions: int) -> int:
