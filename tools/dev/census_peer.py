@@ -14,6 +14,7 @@ import selectors
 import socket
 import ssl
 import sys
+from collections.abc import Callable
 from typing import Any
 
 BACKLOG = 1024
@@ -80,30 +81,29 @@ def connect(port: int) -> None:
 def serve(port: int, chain: str, key: str) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain, key)
-    listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
-    ready = selectors.DefaultSelector()
-    ready.register(listener, selectors.EVENT_READ)
-    while True:
-        for found, _ in ready.select():
-            if found.fileobj is listener:
-                connection = listener.accept()[0]
-                connection.setblocking(False)
-                session = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-                ready.register(session, selectors.EVENT_READ)
-            elif has_ended(session := found.fileobj):
-                ready.unregister(session)
-                session.close()
+
+    def begin(connection: socket.socket) -> ssl.SSLSocket:
+        connection.setblocking(False)
+        return context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+
+    keep_open(port, begin, has_ended)
 
 
 def hold(port: int) -> None:
+    keep_open(port, lambda connection: connection, lambda connection: not connection.recv(4096))
+
+
+def keep_open(port: int, begin: Callable[[socket.socket], Any], has_ended: Callable[[Any], bool]) -> None:
+    """Accept connections, begin each, and keep it until it has ended, which is asked whenever there is something to
+    read."""
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     ready = selectors.DefaultSelector()
     ready.register(listener, selectors.EVENT_READ)
     while True:
         for found, _ in ready.select():
             if found.fileobj is listener:
-                ready.register(listener.accept()[0], selectors.EVENT_READ)
-            elif not found.fileobj.recv(4096):
+                ready.register(begin(listener.accept()[0]), selectors.EVENT_READ)
+            elif has_ended(found.fileobj):
                 ready.unregister(found.fileobj)
                 found.fileobj.close()
 

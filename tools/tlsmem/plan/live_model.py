@@ -20,9 +20,8 @@ from tlsmem.plan.server_memory import (
     LeftOut,
     find_fitted,
     find_suite,
+    find_window,
     fit_process,
-    is_comparable,
-    list_live_series,
     list_plain_series,
 )
 from tlsmem.schema.live_records import LivePhase, LiveRecord
@@ -130,7 +129,7 @@ def fit_live(
     entry, base = fit_process(name, series)
     entries = servers()[name].table if name in servers() else 0
     plain = next((one for one in list_plain_series(path, name) if one.build == series.build), None)
-    wide = find_wide(series, path, among, left_out)
+    wide = find_window(series, None, path, among, left_out)
     measured = {
         state: max(0.0, line.slope - known[state].slope)
         for state, phase in PHASES.items()
@@ -159,15 +158,6 @@ def slope_of(series: LiveSeries | None, phase: str, reading: Reading) -> float |
     """Return the slope over connections; Missing where it was not measured."""
     line = series.line(phase, reading) if series else Missing("plain connections were not measured")
     return line if isinstance(line, Missing) else line.slope
-
-
-def find_wide(
-    series: LiveSeries, recording: Path, among: tuple[Path, ...] | None, left_out: LeftOut | None
-) -> LiveSeries | None:
-    """Return the runs of the same build with all handshakes concurrent, of two numbers of connections: those of the
-    same recording, else of the newest that has them."""
-    found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
-    return next((one for _, one in found if one.window is None and is_comparable(one, series)), None)
 
 
 def share_after_closing(series: LiveSeries, phase: str) -> float:

@@ -121,7 +121,8 @@ def fit_server(
     models = {state: model_session(name, sessions, find_suite(series.runs), state) for state in PHASES}
     beside = {state: own_bytes(series, phase, models[state]) for state, phase in PHASES.items()}
     one_by_one = dict[str, int]()
-    if narrow := find_one_by_one(series, path, among, left_out):
+    narrow = None if has_garbage(series) else find_window(series, 1, path, among, left_out)
+    if narrow:
         for state, phase in PHASES.items():
             more = own_bytes(narrow, phase, models[state]) - beside[state]
             if more > NOTABLE_SHARE * (models[state].connection + beside[state]):
@@ -130,24 +131,26 @@ def fit_server(
     return ServerMemory(round(process), each, server.table, beside, one_by_one, sessions, runs, path)
 
 
-def find_one_by_one(
-    series: LiveSeries, recording: Path, among: Sequence[Path] | None, left_out: LeftOut | None
+def find_window(
+    series: LiveSeries, window: int | None, recording: Path, among: Sequence[Path] | None, left_out: LeftOut | None
 ) -> LiveSeries | None:
-    """Return the runs of the same build with one handshake at a time, of two numbers of connections: those of the same
-    recording, else of the newest that has them. None of a program with a garbage collector."""
+    """Return the runs of the same build with so many handshakes at a time, of two numbers of connections: those of the
+    same recording, else of the newest that has them. `window`: None for all of them."""
     found = sorted(list_live_series(series.server, among, left_out), key=lambda one: one[0] != recording)
-    narrow = (one for _, one in found if one.window == 1 and is_comparable(one, series))
-    return next((one for one in narrow if not has_garbage(one)), None)
+    return next(
+        (
+            one
+            for _, one in found
+            if (one.window, one.build) == (window, series.build)
+            if len({run.connections for run in one.measured("rss")}) > 1
+        ),
+        None,
+    )
 
 
 def has_garbage(series: LiveSeries) -> bool:
     """Return whether a garbage collector decides on RSS, so the order of handshakes does not."""
     return any(phase.phase == "collected" for run in series.runs for phase in run.phases)
-
-
-def is_comparable(one: LiveSeries, series: LiveSeries) -> bool:
-    """Return whether runs are of the same build, and of two numbers of connections."""
-    return one.build == series.build and len({run.connections for run in one.measured("rss")}) > 1
 
 
 def find_suite(runs: Sequence[LiveRecord]) -> str:
