@@ -2,10 +2,13 @@
 
 import json
 import re
+import shlex
+import subprocess
 
 import pytest
 
 from tests.census.conftest import Holder
+from tests.support import commands
 from tlsmem.census.census import take_census
 from tlsmem.census.report import summarise
 from tlsmem.cli.dispatch import run_words
@@ -61,4 +64,14 @@ def test_several_processes_are_summed_up(holder):
     assert (
         f" Of these, {2 * process.tls_bytes:,} B are resident, " in said
         and f" of their {2 * process.rss.anon_bytes:,} B " in said
+    )
+
+
+def test_a_closed_stdout_is_a_sentence(holder):
+    """heapwalk would write into the file that gets its number."""
+    words = shlex.join([*commands.command_line("heap census"), str(holder.pid)])
+    done = subprocess.run(["sh", "-c", f"{words} >&-"], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "memtest: stdout: it is closed; redirect it to a file, or to /dev/null\n",
     )

@@ -145,8 +145,9 @@ def watch_after(error, monkeypatch, **options):
     return one, one.look(1.0)
 
 
-def test_processes_that_have_ended_end_it(monkeypatch):
+def test_processes_that_have_ended_end_it_with_a_sentence(monkeypatch, capsys):
     assert not watch_after(Usage("1: there is no such process"), monkeypatch)[1]
+    assert capsys.readouterr().err == "memtest: 1: there is no such process\n"
 
 
 def test_a_service_that_has_ended_is_waited_for(monkeypatch):
