@@ -248,7 +248,7 @@ def describe_live(case: Case, several: bool) -> list[str]:
         lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
     if not fit.is_handshake_measured and not fit.handshake[state]:
         lines.append(
-            "What concurrent handshakes leave is not recorded, and not in the worst case; "
+            "The memory that concurrent handshakes leave is not recorded, so there is no worst case. To record it: "
             f"tools/tls-memtest measure live --server {fit.name} --window 100,all"
         )
     elif not fit.is_handshake_measured:

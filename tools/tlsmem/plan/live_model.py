@@ -85,7 +85,7 @@ class LiveFit(NamedTuple):
             LIVE,
             self.process,
             growth.slope,
-            self.handshake[state],
+            self.handshake[state] if self.is_handshake_measured or self.handshake[state] else None,
             self.run.connections,
             Configuration(phase=STATES[state], server=describe_server(self.name)),
             identify_machine(self.run),

@@ -105,7 +105,7 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     if term.what == capacity.FIXED:
         return Line("process, 0 connections", format_size(term.size), describe_process(case))
     if term.what == capacity.FIRST:
-        used = "they use memory that was there" if term.each < 0 else "they enlarge the process"
+        used = "they reuse memory that the process had" if term.each < 0 else "they enlarge the process"
         return Line("first connections", format_size(term.size), used)
     label = {
         capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use",

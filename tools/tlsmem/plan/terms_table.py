@@ -61,9 +61,9 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
     caption = (
         f"Memory = process{first} + N·(E + own + K) + W·H + F·R. N: connections. W: most concurrent handshakes so far. "
         "F: records in flight. E: RSS of one more connection, in use or at rest as planned. own: what the server of "
-        "--as holds for a connection beside TLS. H: what a concurrent handshake adds. R: what a full record in flight adds. "
-        "H retained: the share of H that stays in the process after all handshakes. E + H retained: the share of both "
-        f"that stays after all connections are closed. K{twice}: {kernel}. {VOCABULARY}"
+        "--as holds for a connection beside TLS. H: what a concurrent handshake adds. R: what a full record in flight "
+        "adds. H retained: the share of H that stays in the process after all handshakes. E + H retained: the share of "
+        f"both that stays after all connections are closed. K{twice}: {kernel}. {VOCABULARY}"
     )
     names = {"stack": "stack", "law": "model", "recording": "recording"}
     columns = [*(Heading(key, heading, left=True) for key, heading in names.items())]
