@@ -13,7 +13,7 @@
 
 #define LARGE_MAPPING (UINT64_C(1) << 28)
 
-enum { WINDOW_PAGES = 256, SMALL_WINDOW_PAGES = 8 };
+enum { WINDOW_PAGES = 64, SMALL_WINDOW_PAGES = 8 };
 
 /* The part of a heap that was copied last: pages that are there, up to the first that is not. */
 struct window {
