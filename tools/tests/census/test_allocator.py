@@ -60,4 +60,4 @@ def test_a_block_is_in_chunks_that_malloc_may_give_for_it(behind, expected):
     """By hand, of 128 bytes with 80 before: chunks of 224 and 240 bytes; of at least 8 behind, of 224 to 256."""
     sizes = np.array([224, 240, 256, 272] if not behind else [208, 224, 240, 256])
     heap = LiveHeap(None, sizes, sizes, sizes, np.zeros(4, np.uint16), lead_bytes=80, behind_bytes=behind)
-    assert heap.have_block(128).tolist() == expected
+    assert heap.have_block(np.arange(4), 128).tolist() == expected

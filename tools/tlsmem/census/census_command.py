@@ -5,13 +5,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tlsmem.base.errors import Usage
 from tlsmem.base.printable import printable_text
-from tlsmem.census import watch
 from tlsmem.census.census import take_census
 from tlsmem.census.report import make_tables, summarise
 from tlsmem.tables import render
+
+if TYPE_CHECKING:
+    from tlsmem.census.watch import WatchOptions
 
 SERVICES = Path("/sys/fs/cgroup")
 PROCESSES = "cgroup.procs"
@@ -29,8 +32,10 @@ def run(places: Sequence[int | Path], service: str | None, form: str | None, sys
     return 1 if len(found) < len(asked) else 0
 
 
-def follow(places: Sequence[int | Path], service: str | None, options: watch.WatchOptions) -> int:
+def follow(places: Sequence[int | Path], service: str | None, options: "WatchOptions") -> int:
     """Look at processes again and again. Returns 0. Raises UserError."""
+    from tlsmem.census import watch  # with a server for HTTP, which one look does without
+
     once = list(dict.fromkeys(places))
     return watch.follow(lambda: list_service(service) if service else once, options)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tlsmem.census.live_heap import LiveHeap
-from tlsmem.census.target import MappedFile, Words
+from tlsmem.census.target import MappedFile, Places, Words
 
 OPENSSL, CRYPTO, GNUTLS = "OpenSSL", "libcrypto", "GnuTLS"
 SESSION, TICKET, CONTEXT, RECORD_LAYER, BIO, X509 = "SSL", "SSL_SESSION", "SSL_CTX", "record layer", "BIO", "X509"
@@ -54,9 +54,9 @@ class Library:
     def title(self) -> str:
         return f"{self.found.library} {self.version}" if self.version else self.found.library
 
-    def find(self, heap: LiveHeap, *names: str) -> npt.NDArray[np.bool_]:
-        """Return in which chunks there may be one of these objects."""
-        found = np.zeros(len(heap.sizes), bool)
+    def find(self, heap: LiveHeap, chunks: Places, *names: str) -> npt.NDArray[np.bool_]:
+        """Return in which of these chunks there may be one of these objects."""
+        found = np.zeros(len(chunks), bool)
         for name in names:
-            found |= heap.have_block(self.sizes[name]) if name in self.sizes else False
+            found |= heap.have_block(chunks, self.sizes[name]) if name in self.sizes else False
         return found

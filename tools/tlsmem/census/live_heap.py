@@ -1,6 +1,6 @@
 """The chunks in use of a process's heap, as build/core/heapwalk lists them, and where its memory is by kind."""
 
-import tempfile
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,9 +16,15 @@ from tlsmem.monitor.rss_parts import RssParts, parse
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
-ADDRESS_BITS, UNIT_BYTES = np.uint64(48), 16
-ADDRESS = (np.uint64(1) << ADDRESS_BITS) - np.uint64(1)
-CHUNK = np.dtype([("place", np.uint64), ("units", np.uint32), ("resident_units", np.uint32)])  # memtest/heapwalk.h
+UNIT_BYTES = 16
+ADDRESS = np.uint64((1 << 48) - 1)
+CHUNK = np.dtype(  # memtest/heapwalk.h: above the 48 bits of an address are the marks
+    {
+        "names": ["place", "marks", "units", "resident_units"],
+        "formats": [np.uint64, np.uint16, np.uint32, np.uint32],
+        "offsets": [0, 6, 8, 12],
+    }
+)
 BATCH_BYTES = 64 << 20  # read at once
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 ALL_BITS = (1 << 64) - 1
@@ -64,17 +70,15 @@ class LiveHeap:
     lead_bytes: int = 0  # that the heap meter, or the program, has before each block
     behind_bytes: int = 0  # and the program behind it
 
-    def have_block(self, size: int) -> npt.NDArray[np.bool_]:
-        """Return in which chunks there may be a block of so many bytes. A chunk can be 16 bytes longer than it must be:
-        malloc leaves no remainder that is smaller than a chunk."""
+    def have_block(self, chunks: Places, size: int) -> npt.NDArray[np.bool_]:
+        """Return in which of these chunks there may be a block of so many bytes. A chunk can be 16 bytes longer than it
+        must be: malloc leaves no remainder that is smaller than a chunk."""
         least = chunk_bytes(size + self.lead_bytes + self.behind_bytes)
-        found: npt.NDArray[np.bool_] = (self.sizes == least) | (self.sizes == least + 16)
+        sizes, is_mmapped = self.sizes[chunks], self.is_mmapped[chunks]
+        found: npt.NDArray[np.bool_] = (sizes == least) | (sizes == least + 16)
         if self.behind_bytes:  # which are at least so many, and can be up to 15 more
-            found |= self.sizes == least + 32
-        if self.is_mmapped.any():
-            found &= ~self.is_mmapped
-            found |= self.is_mmapped & (self.sizes >= least + 8) & (self.sizes < least + 16 + PAGE)
-        return found
+            found |= sizes == least + 32
+        return np.where(is_mmapped, (sizes >= least + 8) & (sizes < least + 16 + PAGE), found)
 
     @cached_property
     def is_mmapped(self) -> npt.NDArray[np.bool_]:
@@ -115,23 +119,24 @@ def chunk_bytes(size: int) -> int:
 def read_live_heap(target: Target, beginnings: Iterable[Beginning] = ()) -> LiveHeap:
     """Return the heap of a process. Raises UserError where it cannot be read or divided."""
     rules = ",".join(map(str, beginnings))
-    with tempfile.TemporaryFile() as file:
+    with os.fdopen(os.memfd_create("chunks"), "rb") as file:
         line = target.walk(file.fileno(), rules)
         name = target.title if target.is_core else target.pid
         if "refused" in line:
             raise UserError(f"{name}: {line['refused']}")
-        file.seek(0)
-        count = np.fromfile(file, np.int64, 1)
-        chunks = np.fromfile(file, CHUNK)
+        size = file.seek(0, os.SEEK_END)
+        listed = np.memmap(file, np.uint8, "r") if size else np.zeros(0, np.uint8)
     rss = parse(line)
     if rss.undivided:
         raise UserError(f"{name}: its heap cannot be counted: {rss.undivided}")
-    if not len(count) or len(chunks) != count[0]:
-        raise UserError(f"{name}: heapwalk did not list all chunks; is there room in {tempfile.gettempdir()}?")
+    if size < 8 or size != 8 + CHUNK.itemsize * int(listed[:8].view(np.int64)[0]):
+        raise UserError(f"{name}: heapwalk did not list all chunks; is there enough memory?")
+    chunks = listed[8:].view(CHUNK)
     lead = METER_BYTES if rss.found_bytes is not None else 0
-    addresses = (chunks["place"] & ADDRESS).astype(np.int64) + HEADER_BYTES + lead
-    sizes, resident = (chunks[one].astype(np.int64) * UNIT_BYTES for one in ("units", "resident_units"))
-    return LiveHeap(rss, addresses, sizes, resident, (chunks["place"] >> ADDRESS_BITS).astype(np.uint16), lead)
+    addresses = (chunks["place"] & ADDRESS).view(np.int64)
+    addresses += HEADER_BYTES + lead
+    sizes, resident = (np.multiply(chunks[one], UNIT_BYTES, dtype=np.int64) for one in ("units", "resident_units"))
+    return LiveHeap(rss, addresses, sizes, resident, np.array(chunks["marks"]), lead)
 
 
 def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> Words:

@@ -117,8 +117,7 @@ def count_sessions(
 ) -> LibraryCensus:
     """Return the sessions of a library; `list_open` gives what descriptors the process has open, once the sessions are
     read; `walk_again` its heap at a later time. Raises OSError when the process ends meanwhile."""
-    roots = find_sessions(memory, heap, library)
-    values = read_values(memory, heap, library, roots)
+    roots, values = find_sessions(memory, heap, library)
     kinds = name_states(library, values, len(roots))
     owners = find_owners(memory, heap, library, roots, values, number_kinds(kinds))
     endpoints = read_endpoints(memory, heap, library, values, len(roots))
@@ -167,27 +166,28 @@ def list_beginnings(library: Library) -> Iterator[Beginning]:
 
 def find_marked(heap: LiveHeap, library: Library, mark: Mark, name: str) -> Places:
     """Return the chunks that may be an object of the library, and began as one when the heap was walked through."""
-    return np.flatnonzero(heap.have_mark(mark) & library.find(heap, name))
+    chunks = np.flatnonzero(heap.have_mark(mark))
+    return chunks[library.find(heap, chunks, name)]
 
 
-def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> Places:
-    """Return which chunks are sessions."""
+def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Places, Values]:
+    """Return which chunks are sessions, and what these have in the fields that are known. All are read at once: to read
+    a field of each of many takes as long as to read all of each."""
     chunks = find_marked(heap, library, Mark.SESSION, SESSION)
-    first = read_starts(memory, heap, chunks, METHOD_WORDS.stop)
-    if library.found.library == GNUTLS:
-        return chunks[np.isin(first[:, 0] & LOW, list(ENTITIES))]
-    return chunks[library.mapped.has(first[:, METHOD_WORDS.start :]).any(axis=1)]
-
-
-def read_values(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> Values:
-    """Return what the sessions have in the fields that are known. All are read at once: to read a field of each of many
-    takes as long as to read all of each."""
     offsets = {name: library.fields[name] for name in SESSION_FIELDS if name in library.fields}
     if "ex_data" in offsets:
         offsets["ex_data_stack"] = offsets["ex_data"] + 8
     if library.found.library == GNUTLS:
         offsets["entity"] = 0
-    return dict(zip(offsets, read_fields(memory, heap, roots, *offsets.values()), strict=True)) if offsets else {}
+    else:
+        offsets |= {f"word {word}": 8 * word for word in METHOD_WORDS}
+    values = dict(zip(offsets, read_fields(memory, heap, chunks, *offsets.values()), strict=True))
+    if library.found.library == GNUTLS:
+        is_session = np.isin(values["entity"] & LOW, list(ENTITIES))
+    else:
+        has_method = [library.mapped.has(values[f"word {word}"]) for word in METHOD_WORDS]
+        is_session = np.logical_or.reduce(has_method)
+    return chunks[is_session], {name: column[is_session] for name, column in values.items()}
 
 
 def name_states(library: Library, values: Values, count: int) -> list[tuple[Role, State]]:
@@ -248,30 +248,32 @@ def find_owners(
     pointer counts if it has enough like it, for the number of sessions of the same role and state."""
     is_root = np.zeros(len(heap.addresses), bool)
     is_root[roots] = True
-    may_lead_back = is_root | library.find(heap, RECORD_LAYER, CONTEXT)
-    is_cleared = is_root | library.find(heap, RECORD_LAYER)
+    is_cleared = is_root.copy()
     for mark, name in ((Mark.TICKET, TICKET), (Mark.BIO, BIO), (Mark.X509, X509)):
         is_cleared[find_marked(heap, library, mark, name)] = True
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
     of_roots = read_pointers(memory, heap, roots)
-    direct = np.unique(of_roots[1])
-    contexts = direct[library.find(heap, CONTEXT)[direct]]
+    direct = find_distinct(of_roots[1])
+    contexts = direct[library.find(heap, direct, CONTEXT)]
     owners[contexts] = SHARED
     lent = find_lent(memory, heap, library, roots)
     frontier = np.concatenate([roots, contexts])
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
-    is_closed[np.setdiff1d(find_attached(memory, heap, values), direct)] = True
+    is_closed[find_attached(memory, heap, values)] = True
+    is_closed[direct] = False
     pointers = join(of_roots, read_pointers(memory, heap, contexts))
     sessions = np.append(np.bincount(kinds), 0)
     kind_of_owner = np.append(kinds, len(sessions) - 1)  # what is shared is of a kind of its own
     while len(frontier):
         sources, targets, offsets = pointers
         weights = weigh(heap, frontier, pointers)
-        is_seldom = ~is_cleared[sources]
+        is_record_layer = library.find(heap, sources, RECORD_LAYER)
+        may_lead_back = is_root[sources] | is_record_layer | library.find(heap, sources, CONTEXT)
+        is_seldom = ~is_cleared[sources] & ~is_record_layer
         kinds_of = kind_of_owner[np.minimum(owners[sources[is_seldom]], len(kinds))]
         is_seldom[is_seldom] = have_few_alike(heap, sessions, kinds_of, select_pointers(pointers, is_seldom))
-        of_application = np.unique(sources[is_root[targets] & ~may_lead_back[sources] & ~is_seldom])
+        of_application = sources[is_root[targets] & ~may_lead_back & ~is_seldom]
         owners[of_application] = NO_OWNER
         is_closed[of_application] = True
         is_new = (owners[targets] == NO_OWNER) & ~is_closed[targets] & ~is_closed[sources]
@@ -295,18 +297,20 @@ def find_kept_in_bios(memory: Memory, heap: LiveHeap, library: Library, owners: 
     is_kept = np.zeros(len(heap.addresses), bool)
     if not tells_bios(library):
         return is_kept
-    bios = np.flatnonzero((owners >= 0) & (owners != SHARED) & library.find(heap, BIO))
+    owned = np.flatnonzero((owners >= 0) & (owners != SHARED))
+    bios = owned[library.find(heap, owned, BIO)]
     methods, data = read_fields(memory, heap, bios, library.fields["bio_method"], library.fields["bio_data"])
     types, is_own = read_types(memory, heap, library, methods)
     is_own &= (types > 0) & (types <= LARGEST_BIO_TYPE)
-    is_library = library.find(heap, RECORD_LAYER, TICKET)
+    is_library = np.zeros(len(heap.addresses), bool)
     is_library[find_marked(heap, library, Mark.BIO, BIO)] = True
     is_library[bios[is_own]] = True
     sources, targets = bios[is_own], heap.find(data[is_own])
     sources, targets = sources[targets >= 0], targets[targets >= 0]
     while len(targets):
         is_new = (owners[targets] == owners[sources]) & ~is_kept[targets] & ~is_library[targets]
-        frontier = np.unique(targets[is_new])
+        is_new &= ~library.find(heap, targets, RECORD_LAYER, TICKET)
+        frontier = find_distinct(targets[is_new])
         is_kept[frontier] = True
         sources, targets, _ = read_pointers(memory, heap, frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES])
     return is_kept
@@ -326,7 +330,7 @@ def find_attached(memory: Memory, heap: LiveHeap, values: Values) -> Places:
     stacks = find_chunks(heap, np.concatenate([values["ex_data"], values["ex_data_stack"]]))
     stacks = stacks[heap.sizes[stacks] - heap.lead_bytes - heap.behind_bytes <= LARGEST_STACK_BYTES]
     arrays = find_chunks(heap, read_field(memory, heap, stacks, STACK_DATA_AT))
-    return np.unique(read_pointers(memory, heap, arrays)[1])
+    return read_pointers(memory, heap, arrays)[1]
 
 
 def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> int:
@@ -350,8 +354,14 @@ def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -
 
 def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
     """Return the chunks to the beginning of which pointers lead, each once."""
-    chunks = np.unique(heap.find(pointers))
+    chunks = find_distinct(heap.find(pointers))
     return chunks[chunks >= 0]
+
+
+def find_distinct(chunks: Places) -> Places:
+    """Return each once, in order. Of NumPy's unique() the same takes 20 times as long: it fills a table of hashes."""
+    ordered = np.sort(chunks)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def weigh(heap: LiveHeap, frontier: Places, pointers: Pointers) -> Weights:

@@ -157,14 +157,13 @@ def read_endpoints(
     if library.found.library == GNUTLS:
         return find_transports(library, values)
     fields = library.fields
-    is_bio = library.find(heap, BIO)
     pointers = values["read_bio"].copy()
     kinds[pointers == 0] = Kind.NOTHING
     left = np.flatnonzero(pointers)
     for _ in range(MOST_FILTERS):
         bios = heap.find(pointers[left])
-        left = left[(bios >= 0) & is_bio[bios]]
-        bios = bios[(bios >= 0) & is_bio[bios]]
+        is_bio = (bios >= 0) & library.find(heap, bios, BIO)
+        left, bios = left[is_bio], bios[is_bio]
         if not len(left):
             break
         names = ("bio_method", "bio_number", "bio_next")
