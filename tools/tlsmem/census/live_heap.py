@@ -83,7 +83,13 @@ class LiveHeap:
     @cached_property
     def is_mmapped(self) -> npt.NDArray[np.bool_]:
         """Which chunks have a mapping of their own."""
-        return self.have_mark(Mark.MMAPPED)
+        found: npt.NDArray[np.bool_] = (self.marks & np.uint16(1 << Mark.MMAPPED)) != 0
+        return found
+
+    @cached_property
+    def marked(self) -> Places:
+        """Which chunks have any mark."""
+        return np.flatnonzero(self.marks)
 
     def count_words(self, chunks: Places) -> Places:
         """Return how many words blocks have room for; the last is in the next chunk's header, if there is one."""
@@ -97,9 +103,9 @@ class LiveHeap:
         addresses, lead = self.addresses + before, self.lead_bytes + before
         return LiveHeap(self.rss, addresses, self.sizes, self.resident, marks, lead, behind)
 
-    def have_mark(self, mark: Mark) -> npt.NDArray[np.bool_]:
+    def find_marked(self, mark: Mark) -> Places:
         """Return which chunks have a mark."""
-        found: npt.NDArray[np.bool_] = (self.marks & np.uint16(1 << mark)) != 0
+        found: Places = self.marked[(self.marks[self.marked] & np.uint16(1 << mark)) != 0]
         return found
 
     def find(self, pointers: npt.NDArray[np.uint64]) -> Places:

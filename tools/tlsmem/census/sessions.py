@@ -124,16 +124,15 @@ def count_sessions(
     sockets = pair(endpoints, list_open())
     if SocketState.CLOSED in sockets:
         sockets = confirm_closed(memory, heap, roots, sockets, walk_again)
-    is_owned = (owners >= 0) & (owners != SHARED)
-    is_mmapped = is_owned & heap.is_mmapped
-    has_own_bio = is_owned & find_kept_in_bios(memory, heap, library, owners)
+    owned = np.flatnonzero((owners >= 0) & (owners != SHARED))
+    is_kept, is_mmapped = find_kept_in_bios(memory, heap, library, owners)[owned], heap.is_mmapped[owned]
     by_root = [
-        np.bincount(owners[chosen], sizes[chosen], len(roots)).astype(np.int64)
-        for chosen, sizes in (
-            (is_owned, heap.sizes),
-            (has_own_bio, heap.sizes),
-            (is_owned, heap.resident),
-            (is_mmapped, heap.resident),
+        np.bincount(owners[owned], weights, len(roots)).astype(np.int64)
+        for weights in (
+            heap.sizes[owned],
+            heap.sizes[owned] * is_kept,
+            heap.resident[owned],
+            heap.resident[owned] * is_mmapped,
         )
     ]
     has_known_bios = library.found.library == GNUTLS or tells_bios(library)
@@ -166,7 +165,7 @@ def list_beginnings(library: Library) -> Iterator[Beginning]:
 
 def find_marked(heap: LiveHeap, library: Library, mark: Mark, name: str) -> Places:
     """Return the chunks that may be an object of the library, and began as one when the heap was walked through."""
-    chunks = np.flatnonzero(heap.have_mark(mark))
+    chunks = heap.find_marked(mark)
     return chunks[library.find(heap, chunks, name)]
 
 
