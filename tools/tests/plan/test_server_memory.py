@@ -17,9 +17,9 @@ from tlsmem.plan import server_memory
 from tlsmem.plan.amounts import format_size
 from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case, describe_limits
-from tlsmem.plan.check_answer import check_live
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel, MachineIdentity
+from tlsmem.plan.live_check import check_live
 from tlsmem.plan.server_memory import measure_server, predict_rss
 from tlsmem.schema.live_records import LiveRecord, append_live, load_live_file
 from tlsmem.store import recordings
@@ -182,27 +182,27 @@ def checks():
 
 @pytest.mark.parametrize("kind", MARGINS, ids=" ".join)
 def test_a_plan_of_a_server_is_as_near_to_each_of_its_live_runs_as_is_said(checks, kind):
-    found = [one for one in checks if (one.stack, one.process) == kind and not one.build]
+    found = [one for one in checks if (one.server, one.state) == kind and not one.build]
     assert len(found) >= 11
     assert max(abs(one.error) for one in found) <= MARGINS[kind]
 
 
 def test_a_plan_of_a_server_on_each_library_is_within_three_percent(checks):
-    found = [one for one in checks if one.stack in ("nginx", "haproxy") and one.build]
-    assert [(one.stack, one.build, one.sessions, one.window) for one in found if abs(one.error) > 0.03] == []
+    found = [one for one in checks if one.server in ("nginx", "haproxy") and one.build]
+    assert [(one.server, one.build, one.connections, one.window) for one in found if abs(one.error) > 0.03] == []
 
 
 def test_plans_of_other_servers_are_within_five_percent(checks):
     """Redis, Valkey and Caddy are not: timers of jemalloc, and garbage."""
     there = ("envoy", "hitch", "httpd", "mosquitto", "pgbouncer", "postgresql", "stunnel")
-    found = [one for one in checks if one.stack in there]
-    assert {one.stack for one in found} == {*there}
-    assert [(one.stack, one.sessions, one.window) for one in found if abs(one.error) > 0.05] == []
+    found = [one for one in checks if one.server in there]
+    assert {one.server for one in found} == {*there}
+    assert [(one.server, one.connections, one.window) for one in found if abs(one.error) > 0.05] == []
 
 
 def test_connections_and_handshakes_of_the_fitted_runs_are_within_four_percent(checks):
     measured = ("nginx", "haproxy", "rustls")
-    found = [one for one in checks if one.window == server_memory.WINDOW and one.stack in measured]
+    found = [one for one in checks if one.window == server_memory.WINDOW and one.server in measured]
     assert max(abs(one.error) for one in found) <= 0.035
 
 

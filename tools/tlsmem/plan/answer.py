@@ -14,6 +14,7 @@ from tlsmem.plan import (
     find_model,
     fit_answer,
     haproxy_answer,
+    live_check,
     memory_answer,
     prediction_answer,
     predictions,
@@ -139,7 +140,7 @@ def answer_check(given: argparse.Namespace) -> Answer:
     stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
     among = recordings.find_recordings(given.recording)
     suite = find_model.check_suite(given.suite) if given.suite else recorded_stacks.usual_suite(stacks[0], among)
-    live = [] if given.stack or given.suite or given.recording else check_answer.check_live(live_recordings(given))
+    live = [] if given.stack or given.suite or given.recording else live_check.check_live(live_recordings(given))
     answer = check_answer.answer_check(stacks, suite, among, live)
     return prediction_answer.add_outcomes(answer, live_recordings(given)) if live else answer
 

@@ -15,8 +15,9 @@ from tlsmem.plan.capacity import ContextCost, Demand, Price
 from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.configuration_costs import ConfigurationCosts
 from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel, MachineIdentity
+from tlsmem.plan.live_check import LiveCheck
 from tlsmem.plan.live_model import LiveFit, identify_machine
-from tlsmem.plan.server_memory import WINDOW, ServerMemory
+from tlsmem.plan.server_memory import WINDOW, ServerMemory, has_garbage
 from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import PLAIN, locate
 from tlsmem.stats.missing import Missing
@@ -46,6 +47,7 @@ class Case(NamedTuple):
     )
     configured: ConfigurationCosts = ConfigurationCosts()  # of --certificates, --reloads and --workers
     live: LiveFit | None = None  # the live runs that everything is from; None: the harness
+    checks: Sequence[LiveCheck] = ()  # of such plans with live runs of the server
 
     @property
     def name(self) -> Cell:
@@ -297,7 +299,36 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
         *(kernel if is_ours else []),
         *([beyond] if connections > widest else []),
         *([below] if connections < narrowest else []),
+        *(sentence for case in cases for sentence in describe_checks(case)),
     ]
+
+
+def describe_checks(case: Case) -> list[str]:
+    """Say how far such plans were off at the live runs of the server; nothing where none could be compared."""
+    source = case.live.title if case.live else case.measured.title if case.measured else ""
+    errors = sorted(one.error for one in case.checks)
+    if not errors:
+        return []
+    count = len({(one.recording, one.connections, one.window) for one in case.checks})
+    lines = [
+        f"How exact: for {count} recorded run{'s' * (count > 1)} of {source}, a plan made without the run, with its "
+        f"concurrent handshakes, was {describe_range(errors[0], errors[-1])} the measured RSS."
+    ]
+    if has_garbage(case.live.series.runs if case.live else case.measured.runs if case.measured else ()):
+        lines.append("It collects garbage, so its RSS depends on when it last did.")
+    return [" ".join(lines)]
+
+
+def describe_range(least: float, most: float) -> str:
+    """Return how far off plans are: `1.5 % below to 2.0 % above`."""
+    low, high = (round(abs(one), 3) for one in (least, most))
+    if low == high == 0:
+        return "less than 0.1 % off"
+    if least < 0 < most:
+        return f"{low:.1%} below to {high:.1%} above".replace("%", " %")
+    side = "below" if most <= 0 else "above"
+    ends = dict.fromkeys(f"{one:.1%}".rstrip("%") for one in sorted((low, high)))
+    return f"{' to '.join(ends)} % {side}"
 
 
 def describe_missing(cases: Sequence[Case]) -> list[str]:
@@ -309,11 +340,11 @@ def describe_missing(cases: Sequence[Case]) -> list[str]:
 
 
 def describe_missing_handshakes(cases: Sequence[Case]) -> list[str]:
-    """Return how H is recorded, where a plan lacks it."""
+    """Return how H is recorded, where a plan lacks it; of live runs, describe_live() says it."""
     return [
         f"What a handshake of {stack_title(one.stack)} adds: not recorded; "
         f"{describe_recording_of_handshakes(one.stack, one.configuration.full_variant(one.suite), one.allocator)}"
         + (f"\nRecorded with it: --stack {case.release_with_handshake}" if case.release_with_handshake else "")
         for case in cases
-        if (one := case.model).handshake is None
+        if (one := case.model).handshake is None and not case.live
     ]

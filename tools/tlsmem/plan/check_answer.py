@@ -4,7 +4,7 @@ recording."""
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tlsmem.config import choices
 from tlsmem.config.libraries import stack_title
@@ -12,19 +12,9 @@ from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan.amounts import memory_cell
 from tlsmem.plan.configuration import Configuration, describe_recording
 from tlsmem.plan.connection_model import SYSTEM, MachineIdentity, find_series, find_settings, select_runs
-from tlsmem.plan.live_model import fit_live, measured_bytes
+from tlsmem.plan.live_check import LiveCheck
 from tlsmem.plan.screen import Answer, Line, Section
-from tlsmem.plan.server_memory import (
-    WINDOW,
-    LeftOut,
-    find_live_runs,
-    has_sessions,
-    list_builds,
-    list_recorded,
-    measured_rss,
-    predict_rss,
-)
-from tlsmem.schema.live_records import LiveRecord
+from tlsmem.plan.server_memory import WINDOW
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.selection import Selection, select_campaign
@@ -36,7 +26,6 @@ from tlsmem.tables.table import Cell, Heading, Table, integer_cell, text_cell, w
 
 ELSEWHERE = "on another machine than the runs that the model is fitted to"
 LINES = ("server, in use", "server, at rest")
-LIVE_STATES = {"in use": "in-use", "at rest": "at-rest"}  # of real servers, as people and as a plan name them
 PEAKS = {"split": "server, peak", "keep-server": "server kept alone, peak"}  # by roles
 NARROWER = "fewer concurrent handshakes than 1 % of the connections: the model is not meant for these"
 
@@ -52,8 +41,6 @@ class Check(NamedTuple):
     measured: float  # bytes, median of repeats
     predicted: float
     elsewhere: bool = False  # on another machine than the model's runs
-    build: str | None = None  # of a server: the stack that it was built on; None: as it is packaged
-    is_alone: bool = False  # of a server: fitted to its live runs, without a session of the harness
 
     @property
     def error(self) -> float:
@@ -63,6 +50,9 @@ class Check(NamedTuple):
     def is_claimed(self) -> bool:
         """Whether the model is meant for so few concurrent handshakes."""
         return self.process in LINES or self.window >= memory_model.MIN_WINDOW_SHARE * self.sessions / 2
+
+
+AnyCheck = TypeVar("AnyCheck", Check, LiveCheck)
 
 
 def pair_runs(selection: Selection) -> list[Record]:
@@ -132,33 +122,7 @@ def check_line(stack: str, process: str, path: Path, series: Series, quantity: Q
     yield Check(stack, process, most // 2, window, path, points[most], line.value_at(most))
 
 
-def check_live(among: tuple[Path, ...] | None = None) -> list[Check]:
-    """Return the plan of each server, in each build, against all its live runs, in use and at rest; `among`: of these
-    recordings; None: the committed ones."""
-    return [
-        check
-        for name in list_recorded(among)
-        for build in list_builds(name, among)
-        for words, state in LIVE_STATES.items()
-        for path, run in find_live_runs(name, build, among)
-        for check in check_run(name, run, state, words, path, among)
-    ]
-
-
-def check_run(
-    name: str, run: LiveRecord, state: str, words: str, recording: Path, among: tuple[Path, ...] | None
-) -> Iterator[Check]:
-    """Yield the plan against a run; nothing where too few others are left to fit it to."""
-    kind = (name, words, run.connections, run.window, recording)
-    if has_sessions(name, run.stack):
-        if (predicted := predict_rss(name, run, state, recording, among)) is not None:
-            yield Check(*kind, measured_rss(run, state), predicted, build=run.stack)
-    elif fit := fit_live(name, run.stack, among, LeftOut(recording, run.connections)):
-        predicted = fit.predict(run.connections, run.window, state)
-        yield Check(*kind, measured_bytes(fit, run, state), predicted, build=run.stack, is_alone=True)
-
-
-def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path], live: Sequence[Check] = ()) -> Answer:
+def answer_check(stacks: Sequence[str], suite: str, among: Sequence[Path], live: Sequence[LiveCheck] = ()) -> Answer:
     """Return the answer; `live`: checks of servers. Raises ValueError where there is nothing to check."""
     checks = [one for stack in stacks for find in (check_servers, check_pairs) for one in find(stack, suite, among)]
     if not checks:
@@ -197,30 +161,30 @@ def check_section(stack: str, checks: Sequence[Check]) -> Section:
     return Section(stack_title(stack), lines)
 
 
-def find_worst(checks: Sequence[Check]) -> tuple[Check, str]:
+def find_worst(checks: Sequence[AnyCheck]) -> tuple[AnyCheck, str]:
     """Return the check with the largest error, and of how many it is the worst."""
     return max(checks, key=lambda one: abs(one.error)), f" (worst of {len(checks)})" if len(checks) > 1 else ""
 
 
-def live_section(checks: Sequence[Check]) -> Section:
+def live_section(checks: Sequence[LiveCheck]) -> Section:
     """Return the largest error of each server in each state; of a server that was built on a library, in either."""
-    kinds: dict[tuple[str, str], list[Check]] = {}
+    kinds: dict[tuple[str, str], list[LiveCheck]] = {}
     for one in checks:
-        kinds.setdefault((one.stack, one.build or one.process), []).append(one)
+        kinds.setdefault((one.server, one.build or one.state), []).append(one)
     lines = []
     for found in kinds.values():
         worst, among = find_worst(found)
-        window = "all" if worst.window == worst.sessions else f"{worst.window:,}"
+        window = "all" if worst.window == worst.connections else f"{worst.window:,}"
         if worst.build:
-            remark = f"{worst.process}, N {worst.sessions:,}, W {window}{among}"
-            lines.append(Line(f"{worst.stack} {worst.build}", f"{worst.error:+.1%}", remark))
+            remark = f"{worst.state}, N {worst.connections:,}, W {window}{among}"
+            lines.append(Line(f"{worst.server} {worst.build}", f"{worst.error:+.1%}", remark))
         else:
-            remark = f"{worst.sessions:,} connections, W {window}{among}"
-            lines.append(Line(f"{worst.stack}, {worst.process}", f"{worst.error:+.1%}", remark))
+            remark = f"{worst.connections:,} connections, W {window}{among}"
+            lines.append(Line(f"{worst.server}, {worst.state}", f"{worst.error:+.1%}", remark))
     return Section("RSS of real servers, as planned with --as and W concurrent handshakes", lines)
 
 
-def live_table(checks: Sequence[Check]) -> Table:
+def live_table(checks: Sequence[LiveCheck]) -> Table:
     """Return a row for each live run and state."""
     caption = (
         "RSS of the server's processes, added up, without kernel memory. Model: the process, N·(E + own), and (W - "
@@ -239,9 +203,9 @@ def live_table(checks: Sequence[Check]) -> Table:
     table = Table("servers", "Plans against real servers", caption, columns)
     for one in checks:
         error = Cell(f"{one.error:+.1%}".replace("%", " %"), round(one.error, 6))
-        cells = [text_cell(one.stack), text_cell(one.build or choices.PACKAGED), text_cell(one.process)]
+        cells = [text_cell(one.server), text_cell(one.build or choices.PACKAGED), text_cell(one.state)]
         cells += [text_cell(recordings.display_name(one.recording))]
-        cells += [integer_cell(one.sessions), integer_cell(one.window)]
+        cells += [integer_cell(one.connections), integer_cell(one.window)]
         table.rows.append([*cells, memory_cell(one.measured), memory_cell(one.predicted), error])
     return table
 

@@ -11,6 +11,7 @@ from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration_costs import requested_costs
 from tlsmem.plan.connection_model import SYSTEM
+from tlsmem.plan.live_check import check_server
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import PHASES, list_builds
 from tlsmem.stats.missing import replace_missing
@@ -52,8 +53,9 @@ def find_live_fit(given: argparse.Namespace, among: tuple[Path, ...]) -> LiveFit
     return found
 
 
-def live_case(given: argparse.Namespace, fit: LiveFit) -> Case:
-    """Return the case. Raises Usage where an option asks for what the live runs have not."""
+def live_case(given: argparse.Namespace, fit: LiveFit, among: tuple[Path, ...]) -> Case:
+    """Return the case; `among`: the recordings of live runs. Raises Usage where an option asks for what these have
+    not."""
     for option, (attribute, usual) in HARNESS_OPTIONS.items():
         if vars(given).get(attribute, usual) != usual:
             raise Usage(
@@ -68,7 +70,8 @@ def live_case(given: argparse.Namespace, fit: LiveFit) -> Case:
     price = (idle if state == "at-rest" else active)._replace(rest=idle.tls)
     note = model.record(0)[1] if given.record_bytes is None else None
     configured = requested_costs(given, fit.run.stack, model.suite)
-    return Case(model, price, note, idle, active, configured=configured, live=fit)
+    checks = check_server(fit.name, fit.run.stack, among, fit.run)
+    return Case(model, price, note, idle, active, configured=configured, live=fit, checks=checks)
 
 
 def price_state(given: argparse.Namespace, fit: LiveFit, state: str) -> Price:

@@ -15,10 +15,12 @@ from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.configuration_costs import BACKEND_LINES, measure_backend, requested_costs
-from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
+from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest
+from tlsmem.plan.live_check import LiveCheck, check_server
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import (
     ServerMemory,
+    find_suite,
     is_measured_with,
     list_builds,
     measure_handshake_excess,
@@ -80,7 +82,7 @@ def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes
 def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = True) -> Case:
     """`handshakes`: more than 100 connections may be in the handshake at once, so H is needed."""
     if fit := fit_unmodelled(given, stack):
-        return live_case.live_case(given, fit)
+        return live_case.live_case(given, fit, live_recordings(given))
     role = "server" if count_backends(given) else given.role
     return priced_case(given, requested_model(given, stack, role, handshakes), handshakes)
 
@@ -98,8 +100,9 @@ def fit_unmodelled(given: argparse.Namespace, stack: str) -> LiveFit | None:
 def requested_cases(given: argparse.Namespace, handshakes: bool = True) -> tuple[list[Case], list[str]]:
     """Return the cases that can be planned, and why the others of several stacks cannot. Raises ValueError with the
     first reason if none can."""
-    if fit := live_case.find_live_fit(given, live_recordings(given)):
-        return [live_case.live_case(given, fit)], []
+    live = live_recordings(given)
+    if fit := live_case.find_live_fit(given, live):
+        return [live_case.live_case(given, fit, live)], []
     stacks = requested_stacks(given)
     cases: list[Case] = []
     reasons: list[ValueError] = []
@@ -139,9 +142,20 @@ def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: b
     configured = requested_costs(given, model.stack, model.suite)
     price = price_model(given, model)._replace(rest=idle.connection if idle else None)
     other, nearest = find_other_build(given, model), find_release_with_handshake(given, model)
-    return Case(
-        model, price, note, idle, active, other, nearest, measured, find_handshake_excess(given, measured), configured
-    )
+    excess, checks = find_handshake_excess(given, measured), check_measured(given, model, measured)
+    return Case(model, price, note, idle, active, other, nearest, measured, excess, configured, checks=checks)
+
+
+def check_measured(
+    given: argparse.Namespace, model: ConnectionModel, measured: ServerMemory | None
+) -> Sequence[LiveCheck]:
+    """Return the plan against the live runs of its server, where these had what it is for: the library, the suite, and
+    the options that the server has by default; nothing where its sessions are of a recording that was named."""
+    is_alike = measured and is_measured_with(measured, model.stack) and model.suite == find_suite(measured.runs)
+    is_usual = model.allocator == SYSTEM and model.role == "server" and given.tickets is None
+    if not measured or not is_alike or not is_usual or given.recording:
+        return ()
+    return check_server(given.server, measured.run.stack, live_recordings(given), measured.run)
 
 
 def find_server_memory(given: argparse.Namespace, model: ConnectionModel) -> ServerMemory | None:

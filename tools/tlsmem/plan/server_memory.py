@@ -7,7 +7,7 @@ stack in the harness. Of several recordings the newest counts."""
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -83,10 +83,14 @@ class ServerMemory(NamedTuple):
         return bool(self.run.stack)
 
     @property
+    def title(self) -> str:
+        """The server and its library: `nginx/1.22.1 on OpenSSL 3.0.19`."""
+        return short_version(self.run.reported) + (f" on {self.library}" if self.library else "")
+
+    @property
     def source(self) -> str:
         """Say what was measured: `nginx/1.22.1 on OpenSSL 3.0.19, data/2026-11-24-amd-epyc-p0457-live`."""
-        library = f" on {self.library}" if self.library else ""
-        return f"{short_version(self.run.reported)}{library}, {recordings.display_name(self.recording)}"
+        return f"{self.title}, {recordings.display_name(self.recording)}"
 
     @property
     def library(self) -> str:
@@ -121,7 +125,7 @@ def fit_server(
     models = {state: model_session(name, sessions, find_suite(series.runs), state) for state in PHASES}
     beside = {state: own_bytes(series, phase, models[state]) for state, phase in PHASES.items()}
     one_by_one = dict[str, int]()
-    narrow = None if has_garbage(series) else find_window(series, 1, path, among, left_out)
+    narrow = None if has_garbage(series.runs) else find_window(series, 1, path, among, left_out)
     if narrow:
         for state, phase in PHASES.items():
             more = own_bytes(narrow, phase, models[state]) - beside[state]
@@ -148,9 +152,9 @@ def find_window(
     )
 
 
-def has_garbage(series: LiveSeries) -> bool:
+def has_garbage(runs: Iterable[LiveRecord]) -> bool:
     """Return whether a garbage collector decides on RSS, so the order of handshakes does not."""
-    return any(phase.phase == "collected" for run in series.runs for phase in run.phases)
+    return any(phase.phase == "collected" for run in runs for phase in run.phases)
 
 
 def find_suite(runs: Sequence[LiveRecord]) -> str:
@@ -317,6 +321,7 @@ def list_recorded(among: Sequence[Path] | None = None) -> list[str]:
     return [*(name for name in servers() if name in there), *(name for name in there if name not in servers())]
 
 
+@cache
 def has_sessions(name: str, stack: str | None) -> bool:
     """Return whether plans set a session of the harness apart in this build of a server. `stack`: None, as packaged."""
     sessions = (stack or servers()[name].packaged) if name in servers() else None
@@ -340,6 +345,7 @@ def own_bytes(series: LiveSeries, phase: str, session: ConnectionModel) -> int:
     return max(0, round(line.slope - session.connection))
 
 
+@cache
 def model_session(name: str, stack: str, suite: str, state: str) -> ConnectionModel:
     """Return the session of the live runs as the harness measured it. Raises ValueError where it is not recorded."""
     wanted = ModelRequest(stack, suite, SYSTEM, "server", configure(name, state, stack))
