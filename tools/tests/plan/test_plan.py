@@ -72,6 +72,17 @@ def test_connections_at_rest_are_those_that_are_neither_in_use_nor_busy():
         capacity.memory_bytes(price._replace(rest=None), third, 100)
 
 
+def test_handshakes_that_the_process_has_had_count_once():
+    """By hand: 20 are in the process. Of 50 concurrent ones 30 are more; with 5, connections use the memory of 15, and
+    with none that of 19, as one at least comes at a time; 2 connections use no more than they need."""
+    price = Price(1_000, 70, 30, 0, 0, known=20)
+    for handshaking, more in ((50, 30 * 30), (20, 0), (5, -15 * 30), (0, -19 * 30)):
+        assert capacity.memory_bytes(price, Demand(handshaking), 100) == 1_000 + 70 * 100 + more
+    assert capacity.memory_bytes(price, Demand(), 2) == 1_000
+    terms = {term.what: term for term in capacity.process_terms(price, Demand(50), 100)}
+    assert (terms[capacity.HANDSHAKE].number, terms[capacity.HANDSHAKE].remark) == (30, "20 are in the process")
+
+
 def test_littles_law():
     assert capacity.apply_littles_law(500, 0.12) == 60
     assert capacity.apply_littles_law(200, 60) == 12_000
@@ -84,7 +95,10 @@ contexts = strategies.builds(ContextCost, sizes, strategies.just("client context
 proxies = strategies.none() | strategies.builds(Backends, *[sizes] * 4, strategies.none() | contexts)
 certificates = strategies.builds(SettingCost, strategies.just("certificates"), sizes, sizes)
 settings = strategies.just(()) | strategies.tuples(certificates)
-prices = strategies.builds(Price, *[sizes] * 6, proxies, settings=settings).filter(lambda one: one.tls + one.kernel)
+known = strategies.integers(0, 50)
+prices = strategies.builds(Price, *[sizes] * 6, proxies, settings=settings, known=known).filter(
+    lambda one: one.tls + one.kernel
+)
 parts = strategies.fractions(0, Fraction(1, 2)) | strategies.integers(0, 10_000)
 demands = strategies.builds(Demand, parts, parts)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.config.amounts import Share
+from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan.amounts import take_share
 from tlsmem.plan.configuration_costs import SettingCost
 from tlsmem.plan.connection_model import ConnectionModel
@@ -53,6 +54,7 @@ class Price(NamedTuple):
     settings: tuple[SettingCost, ...] = ()  # of the server's configuration
     first: int = 0  # what the first connections add to the process once: less than 0 where they use what was there
     first_at_rest: int = 0  # the same of connections at rest
+    known: int = 0  # concurrent handshakes that the process has had: what they left is in `fixed`
 
     @property
     def connection(self) -> int:
@@ -101,8 +103,9 @@ def price_model(
     flying = model.record(assumed)[0] if record is None else record
     fixed = server.process if server else model.fixed
     own = server.own(model.configuration.is_at_rest) if server and model.role != "client" else 0
+    known = WARM_UP if server and server.stack == model.stack else 0  # else their memory is another library's
     fixed, tls, handshake, flying = map(round, (fixed, model.connection, model.handshake or 0.0, flying))
-    return Price(fixed, tls, handshake, flying, kernel, own)
+    return Price(fixed, tls, handshake, flying, kernel, own, known=known)
 
 
 def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
@@ -110,15 +113,18 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
     resting = demand.resting(sessions)
     if resting and price.rest is None:
         raise ValueError("RSS at rest is not recorded")
+    shaking = demand.shaking(sessions)
+    known = min(shaking, Fraction(price.known))
+    more = shaking - known
     own = [Term(OWN, sessions - resting, price.own)] if price.own else []
     of_connections = [
         Term(CONNECTIONS, sessions - resting, price.tls),
         *([Term(RESTING, resting, price.rest)] if resting and price.rest is not None else []),
-        Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
+        Term(HANDSHAKE, more, price.handshake, f"{float(known):,.0f} are in the process" if known else ""),
         Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,
     ]
-    first = mix_first(price, resting, sessions)
+    first = mix_first(price, resting, sessions) - reused_bytes(price, shaking)
     # They cannot use more of the process than they need.
     least = -sum(term.size for term in of_connections)
     return [
@@ -128,6 +134,11 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
         *(Term(one.what, Fraction(one.number), one.each, one.remark) for one in price.settings),
         *backend_terms(price.backends),
     ]
+
+
+def reused_bytes(price: Price, shaking: Fraction) -> int:
+    """Return what connections use of the memory that handshakes left in the process, where fewer are concurrent now."""
+    return round(max(Fraction(0), price.known - max(shaking, Fraction(1))) * price.handshake)
 
 
 def mix_first(price: Price, resting: Fraction, sessions: int) -> int:
@@ -163,7 +174,8 @@ def fit_connections(price: Price, demand: Demand, size: int) -> int | None:
     """The most connections whose memory is at most `size`; None where not even the process fits."""
     if memory_bytes(price, demand, 0) > size:
         return None
-    room = size - min(0, price.first, price.first_at_rest)  # what the first connections use of the process, too
+    # What the first connections use of the process, too.
+    room = size - min(0, price.first, price.first_at_rest) + price.known * price.handshake
     low, high = 0, room // max(1, price.connection + price.kernel) + 1
     while high - low > 1:  # memory(low) fits, memory(high) does not: it grows with every connection
         middle = (low + high) // 2
@@ -173,7 +185,8 @@ def fit_connections(price: Price, demand: Demand, size: int) -> int | None:
 
 def after_handshakes(price: Price, model: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once the handshakes are complete."""
-    given_back = math.floor((1 - model.handshake_retention) * price.handshake * demand.shaking(sessions))
+    more = max(Fraction(0), demand.shaking(sessions) - price.known)
+    given_back = math.floor((1 - model.handshake_retention) * price.handshake * more)
     return sum(term.size for term in process_terms(price, demand, sessions)) - given_back
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from tlsmem.base.errors import Usage
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.servers import servers
+from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan import assumptions, capacity
 from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case
@@ -81,5 +82,5 @@ def price_state(given: argparse.Namespace, fit: LiveFit, state: str) -> Price:
     assumed = assumptions.assumed_size("record_bytes").value
     price = capacity.price_model(fit.model(state), kernel, given.record_bytes, assumed)
     first = {name: round(size) for name, size in fit.first.items()}
-    price = price._replace(first=first[state], first_at_rest=first["at-rest"])
+    price = price._replace(first=first[state], first_at_rest=first["at-rest"], known=WARM_UP)
     return price._replace(own=fit.table, settings=requested_costs(given, fit.run.stack, fit.model(state).suite).found)

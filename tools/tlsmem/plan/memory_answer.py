@@ -116,7 +116,8 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     mark = case.mark if term.what in ESTIMATED else ""
     each = f"{float(term.number):,.0f} x {mark}{term.each:,} B"
     if term.remark:
-        each = f"{each}, {term.remark}" if term.number != 1 else term.remark
+        is_one = term.number == 1 and term.what != capacity.HANDSHAKE
+        each = term.remark if is_one else f"{each}, {term.remark}"
     is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
     name = term.what if term.what == capacity.BACKEND_KERNEL else term.what.partition(",")[0]

@@ -112,8 +112,8 @@ class StormResult:
         """Peak memory if no handshakes were concurrent, and if as many were as may be."""
         _, peak = self.memory.peak
         clients = len(self.course.first)
-        handshakes = self.case.price.handshake * min(clients, self.service.limit or clients)
-        return min(peak, self.memory.without_handshakes), max(peak, self.memory.without_handshakes + handshakes)
+        most = self.memory.end_with(self.memory.shaking + min(clients, self.service.limit or clients))
+        return min(peak, self.memory.without_handshakes), max(peak, most)
 
 
 def choose_rate(given: argparse.Namespace, case: Case) -> HandshakeRate:
@@ -203,10 +203,11 @@ def storm_lines(storm: StormResult) -> list[Line]:
     at, _ = storm.memory.peak
     when, length = storm.queue
     price, most = storm.case.price, storm.memory.most_shaking
+    added = max(0, most - price.known) * price.handshake
     state = "at rest" if storm.case.is_at_rest else "in use"
     lines = [
         Line(f"RSS {state}", f"{price.tls:,} B", f"per connection; kernel {price.kernel:,} B"),
-        Line("concurrent handshakes", f"{most:,}", f"at most; they add {format_size(most * price.handshake)}"),
+        Line("concurrent handshakes", f"{most:,}", f"at most; they add {format_size(added)}"),
         Line("peak after", format_seconds(at)),
         Line("longest queue", f"{length:,}", f"clients, after {format_seconds(when)}"),
         Line("longest wait", format_seconds(storm.longest_wait), "until the handshake is complete"),

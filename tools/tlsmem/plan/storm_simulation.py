@@ -203,10 +203,24 @@ class StormMemory:
 
     def bytes_at(self, times: Values) -> Values:
         """Bytes of process and kernel at these times, increasing."""
-        price, course = self.price, self.course
-        process = price.fixed + self.resting + price.connection * (self.before + course.sessions(times))
-        kernel = price.kernel * (self.before + course.connections(times))
-        return process + kernel + price.handshake * self.handshakes_with_memory(times)
+        kernel = self.price.kernel * (self.before + self.course.connections(times))
+        return self.process_at(times) + kernel
+
+    def process_at(self, times: Values) -> Values:
+        """Bytes of the process at these times."""
+        return self.process_with(self.before + self.course.sessions(times), self.handshakes_with_memory(times))
+
+    def process_with(self, connections: Values | Counts, handshakes: Values | Counts) -> Values:
+        """Bytes of the process with so many connections, and memory of so many handshakes."""
+        price = self.price
+        more = price.handshake * (handshakes - price.known)
+        added: Values = numpy.maximum(0, price.first + price.connection * connections + more)
+        return price.fixed + self.resting + added
+
+    def more_handshakes(self, times: Values) -> Values:
+        """Handshakes whose memory is there, without those that the process has had."""
+        found: Values = numpy.maximum(0, self.handshakes_with_memory(times) - self.price.known)
+        return found
 
     def handshakes_with_memory(self, times: Values) -> Values:
         """Handshakes whose memory is there: those under way, and what the allocator keeps of the most so far."""
@@ -222,13 +236,13 @@ class StormMemory:
     @property
     def without_handshakes(self) -> float:
         """Bytes when all is over, had no handshakes of the storm been concurrent."""
-        price, connections = self.price, self.before + len(self.course.established)
-        return (
-            price.fixed
-            + self.resting
-            + (price.connection + price.kernel) * connections
-            + price.handshake * self.shaking
-        )
+        return self.end_with(self.shaking)
+
+    def end_with(self, handshakes: int) -> float:
+        """Bytes when all is over, had so many handshakes been concurrent."""
+        connections = self.before + len(self.course.established)
+        process = self.process_with(numpy.array([connections]), numpy.array([handshakes]))
+        return float(process[0]) + self.price.kernel * connections
 
     @property
     def peak(self) -> tuple[float, float]:
