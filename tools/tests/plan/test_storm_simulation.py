@@ -146,6 +146,17 @@ def test_the_memory_of_a_storm_by_hand():
     assert made.peak == (3.0, 100 + 9 * 11 + 200)
 
 
+def test_a_storm_uses_what_the_process_has_had_before():
+    """The same, of a server whose process has had 2 handshakes, and whose first connections add 7: 2 H less. With
+    memory of 9 handshakes, which is more than the connections need, no more than that is used."""
+    course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
+    made = StormMemory(MODEL, PRICE._replace(known=2, first=7), course, before=5)
+    assert made.bytes_at(NOW([1.0, 3.0, 4.0])).tolist() == [100 + 7 + 9 * 11 + (W - 2) * 50 for W in (2, 4, 4)]
+    assert made.more_handshakes(NOW([0.0, 1.0, 3.0])).tolist() == [0, 0, 2]
+    least = StormMemory(MODEL, PRICE._replace(known=9), course, before=5)
+    assert least.bytes_at(NOW([0.0])).tolist() == [100 + 9]
+
+
 def test_an_allocator_that_gives_back_falls_after_the_handshakes():
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
     made = StormMemory(replace(MODEL, handshake_retention=0.25), PRICE, course)
