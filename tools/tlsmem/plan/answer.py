@@ -151,7 +151,8 @@ def answer_predict(given: argparse.Namespace) -> Answer:
     found = predictions.predict(given.server, stacks, given.n, given.window, among)
     if given.write:
         predictions.append(predictions.FILE, found)
-    return prediction_answer.answer_predict(found, given.write)
+    asked = len(stacks) * sum(len(predictions.list_windows(count, given.window)) for count in given.n)
+    return prediction_answer.answer_predict(found, asked, given.write)
 
 
 ANSWERS = {

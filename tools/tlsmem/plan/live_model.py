@@ -67,6 +67,11 @@ class LiveFit(NamedTuple):
         """Say what was measured, and where it is recorded."""
         return f"{self.title}, {display_name(self.recording)}"
 
+    def knows(self, window: int) -> bool:
+        """Return whether it tells what so many concurrent handshakes leave."""
+        has_handshakes = self.is_handshake_measured or any(self.handshake.values())
+        return has_handshakes or window <= (self.series.window or 0)
+
     def predict(self, connections: int, window: int, state: str) -> float:
         """Return the RSS of a run of the same build; `window`: handshakes at a time."""
         added = connections * (self.growth[state].slope + self.table) + (window - WARM_UP) * self.handshake[state]

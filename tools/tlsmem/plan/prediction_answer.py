@@ -24,14 +24,15 @@ COLUMNS = {"server": "server", "library": "library", "state": "state"}
 COMMIT_DIGITS = 10
 
 
-def answer_predict(found: Sequence[Prediction], is_written: bool) -> Answer:
-    """Return the predictions of runs to go; `is_written`: they were appended to the file."""
+def answer_predict(found: Sequence[Prediction], asked: int, is_written: bool) -> Answer:
+    """Return the predictions of so many runs that were asked for; `is_written`: they were appended to the file."""
+    runs = len(found) // len(WORDS)
     stacks = list(dict.fromkeys(one.stack for one in found))
     what = describe_server(found[0].server).what
     largest = max(found, key=lambda one: one.rss_bytes)
     headline = (
         f"{what}: {format_size(min(one.rss_bytes for one in found))} to {format_size(largest.rss_bytes)} of RSS in "
-        f"{len(found) // len(WORDS)} runs that are to be made"
+        f"{runs} runs that are to be made"
     )
     sections = [
         Section(f"{what} on {name_build(stack)}, in use", [line_of(one) for one in found if is_shown(one, stack)])
@@ -45,6 +46,8 @@ def answer_predict(found: Sequence[Prediction], is_written: bool) -> Answer:
         else f"More: --write appends them to {where}; --details",
         f"The process and the server's own part of a connection: {sources}.",
     ]
+    if runs < asked:
+        notes.append(f"Left out: {asked - runs} runs; {predictions.describe_unknown(found[0].server)}")
     return Answer([headline], sections, notes, [prediction_table(found)])
 
 

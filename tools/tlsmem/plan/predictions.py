@@ -15,7 +15,7 @@ from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.config.libraries import library_key
 from tlsmem.config.servers import servers
 from tlsmem.live.live_run import WARM_UP
-from tlsmem.plan.live_model import LiveFit, fit_live
+from tlsmem.plan.live_model import LiveFit, fit_live, measured_bytes
 from tlsmem.plan.server_memory import (
     PHASES,
     ServerMemory,
@@ -73,10 +73,11 @@ def predict(
     among: tuple[Path, ...],
 ) -> list[Prediction]:
     """Return the predictions of a server built on these stacks, in all states; None stands for the server as it is
-    packaged. Raises ValueError with a sentence where one cannot be made."""
+    packaged. Those with more concurrent handshakes than the recordings tell are left out. Raises ValueError with a
+    sentence where none can be made."""
     commit, dirty = checkout()
     now = utc_now()
-    return [
+    found = [
         Prediction(
             schema=1,
             server=name,
@@ -93,9 +94,24 @@ def predict(
         for stack in stacks
         for basis in [find_basis(name, stack, among)]
         for count in connections
-        for window in dict.fromkeys(count if one == "all" else min(int(one), count) for one in windows)
+        for window in list_windows(count, windows)
+        if not isinstance(basis, LiveFit) or basis.knows(window)
         for state in PHASES
     ]
+    if not found:
+        raise ValueError(f"--as {name}: {describe_unknown(name)}")
+    return found
+
+
+def list_windows(connections: int, windows: Sequence[int | str]) -> list[int]:
+    """Return the numbers of concurrent handshakes, each once, for so many connections."""
+    return [*dict.fromkeys(connections if one == "all" else min(int(one), connections) for one in windows)]
+
+
+def describe_unknown(name: str) -> str:
+    return (
+        f"what more concurrent handshakes leave is not recorded; to record it: make live SERVER={name} WINDOW=100,all"
+    )
 
 
 class Basis(NamedTuple):
@@ -177,4 +193,6 @@ def compare(predictions: Sequence[Prediction], among: Sequence[Path]) -> Iterato
             if is_it and run.started_at > one.predicted_at:
                 found.setdefault(path, run)
         for path, run in found.items():
-            yield Outcome(one, path, measured_rss(run, one.state))
+            fit = None if has_sessions(one.server, one.stack) else fit_live(one.server, one.stack, tuple(among))
+            measured = measured_bytes(fit, run, one.state) if fit else measured_rss(run, one.state)
+            yield Outcome(one, path, measured)
