@@ -4,7 +4,7 @@ import pytest
 
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
-from tlsmem.plan import predictions
+from tlsmem.plan import prediction_answer, predictions
 from tlsmem.plan.server_memory import measured_rss
 from tlsmem.schema.live_records import append_live, load_live_file
 from tlsmem.schema.recording_files import is_recording
@@ -71,3 +71,25 @@ def test_a_library_without_a_session_of_the_harness_is_predicted_from_live_runs_
 def test_predictions_do_not_make_data_a_recording():
     """`show slides data` draws all recordings in it."""
     assert predictions.FILE.exists() and not is_recording(ROOT / "data")
+
+
+def test_handshakes_that_nobody_recorded_are_not_predicted(tmp_path):
+    """Runs with 100 at a time leave nothing of them: so with more, it is not known what they leave."""
+    for run in load_live_file(NGINX):
+        if run.window == 100 and run.connections <= 3_000 and not run.hollow:
+            phases = [
+                phase.model_copy(
+                    update={
+                        "server": phase.server.model_copy(update={"rss_bytes": 10_000_000 + 20_000 * phase.connections})
+                    }
+                )
+                for phase in run.phases
+            ]
+            append_live(tmp_path, run.model_copy(update={"server": "redis", "phases": phases}))
+    found = predictions.predict("redis", [None], [1_000, 3_000], [1, 100, "all"], (tmp_path,))
+    assert {one.window for one in found} == {1, 100}
+    assert {one.rss_bytes for one in found if one.connections == 3_000} == {10_000_000 + 20_000 * 3_000}
+    notes = prediction_answer.answer_predict(found, 6, is_written=False).notes
+    assert notes[-1].startswith("Left out: 2 runs; what more concurrent handshakes leave is not recorded")
+    with pytest.raises(ValueError, match=r"^--as redis: what more concurrent handshakes leave is not recorded"):
+        predictions.predict("redis", [None], [1_000], ["all"], (tmp_path,))
