@@ -176,6 +176,7 @@ def test_a_server_that_collects_garbage_is_said_to_where_its_plan_says_how_exact
         errors = sorted(one.error for one in check_server(name, None, None))
         assert f"was {describe_range(errors[0], errors[-1])} the measured RSS." in shown
         assert ("It collects garbage" in shown) == collects
+        assert shown.startswith("Provision ≈") == (max(map(abs, errors)) > 0.05)
     with contextlib.suppress(UserError):
         run_words(["plan", "memory", "--connections", "5000", "--as", "postgresql"])
     assert "cannot be recorded" not in capsys.readouterr().out

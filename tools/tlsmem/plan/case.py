@@ -24,6 +24,8 @@ from tlsmem.stats.missing import Missing
 from tlsmem.store.recordings import display_name, find_live_recordings
 from tlsmem.tables.table import Cell
 
+ESTIMATE = "≈"
+EXACT = 0.05  # a plan that was farther off at a recorded run is an estimate
 QUIET = Demand()  # none in the handshake, nothing in flight
 ALL_HANDSHAKING, ALL_IN_FLIGHT = Demand(handshaking=Fraction(1)), Demand(in_flight=Fraction(1))
 ROLES = {"both": "proxy with TLS on both sides", "server": "server", "client": "client"}
@@ -72,7 +74,8 @@ class Case(NamedTuple):
     @property
     def mark(self) -> str:
         """What stands before an estimate."""
-        return estimate_mark(self.model)
+        is_rough = any(abs(one.error) > EXACT for one in self.checks)
+        return ESTIMATE if is_rough else estimate_mark(self.model)
 
     @property
     def is_at_rest(self) -> bool:
@@ -122,7 +125,7 @@ class Case(NamedTuple):
 
 def estimate_mark(model: ConnectionModel) -> str:
     """Return what stands before a figure of the model that is an estimate."""
-    return "≈" if model.how == BY_RATIO else ""
+    return ESTIMATE if model.how == BY_RATIO else ""
 
 
 def extrapolation_note(model: ConnectionModel, connections: int) -> str | None:
@@ -247,7 +250,8 @@ def describe_live(case: Case, several: bool) -> list[str]:
     if not isinstance(plain, Missing):
         added = fit.growth[state].slope - plain
         name = f"{case.title}: w" if several else "W"
-        lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: TLS adds {added:,.0f} B.")
+        what = f"TLS adds {added:,.0f} B" if added > 0 else "garbage hides what TLS adds"
+        lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: {what}.")
     if not fit.is_handshake_measured and not fit.handshake[state]:
         lines.append(
             "The memory that concurrent handshakes leave is not recorded, so there is no worst case. To record it: "
