@@ -117,9 +117,9 @@ def count_sessions(
 ) -> LibraryCensus:
     """Return the sessions of a library; `list_open` gives what descriptors the process has open, once the sessions are
     read; `walk_again` its heap at a later time. Raises OSError when the process ends meanwhile."""
-    roots, values = find_sessions(memory, heap, library)
+    roots, values, of_roots = find_sessions(memory, heap, library)
     kinds = name_states(library, values, len(roots))
-    owners = find_owners(memory, heap, library, roots, values, number_kinds(kinds))
+    owners = find_owners(memory, heap, library, roots, of_roots, values, number_kinds(kinds))
     endpoints = read_endpoints(memory, heap, library, values, len(roots))
     sockets = pair(endpoints, list_open())
     if SocketState.CLOSED in sockets:
@@ -169,9 +169,9 @@ def find_marked(heap: LiveHeap, library: Library, mark: Mark, name: str) -> Plac
     return chunks[library.find(heap, chunks, name)]
 
 
-def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Places, Values]:
-    """Return which chunks are sessions, and what these have in the fields that are known. All are read at once: to read
-    a field of each of many takes as long as to read all of each."""
+def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Places, Values, Pointers]:
+    """Return which chunks are sessions, what these have in the fields that are known, and the pointers in them. All is
+    read at once: to read a field of each of many takes as long as to read all of each."""
     chunks = find_marked(heap, library, Mark.SESSION, SESSION)
     offsets = {name: library.fields[name] for name in SESSION_FIELDS if name in library.fields}
     if "ex_data" in offsets:
@@ -180,13 +180,16 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Pla
         offsets["entity"] = 0
     else:
         offsets |= {f"word {word}": 8 * word for word in METHOD_WORDS}
-    values = dict(zip(offsets, read_fields(memory, heap, chunks, *offsets.values()), strict=True))
+    pointers, fields = read_pointers_and_fields(memory, heap, chunks, list(offsets.values()))
+    values = dict(zip(offsets, fields, strict=True))
     if library.found.library == GNUTLS:
         is_session = np.isin(values["entity"] & LOW, list(ENTITIES))
     else:
         has_method = [library.mapped.has(values[f"word {word}"]) for word in METHOD_WORDS]
         is_session = np.logical_or.reduce(has_method)
-    return chunks[is_session], {name: column[is_session] for name, column in values.items()}
+    is_of_session = is_session[np.searchsorted(chunks, pointers[0])]
+    known = {name: column[is_session] for name, column in values.items()}
+    return chunks[is_session], known, select_pointers(pointers, is_of_session)
 
 
 def name_states(library: Library, values: Values, count: int) -> list[tuple[Role, State]]:
@@ -233,7 +236,13 @@ def number_kinds(kinds: Sequence[tuple[Role, State]]) -> Places:
 
 
 def find_owners(
-    memory: Memory, heap: LiveHeap, library: Library, roots: Places, values: Values, kinds: Places
+    memory: Memory,
+    heap: LiveHeap,
+    library: Library,
+    roots: Places,
+    of_roots: Pointers,
+    values: Values,
+    kinds: Places,
 ) -> Places:
     """Return for each chunk which session holds it, by the session's number; SHARED, or NO_OWNER. `kinds`: numbers of
     roles and states.
@@ -252,7 +261,6 @@ def find_owners(
         is_cleared[find_marked(heap, library, mark, name)] = True
     owners = np.full(len(heap.addresses), NO_OWNER)
     owners[roots] = np.arange(len(roots))
-    of_roots = read_pointers(memory, heap, roots)
     direct = find_distinct(of_roots[1])
     contexts = direct[library.find(heap, direct, CONTEXT)]
     owners[contexts] = SHARED
@@ -426,14 +434,25 @@ def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -
 def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> Pointers:
     """Return the pointers in these chunks to beginnings of chunks: from which, to which, and where in the first, in
     words."""
+    return read_pointers_and_fields(memory, heap, np.sort(chunks), ())[0]
+
+
+def read_pointers_and_fields(
+    memory: Memory, heap: LiveHeap, chunks: Places, offsets: Sequence[int]
+) -> tuple[Pointers, Iterator[Words]]:
+    """Return the same of chunks in order, and what each has in the fields at these offsets, as read_fields() yields
+    it."""
     if not len(chunks):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
-    ordered = np.sort(chunks)
+        nothing = np.zeros(0, np.int64)
+        return (nothing, nothing, nothing), (np.zeros(0, np.uint64) for _ in offsets)
     lowest, highest = int(heap.addresses[0]), int(heap.addresses[-1])
-    numbers, offsets, words = memory.find_words(heap.addresses[ordered], heap.count_words(ordered), lowest, highest)
-    sources, targets = ordered[numbers], heap.find(words)
+    at = [offset // 8 * 8 for offset in offsets]
+    places = heap.addresses[chunks], heap.count_words(chunks)
+    numbers, distances, words, fields = memory.find_words(*places, lowest, highest, at)
+    sources, targets = chunks[numbers], heap.find(words)
     is_found = (targets >= 0) & (targets != sources)
-    return sources[is_found], targets[is_found], offsets[is_found]
+    pointers = sources[is_found], targets[is_found], distances[is_found]
+    return pointers, (row >> np.uint64(32) if offset % 8 else row for offset, row in zip(offsets, fields, strict=True))
 
 
 def add_up(groups: Iterable[SessionGroup]) -> Counter[State]:

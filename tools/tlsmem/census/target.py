@@ -6,7 +6,7 @@ executed. A core, in core_file.py, gives the same."""
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -278,21 +278,27 @@ class Memory(ABC):
             done += len(index)
         return found
 
-    def find_words(self, starts: Places, counts: Places, low: int, high: int) -> tuple[Places, Places, Words]:
+    def find_words(
+        self, starts: Places, counts: Places, low: int, high: int, offsets: Sequence[int] = ()
+    ) -> tuple[Places, Places, Words, Words]:
         """Return the words at these places that are multiples of 16 from `low` to `high`: in which place, by its
-        number, how many words behind its start, and the word. As read_words() otherwise."""
+        number, how many words behind its start, and the word. And the words at these offsets of each place, in bytes,
+        multiples of 8: a row for each offset. As read_words() otherwise."""
         found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))]
+        fields = np.zeros((len(offsets), len(starts)), np.uint64)
         for batch in self.read_batches(starts, counts):
+            for row, offset in zip(fields, offsets, strict=True):
+                row[batch.places] = batch.words[batch.find_index(starts[batch.places] + offset)]
             is_wanted = batch.words - np.uint64(low) <= np.uint64(high - low)
             index = np.flatnonzero(is_wanted)
             index = index[batch.words[index] & np.uint64(15) == 0]
             addresses = batch.find_addresses(index)
             numbers = np.searchsorted(starts[batch.places], addresses, side="right") - 1 + batch.places.start
-            offsets = (addresses - starts[numbers]) // 8
-            is_inside = (numbers >= batch.places.start) & (offsets < counts[numbers])
-            found.append((numbers[is_inside], offsets[is_inside], batch.words[index[is_inside]]))
-        numbers, offsets, words = (np.concatenate(part) for part in zip(*found, strict=True))
-        return numbers, offsets, words
+            distances = (addresses - starts[numbers]) // 8
+            is_inside = (numbers >= batch.places.start) & (distances < counts[numbers])
+            found.append((numbers[is_inside], distances[is_inside], batch.words[index[is_inside]]))
+        numbers, distances, words = (np.concatenate(part) for part in zip(*found, strict=True))
+        return numbers, distances, words, fields
 
     def read_batches(self, starts: Places, counts: Places) -> Iterator["Batch"]:
         """Yield the pages that have these places, a batch after the other in the same buffer, so a large heap takes no
