@@ -157,8 +157,8 @@ def test_memory_as_nginx_is_its_own_process_rss_in_use_and_its_own_bytes(tmp_pat
     words = f"memory --stack {STACK} --connections 1000 --as nginx --kernel-bytes 0 --format json"
     found = {row["what"]: row["bytes"] for row in rows(plan(*words.split(), where=where), "memory")}
     quiet = nginx.process + 1000 * (RELEASED + nginx.beside["in-use"] + nginx.table)
-    assert found["peak"] == quiet - 19 * H  # connections use what the first 20 handshakes left
-    assert found["peak, worst case"] == quiet + 980 * H
+    assert found["peak"] == quiet - nginx.reused["in-use"]  # connections use what the first 20 handshakes left
+    assert found["peak, worst case"] == found["peak"] + 1000 * H
 
 
 @pytest.mark.thorough

@@ -146,15 +146,15 @@ def test_the_memory_of_a_storm_by_hand():
     assert made.peak == (3.0, 100 + 9 * 11 + 200)
 
 
-def test_a_storm_uses_what_the_process_has_had_before():
-    """The same, of a server whose process has had 2 handshakes, and whose first connections add 7: 2 H less. With
-    memory of 9 handshakes, which is more than the connections need, no more than that is used."""
+def test_a_storm_uses_what_the_process_has():
+    """The same, of a server whose first connections use 93 B of its process. Before there are any, none is used, and
+    no more than they need."""
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
-    made = StormMemory(MODEL, PRICE._replace(known=2, first=7), course, before=5)
-    assert made.bytes_at(NOW([1.0, 3.0, 4.0])).tolist() == [100 + 7 + 9 * 11 + (W - 2) * 50 for W in (2, 4, 4)]
-    assert made.more_handshakes(NOW([0.0, 1.0, 3.0])).tolist() == [0, 0, 2]
-    least = StormMemory(MODEL, PRICE._replace(known=9), course, before=5)
-    assert least.bytes_at(NOW([0.0])).tolist() == [100 + 9]
+    made = StormMemory(MODEL, PRICE._replace(first=-93), course, before=5)
+    assert made.bytes_at(NOW([1.0, 3.0, 4.0])).tolist() == [100 - 93 + 9 * 11 + W * 50 for W in (2, 4, 4)]
+    alone = StormMemory(MODEL, PRICE._replace(first=7), course)
+    assert (alone.start, alone.end) == (100, 100 + 7 + 4 * 11 + 4 * 50)
+    assert StormMemory(MODEL, PRICE._replace(first=-10_000), course, before=5).start == 100 + 5
 
 
 def test_an_allocator_that_gives_back_falls_after_the_handshakes():

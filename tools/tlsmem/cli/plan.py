@@ -17,7 +17,7 @@ The first line is the answer, from recorded RSS: memory = process + N·(E + own 
   own  what the server of --as holds per connection beside TLS
   K  kernel memory per connection: measured once on Linux 6.18 (server 3,866 B); set yours with --kernel-bytes
   W  the most concurrent handshakes so far
-  H  extra RSS per concurrent handshake
+  H  extra RSS per concurrent handshake; with --as, those that the server's process has had count once
   F  full records in flight
   R  what one of them adds
 

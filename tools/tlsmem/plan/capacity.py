@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.config.amounts import Share
-from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan.amounts import take_share
 from tlsmem.plan.configuration_costs import SettingCost
 from tlsmem.plan.connection_model import ConnectionModel
@@ -54,7 +53,6 @@ class Price(NamedTuple):
     settings: tuple[SettingCost, ...] = ()  # of the server's configuration
     first: int = 0  # what the first connections add to the process once: less than 0 where they use what was there
     first_at_rest: int = 0  # the same of connections at rest
-    known: int = 0  # concurrent handshakes that the process has had: what they left is in `fixed`
 
     @property
     def connection(self) -> int:
@@ -103,9 +101,10 @@ def price_model(
     flying = model.record(assumed)[0] if record is None else record
     fixed = server.process if server else model.fixed
     own = server.own(model.configuration.is_at_rest) if server and model.role != "client" else 0
-    known = WARM_UP if server and server.stack == model.stack else 0  # else their memory is another library's
+    state = "at-rest" if model.configuration.is_at_rest else "in-use"
     fixed, tls, handshake, flying = map(round, (fixed, model.connection, model.handshake or 0.0, flying))
-    return Price(fixed, tls, handshake, flying, kernel, own, known=known)
+    first, first_at_rest = (-server.reused[state], -server.reused["at-rest"]) if server else (0, 0)
+    return Price(fixed, tls, handshake, flying, kernel, own, first=first, first_at_rest=first_at_rest)
 
 
 def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
@@ -113,18 +112,15 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
     resting = demand.resting(sessions)
     if resting and price.rest is None:
         raise ValueError("RSS at rest is not recorded")
-    shaking = demand.shaking(sessions)
-    known = min(shaking, Fraction(price.known))
-    more = shaking - known
     own = [Term(OWN, sessions - resting, price.own)] if price.own else []
     of_connections = [
         Term(CONNECTIONS, sessions - resting, price.tls),
         *([Term(RESTING, resting, price.rest)] if resting and price.rest is not None else []),
-        Term(HANDSHAKE, more, price.handshake, f"{float(known):,.0f} are in the process" if known else ""),
+        Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
         Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,
     ]
-    first = mix_first(price, resting, sessions) - reused_bytes(price, shaking)
+    first = first_of_mix(price, resting, sessions)
     # They cannot use more of the process than they need.
     least = -sum(term.size for term in of_connections)
     return [
@@ -136,15 +132,12 @@ def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
     ]
 
 
-def reused_bytes(price: Price, shaking: Fraction) -> int:
-    """Return what connections use of the memory that handshakes left in the process, where fewer are concurrent now."""
-    return round(max(Fraction(0), price.known - max(shaking, Fraction(1))) * price.handshake)
-
-
-def mix_first(price: Price, resting: Fraction, sessions: int) -> int:
-    """Return what the first connections add once, of which so many of all are at rest."""
-    share = resting / sessions if sessions else Fraction(0)
-    return round(share * price.first_at_rest + (1 - share) * price.first)
+def first_of_mix(price: Price, resting: Fraction, sessions: int) -> int:
+    """Return what the first connections add once, of which so many are at rest: where some are and others not, the
+    more, as one connection in use suffices for what those in use add."""
+    if resting == sessions:
+        return price.first_at_rest
+    return max(price.first, price.first_at_rest) if resting else price.first
 
 
 def backend_terms(backends: Backends | None) -> list[Term]:
@@ -175,7 +168,7 @@ def fit_connections(price: Price, demand: Demand, size: int) -> int | None:
     if memory_bytes(price, demand, 0) > size:
         return None
     # What the first connections use of the process, too.
-    room = size - min(0, price.first, price.first_at_rest) + price.known * price.handshake
+    room = size - min(0, price.first, price.first_at_rest)
     low, high = 0, room // max(1, price.connection + price.kernel) + 1
     while high - low > 1:  # memory(low) fits, memory(high) does not: it grows with every connection
         middle = (low + high) // 2
@@ -185,8 +178,7 @@ def fit_connections(price: Price, demand: Demand, size: int) -> int | None:
 
 def after_handshakes(price: Price, model: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once the handshakes are complete."""
-    more = max(Fraction(0), demand.shaking(sessions) - price.known)
-    given_back = math.floor((1 - model.handshake_retention) * price.handshake * more)
+    given_back = math.floor((1 - model.handshake_retention) * price.handshake * demand.shaking(sessions))
     return sum(term.size for term in process_terms(price, demand, sessions)) - given_back
 
 

@@ -75,7 +75,12 @@ class Case(NamedTuple):
     def mark(self) -> str:
         """What stands before an estimate."""
         is_rough = any(abs(one.error) > EXACT for one in self.checks)
-        return ESTIMATE if is_rough else estimate_mark(self.model)
+        return ESTIMATE if is_rough or self.is_of_another else estimate_mark(self.model)
+
+    @property
+    def is_of_another(self) -> bool:
+        """Whether the server of the plan was measured on another library, or on another release of it, alone."""
+        return bool(self.measured and self.measured.stack != self.model.stack)
 
     @property
     def is_at_rest(self) -> bool:
@@ -303,23 +308,31 @@ def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
         *(kernel if is_ours else []),
         *([beyond] if connections > widest else []),
         *([below] if connections < narrowest else []),
-        *(sentence for case in cases for sentence in describe_checks(case)),
     ]
 
 
 def describe_checks(case: Case) -> list[str]:
-    """Say how far such plans were off at the live runs of the server; nothing where none could be compared."""
-    source = case.live.title if case.live else case.measured.title if case.measured else ""
+    """Say how far such plans were off at the live runs of the server, in the state of the plan; nothing where it has
+    none on this library, or they had other options."""
+    measured, server = case.measured, case.model.configuration.server
+    if case.is_of_another and measured and server:
+        return [f"Not checked: {server.what} was not measured on {case.title}; what it holds is from {measured.title}."]
     errors = sorted(one.error for one in case.checks)
     if not errors:
         return []
     count = len({(one.recording, one.connections, one.window) for one in case.checks})
+    source = case.live.title if case.live else measured.title if measured else ""
+    table = " and its connection table" if measured and measured.entries else ""
+    state = "at rest" if case.is_at_rest else "in use"
     lines = [
         f"How exact: for {count} recorded run{'s' * (count > 1)} of {source}, a plan made without the run, with its "
-        f"concurrent handshakes, was {describe_range(errors[0], errors[-1])} the measured RSS."
+        f"concurrent handshakes{table}, was {describe_range(errors[0], errors[-1])} the measured RSS {state}."
     ]
-    if has_garbage(case.live.series.runs if case.live else case.measured.runs if case.measured else ()):
-        lines.append("It collects garbage, so its RSS depends on when it last did.")
+    if measured and measured.one_by_one:
+        lines.append("Where 100 handshakes came at a time, that is without what one at a time leaves.")
+    runs = case.live.series.runs if case.live else measured.runs if measured else ()
+    if max(map(abs, errors)) > EXACT and has_garbage(runs):
+        lines.append("Its runtime collects garbage: RSS can depend on when it last did.")
     return [" ".join(lines)]
 
 

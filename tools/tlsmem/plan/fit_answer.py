@@ -12,6 +12,7 @@ from tlsmem.plan.case import (
     QUIET,
     ROLES,
     Case,
+    describe_checks,
     describe_limits,
     describe_missing,
     describe_origin,
@@ -46,7 +47,8 @@ def answer_fit(
         *describe_highest_limits(cases, size, kept),
         *describe_allocator_choice(cases),
     ]
-    notes += [*describe_limits(cases, max(counts)), *describe_missing(cases), ""]
+    notes += [*describe_limits(cases, max(counts)), *describe_missing(cases)]
+    notes += [*(sentence for case in cases for sentence in describe_checks(case)), ""]
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
         [fit_section(case, demand, count, given) for case, count in zip(cases, counts, strict=True)],

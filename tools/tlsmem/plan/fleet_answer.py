@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
-from tlsmem.plan.case import describe_limits, describe_origin, describe_server, describe_tables, extrapolation_note
+from tlsmem.plan.case import (
+    describe_checks,
+    describe_limits,
+    describe_origin,
+    describe_server,
+    describe_tables,
+    extrapolation_note,
+)
 from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_answer import StormResult, describe_rates, format_seconds
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, text_cell, with_note
@@ -56,6 +63,7 @@ def answer_fleet(storms: Sequence[StormResult], fleet: Fleet) -> Answer:
         f"{fleet.more:,} clients move to each remaining host.",
         'In the first line, "at most" is for all of them in a handshake at once.',
         *describe_limits(cases, fleet.after),
+        *(sentence for case in cases for sentence in describe_checks(case)),
         "",
         describe_origin(cases),
         *describe_server(cases),

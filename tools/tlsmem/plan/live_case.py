@@ -12,7 +12,7 @@ from tlsmem.plan.capacity import Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration_costs import requested_costs
 from tlsmem.plan.connection_model import SYSTEM
-from tlsmem.plan.live_check import check_server
+from tlsmem.plan.live_check import check_plan
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import PHASES, list_builds
 from tlsmem.stats.missing import replace_missing
@@ -71,7 +71,7 @@ def live_case(given: argparse.Namespace, fit: LiveFit, among: tuple[Path, ...]) 
     price = (idle if state == "at-rest" else active)._replace(rest=idle.tls)
     note = model.record(0)[1] if given.record_bytes is None else None
     configured = requested_costs(given, fit.run.stack, model.suite)
-    checks = check_server(fit.name, fit.run.stack, among, fit.run)
+    checks = [] if configured.found else check_plan(fit.run, state, among, is_modelled=False)
     return Case(model, price, note, idle, active, configured=configured, live=fit, checks=checks)
 
 
@@ -81,6 +81,6 @@ def price_state(given: argparse.Namespace, fit: LiveFit, state: str) -> Price:
     kernel = round(measured) if given.kernel_bytes is None else given.kernel_bytes
     assumed = assumptions.assumed_size("record_bytes").value
     price = capacity.price_model(fit.model(state), kernel, given.record_bytes, assumed)
-    first = {name: round(size) for name, size in fit.first.items()}
-    price = price._replace(first=first[state], first_at_rest=first["at-rest"], known=WARM_UP)
+    first = {name: round(size - WARM_UP * fit.handshake[name]) for name, size in fit.first.items()}
+    price = price._replace(first=first[state], first_at_rest=first["at-rest"])
     return price._replace(own=fit.table, settings=requested_costs(given, fit.run.stack, fit.model(state).suite).found)

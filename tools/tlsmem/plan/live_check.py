@@ -48,25 +48,34 @@ def check_live(among: tuple[Path, ...] | None = None) -> list[LiveCheck]:
     ]
 
 
-def check_server(
-    name: str, build: str | None, among: tuple[Path, ...] | None, like: LiveRecord | None = None
-) -> list[LiveCheck]:
-    """Return the same of one build of a server; `like`: of runs of the program and library of this one alone."""
+def check_server(name: str, build: str | None, among: tuple[Path, ...] | None) -> list[LiveCheck]:
+    """Return the same of one build of a server."""
     return [
         check
         for state in STATES
         for path, run in find_live_runs(name, build, among)
-        if not like or (run.reported, run.tls_library) == (like.reported, like.tls_library)
-        for check in check_run(name, run, state, path, among)
+        for check in check_run(name, run, state, path, among, has_sessions(name, build))
+    ]
+
+
+def check_plan(like: LiveRecord, plan_state: str, among: tuple[Path, ...], is_modelled: bool) -> list[LiveCheck]:
+    """Return plans in a state against the runs of the program and library of one. `is_modelled`: they set a session of
+    the harness apart."""
+    (state,) = (words for words, one in STATES.items() if one == plan_state)
+    return [
+        check
+        for path, run in find_live_runs(like.server, like.stack, among)
+        if (run.reported, run.tls_library) == (like.reported, like.tls_library)
+        for check in check_run(like.server, run, state, path, among, is_modelled)
     ]
 
 
 def check_run(
-    name: str, run: LiveRecord, state: str, recording: Path, among: tuple[Path, ...] | None
+    name: str, run: LiveRecord, state: str, recording: Path, among: tuple[Path, ...] | None, is_modelled: bool
 ) -> Iterator[LiveCheck]:
     """Yield the plan against a run; nothing where too few others are left to fit it to."""
     kind = (name, run.stack, state, run.connections, run.window, recording)
-    if has_sessions(name, run.stack):
+    if is_modelled:
         if (predicted := predict_rss(name, run, STATES[state], recording, among)) is not None:
             yield LiveCheck(*kind, measured_rss(run, STATES[state]), predicted)
     elif fit := fit_live(name, run.stack, among, LeftOut(recording, run.connections)):

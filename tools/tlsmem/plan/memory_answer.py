@@ -9,8 +9,10 @@ from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
 from tlsmem.plan.capacity import Demand, Term
 from tlsmem.plan.case import (
     ALL_HANDSHAKING,
+    ALL_IN_FLIGHT,
     QUIET,
     Case,
+    describe_checks,
     describe_limits,
     describe_live,
     describe_missing,
@@ -44,7 +46,8 @@ def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given
         *describe_storms(cases, connections),
     ]
     notes += describe_allocator_choice(cases)
-    notes += [*describe_limits(cases, connections), *describe_missing(cases), ""]
+    notes += [*describe_limits(cases, connections), *describe_order(cases, connections), *describe_missing(cases)]
+    notes += [*(sentence for case in cases for sentence in describe_checks(case)), ""]
     notes += [describe_origin(cases), *describe_server(cases), describe_next(cases)]
     headlines = [memory_headline(case, demand, connections, len(cases) > 1) for case in cases]
     return Answer(
@@ -91,7 +94,18 @@ def busiest_bytes(case: Case, connections: int) -> int | None:
     """Return the memory if all active connections are busy at once; None: not recorded."""
     if not case.active or not case.busiest:
         return None
-    return capacity.memory_bytes(case.active, case.busiest, connections)
+    price = case.active  # a few handshakes may use what the process has, and records in flight not
+    return max(capacity.memory_bytes(price, demand, connections) for demand in (case.busiest, ALL_IN_FLIGHT))
+
+
+def describe_order(cases: Sequence[Case], connections: int) -> list[str]:
+    """Say where fewer bytes are told for connections in use than for those at rest."""
+    return [
+        f"{case.title}: idle comes out above active, as the lines of the two states cross."
+        for case in cases
+        if case.idle and case.active and connections >= case.model.narrowest
+        if capacity.memory_bytes(case.idle, QUIET, connections) > capacity.memory_bytes(case.active, QUIET, connections)
+    ]
 
 
 def memory_section(case: Case, demand: Demand, connections: int, given: Sequence[str]) -> Section:
@@ -105,7 +119,7 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     if term.what == capacity.FIXED:
         return Line("process, 0 connections", format_size(term.size), describe_process(case))
     if term.what == capacity.FIRST:
-        used = "they reuse memory that the process had" if term.each < 0 else "they enlarge the process"
+        used = "once: they reuse memory of the process" if term.each < 0 else "once: they enlarge the process"
         return Line("first connections", format_size(term.size), used)
     label = {
         capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use",
@@ -116,8 +130,7 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     mark = case.mark if term.what in ESTIMATED else ""
     each = f"{float(term.number):,.0f} x {mark}{term.each:,} B"
     if term.remark:
-        is_one = term.number == 1 and term.what != capacity.HANDSHAKE
-        each = term.remark if is_one else f"{each}, {term.remark}"
+        each = f"{each}, {term.remark}" if term.number != 1 else term.remark
     is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
     name = term.what if term.what == capacity.BACKEND_KERNEL else term.what.partition(",")[0]

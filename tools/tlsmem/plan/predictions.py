@@ -14,7 +14,6 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.config.libraries import library_key
 from tlsmem.config.servers import servers
-from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan.live_model import LiveFit, fit_live, measured_bytes
 from tlsmem.plan.server_memory import (
     PHASES,
@@ -130,7 +129,7 @@ class Basis(NamedTuple):
     def predict(self, connections: int, window: int, state: str) -> float:
         """Return the RSS of a run. Raises ValueError where a session of the stack is not recorded."""
         session = model_session(self.name, self.stack, find_suite(self.measured.runs), state)
-        return add_terms(self.measured, session, connections, window - WARM_UP, self.excess)
+        return add_terms(self.measured, session, connections, window, self.excess)
 
 
 def find_basis(name: str, stack: str | None, among: tuple[Path, ...]) -> Basis | LiveFit:

@@ -10,13 +10,14 @@ from tlsmem.config.libraries import is_headline_build, libraries, library_key
 from tlsmem.config.releases import version
 from tlsmem.config.servers import find_server
 from tlsmem.config.stack_names import nearest_releases
+from tlsmem.live.live_run import WARM_UP
 from tlsmem.plan import assumptions, capacity, find_model, live_case
 from tlsmem.plan.capacity import Backends, ContextCost, Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.configuration_costs import BACKEND_LINES, measure_backend, requested_costs
 from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest
-from tlsmem.plan.live_check import LiveCheck, check_server
+from tlsmem.plan.live_check import LiveCheck, check_plan
 from tlsmem.plan.live_model import LiveFit, fit_live
 from tlsmem.plan.server_memory import (
     ServerMemory,
@@ -151,11 +152,13 @@ def check_measured(
 ) -> Sequence[LiveCheck]:
     """Return the plan against the live runs of its server, where these had what it is for: the library, the suite, and
     the options that the server has by default; nothing where its sessions are of a recording that was named."""
-    is_alike = measured and is_measured_with(measured, model.stack) and model.suite == find_suite(measured.runs)
+    is_alike = measured and measured.stack == model.stack and model.suite == find_suite(measured.runs)
     is_usual = model.allocator == SYSTEM and model.role == "server" and given.tickets is None
+    is_usual &= not count_backends(given) and not requested_costs(given, model.stack, model.suite).found
     if not measured or not is_alike or not is_usual or given.recording:
         return ()
-    return check_server(given.server, measured.run.stack, live_recordings(given), measured.run)
+    state = "at-rest" if model.configuration.is_at_rest else "in-use"
+    return check_plan(measured.run, state, live_recordings(given), is_modelled=True)
 
 
 def find_server_memory(given: argparse.Namespace, model: ConnectionModel) -> ServerMemory | None:
@@ -216,6 +219,8 @@ def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
     own = find_handshake_excess(given, server) if is_measured_with(server, model.stack) else None
     handshake = price.handshake + (own or 0) if model.handshake is not None else price.handshake
     settings = requested_costs(given, model.stack, model.suite).found
+    kept = WARM_UP * (own or 0)  # of the handshakes that the process has had
+    price = price._replace(first=price.first - kept, first_at_rest=price.first_at_rest - kept)
     return price._replace(handshake=handshake, backends=price_backends(given, model), settings=settings)
 
 

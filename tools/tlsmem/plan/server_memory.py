@@ -49,14 +49,15 @@ class ServerMemory(NamedTuple):
     """Bytes of RSS. `process`: without connections and without a connection table. `entry`: of an entry of that table.
     `entries`: its entries per connection. `beside`: of a connection, beside TLS, by the state of a plan, with 100
     handshakes at a time. `one_by_one`: what one handshake at a time leaves beyond that; only where it is more than 5 %
-    of a connection. `stack`: of the sessions of the live runs. `runs`: those that it was fitted to, fewest connections
-    first."""
+    of a connection. `reused`: what the handshakes that the process has had left in it, which connections use, by state.
+    `stack`: of the sessions of the live runs. `runs`: those that it was fitted to, fewest connections first."""
 
     process: int
     entry: float
     entries: Fraction
     beside: dict[str, int]
     one_by_one: dict[str, int]
+    reused: dict[str, int]
     stack: str
     runs: tuple[LiveRecord, ...]
     recording: Path
@@ -132,7 +133,8 @@ def fit_server(
             if more > NOTABLE_SHARE * (models[state].connection + beside[state]):
                 one_by_one[state] = more
     runs = tuple(series.measured("rss"))
-    return ServerMemory(round(process), each, server.table, beside, one_by_one, sessions, runs, path)
+    reused = {state: round(WARM_UP * kept_of_handshake(one)) for state, one in models.items()}
+    return ServerMemory(round(process), each, server.table, beside, one_by_one, reused, sessions, runs, path)
 
 
 def find_window(
@@ -154,7 +156,9 @@ def find_window(
 
 def has_garbage(runs: Iterable[LiveRecord]) -> bool:
     """Return whether a garbage collector decides on RSS, so the order of handshakes does not."""
-    return any(phase.phase == "collected" for run in runs for phase in run.phases)
+    known = list(runs)
+    is_go = any((run.tls_library or "").startswith("go1.") for run in known)  # as Caddy
+    return is_go or any(phase.phase == "collected" for run in known for phase in run.phases)
 
 
 def find_suite(runs: Sequence[LiveRecord]) -> str:
@@ -245,23 +249,27 @@ def predict_rss(
         return None
     excess = measure_handshake_excess(name, run.stack, among, left_out) or 0
     session = model_session(name, measured.stack, find_suite([run]), state)
-    return add_terms(measured, session, run.connections, run.window - WARM_UP, excess)
+    return add_terms(measured, session, run.connections, run.window, excess)
+
+
+def kept_of_handshake(session: ConnectionModel) -> float:
+    """Return what a concurrent handshake leaves in the process."""
+    return (session.handshake or 0.0) * session.handshake_retention
 
 
 def add_terms(
-    measured: ServerMemory, session: ConnectionModel, connections: int, handshakes: int, excess: int = 0
+    measured: ServerMemory, session: ConnectionModel, connections: int, window: int, excess: int = 0
 ) -> float:
     """Return the RSS that a plan has for a live run: with its connections, its handshakes at a time, and the connection
     table that it is configured with.
 
-    `handshakes`: concurrent ones that the process did not have before it was read, 0 or fewer of one at a time;
-    `excess`: what the server keeps of each beyond the library."""
+    `excess`: what the server keeps of each concurrent handshake beyond the library."""
     entries = SERVERS[measured.run.server].table_entries if measured.run.server in SERVERS else None
     state = "at-rest" if session.configuration.is_at_rest else "in-use"
-    own = measured.beside[state] + (measured.one_by_one.get(state, 0) if handshakes <= 0 else 0)
+    own = measured.beside[state] + (measured.one_by_one.get(state, 0) if window <= WARM_UP else 0)
     table = measured.entry * entries(connections) if entries else 0.0
-    each = (session.handshake or 0.0) * session.handshake_retention + excess
-    return measured.process + table + connections * (session.connection + own) + handshakes * each
+    of_handshakes = window * kept_of_handshake(session) - measured.reused[state] + (window - WARM_UP) * excess
+    return measured.process + table + max(0.0, connections * (session.connection + own) + of_handshakes)
 
 
 def measured_rss(run: LiveRecord, state: str) -> int:
@@ -288,7 +296,8 @@ def measure_handshake_excess(
     runs = [run for _, run in find_live_runs(name, stack, among, left_out) if run.window == run.connections]
     widest = max((run.connections for run in runs), default=0)
     found = [
-        (measured_rss(run, "in-use") - add_terms(measured, session, run.connections, run.window)) / run.window
+        (measured_rss(run, "in-use") - add_terms(measured, session, run.connections, run.window))
+        / (run.window - WARM_UP)
         for run in runs
         if run.connections == widest
         for session in [model_session(name, measured.stack, find_suite([run]), "in-use")]

@@ -16,6 +16,7 @@ from tlsmem.plan.capacity import Demand
 from tlsmem.plan.case import (
     QUIET,
     Case,
+    describe_checks,
     describe_limits,
     describe_origin,
     describe_server,
@@ -160,6 +161,7 @@ def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> 
     notes = [
         *describe_range(storms),
         *describe_limits(cases, max(storm.connections for storm in storms)),
+        *(sentence for case in cases for sentence in describe_checks(case)),
         "",
         describe_origin(cases),
         *describe_server(cases),
@@ -203,7 +205,7 @@ def storm_lines(storm: StormResult) -> list[Line]:
     at, _ = storm.memory.peak
     when, length = storm.queue
     price, most = storm.case.price, storm.memory.most_shaking
-    added = max(0, most - price.known) * price.handshake
+    added = storm.memory.end_with(most) - storm.memory.without_handshakes
     state = "at rest" if storm.case.is_at_rest else "in use"
     lines = [
         Line(f"RSS {state}", f"{price.tls:,} B", f"per connection; kernel {price.kernel:,} B"),

@@ -115,9 +115,10 @@ def clients(axes: Axes, storm: StormResult, times: Values) -> None:
 
 def memory(axes: Axes, storm: StormResult, times: Values) -> None:
     gib, price, course, of = 2**30, storm.memory.price, storm.course, storm.memory
-    more = price.handshake * of.more_handshakes(times)
+    process = of.process_at(times)
+    more = numpy.minimum(price.handshake * of.handshakes_with_memory(times), process - price.fixed)
     shaking = numpy.minimum(more, price.handshake * course.shaking(times))
-    held, sessions = more - shaking, of.process_at(times) - more
+    held, sessions = more - shaking, process - more
     kernel = price.kernel * (of.before + course.connections(times))
     layers = [(sessions / gib, DONE), (shaking / gib, SHAKING), (held / gib, HELD), (kernel / gib, KERNEL)]
     stack(axes, times, layers)

@@ -213,14 +213,9 @@ class StormMemory:
     def process_with(self, connections: Values | Counts, handshakes: Values | Counts) -> Values:
         """Bytes of the process with so many connections, and memory of so many handshakes."""
         price = self.price
-        more = price.handshake * (handshakes - price.known)
-        added: Values = numpy.maximum(0, price.first + price.connection * connections + more)
+        first = numpy.where(connections, price.first, 0)
+        added: Values = numpy.maximum(0, first + price.connection * connections + price.handshake * handshakes)
         return price.fixed + self.resting + added
-
-    def more_handshakes(self, times: Values) -> Values:
-        """Handshakes whose memory is there, without those that the process has had."""
-        found: Values = numpy.maximum(0, self.handshakes_with_memory(times) - self.price.known)
-        return found
 
     def handshakes_with_memory(self, times: Values) -> Values:
         """Handshakes whose memory is there: those under way, and what the allocator keeps of the most so far."""

@@ -58,14 +58,12 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
     kernel = "as given" if kernel_given else describe_kernel_bytes()
     twice = ", for two connections" if cases[0].model.role == "both" and not kernel_given else ""
     first = " + first connections" if any(case.price.first for case in cases) else ""
-    known = max(case.price.known for case in cases)
-    of_process = f"RSS of the process was read after {known} handshakes, so W counts from there. " if known else ""
     caption = (
         f"Memory = process{first} + N·(E + own + K) + W·H + F·R. N: connections. W: most concurrent handshakes so far. "
         "F: records in flight. E: RSS of one more connection, in use or at rest as planned. own: what the server of "
         "--as holds for a connection beside TLS. H: what a concurrent handshake adds. R: what a full record in flight "
         "adds. H retained: the share of H that stays in the process after all handshakes. E + H retained: the share of "
-        f"both that stays after all connections are closed. K{twice}: {kernel}. {of_process}{VOCABULARY}"
+        f"both that stays after all connections are closed. K{twice}: {kernel}. {VOCABULARY}"
     )
     names = {"stack": "stack", "law": "model", "recording": "recording"}
     columns = [*(Heading(key, heading, left=True) for key, heading in names.items())]
