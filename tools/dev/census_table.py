@@ -22,15 +22,16 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 CLIENT = "CPython, client"
 LIMIT_S = 2700
 IN_MAPPINGS = "stunnel"  # it has blocks above 4 KiB put into mappings of their own, which are whole pages
-TITLE = "The census of running programs, beside what is true"
+TITLE = "The census of running programs, compared with known values"
 CAPTION = (
     "True: sessions by the client's count. Socket open: sessions whose socket the program has open. Unexplained: the "
     "share of RssAnon that no part of the census explains. Census: chunks of malloc that a session alone holds, with "
     "their headers, in two parts: the library's, and what the program keeps in BIOs of its own. The library allocated: "
     "chunks of the blocks that it allocated by heaptrack's call stacks, beyond those with all sessions closed, in "
     "another run. Heap meter: requested bytes that the program "
-    "frees when a connection ends, those of its own included, in another run. Changed: RSS, page tables and "
-    "proportional share in anonymous memory (Pss_Anon) of the program, from before the census to after it."
+    "frees when a connection ends, those of its own included, in another run. Changed: by how much the sum of the "
+    "program's RSS, page tables and proportional share in anonymous memory (Pss_Anon) grew during the census. s: "
+    "seconds that the census took, without the start of Python."
 )
 
 

@@ -163,7 +163,7 @@ def test_the_command_says_what_a_core_does_not_have(core, capsys):
     status, out, err = say([core], capsys)
     assert status in (0, None) and not err
     assert "of anonymous memory in the core." in out and "connections are established" not in out
-    assert "a core does not contain which sockets were open" in out
+    assert "a core does not say which sockets were open" in out
     status, out, _ = say([core, "--json"], capsys)
     memory = json.loads(out)["tables"][1]
     assert "dumped_bytes" in json.dumps(memory)
@@ -263,5 +263,5 @@ def test_a_damaged_heap_is_not_counted(core, tmp_path):
     shutil.copy(core, damaged)
     with damaged.open("r+b") as file:
         os.pwrite(file.fileno(), b"\xff" * 65536, heap.offset + heap.dumped // 2)
-    with pytest.raises(UserError, match="its chunks lead nowhere: it was within malloc, its heap is damaged"):
+    with pytest.raises(UserError, match="its chunks cannot be followed: it was inside malloc, its heap is damaged"):
         take_census([damaged])

@@ -15,10 +15,19 @@ from tlsmem.census.sockets import SocketState
 
 STAY, LEAKED, SILENT = 20, 100, 150  # connections; the first as in leaks_objects.c
 VERDICTS = {
-    "SSL": [f"{LEAKED} sessions have a closed socket, 0 at first: they are not freed with their connection"],
-    "SSL_SESSION": [f"{STAY + LEAKED} SSL_SESSION, {STAY} at first, for {STAY} sessions: a cache of sessions"],
-    "X509": [f"{LEAKED + 1} X509, 1 at first, for {STAY} sessions: certificates that are never freed"],
-    "BIO": [f"{STAY + LEAKED} BIO, {STAY} at first, for {STAY} sessions: BIOs that are never freed"],
+    "SSL": [f"sessions with a closed socket have grown from 0 to {LEAKED}: they are not freed with their connection"],
+    "SSL_SESSION": [
+        f"SSL_SESSION objects have grown from {STAY} to {STAY + LEAKED}, with {STAY} sessions now: "
+        "perhaps a cache of sessions"
+    ],
+    "X509": [
+        f"X509 objects have grown from 1 to {LEAKED + 1}, with {STAY} sessions now: "
+        "perhaps certificates that are never freed"
+    ],
+    "BIO": [
+        f"BIO objects have grown from {STAY} to {STAY + LEAKED}, with {STAY} sessions now: "
+        "perhaps BIOs that are never freed"
+    ],
     "none": [],
 }
 
@@ -100,8 +109,8 @@ def test_silent_peers_do_not_hide_sessions_that_are_leaked(serve):
     assert last.sessions == STAY + LEAKED + 1 < last.connections == STAY + SILENT
     assert counts == {SocketState.OPEN: STAY, SocketState.CLOSED: LEAKED + 1}
     (sentence,) = find_growth(first, last)
-    assert sentence.startswith(f"{LEAKED + 1} sessions have a closed socket, 1 at first")
+    assert sentence.startswith(f"sessions with a closed socket have grown from 1 to {LEAKED + 1}")
     assert (
-        f"{STAY} of {STAY + LEAKED + 1} sessions have an open socket; the socket of {LEAKED + 1} is closed, "
-        "so they are leaked, unless they are freed soon."
+        f"{STAY} of {STAY + LEAKED + 1} sessions have an open socket; the socket of {LEAKED + 1} is closed: "
+        "leaked, unless the program frees them soon."
     ) in summarise([process])

@@ -59,7 +59,7 @@ def test_a_32_bit_program_is_a_sentence(tmp_path):
     try:
         while Path(f"/proc/{process.pid}/comm").read_text() != "tiny\n":
             time.sleep(0.001)
-        with pytest.raises(UserError, match=r"\(tiny\): it is a 32-bit program, which the census does not count"):
+        with pytest.raises(UserError, match=r"\(tiny\): it has 32-bit code, which the census does not count"):
             take_census([process.pid])
     finally:
         process.kill()
@@ -120,7 +120,9 @@ def test_blocks_of_the_same_size_are_no_sessions(holder_program, certificate, ho
 def test_a_program_with_a_pool_of_its_own_is_a_sentence(compile_holder, certificate):
     pooled = Holder([compile_holder("-DPOOL"), *certificate, "20", "0", "0"])
     pooled.read(), pooled.step()
-    with pytest.raises(UserError, match=r"OpenSSL [\d.]+: not counted, because its memory is from .*/holds_sessions"):
+    with pytest.raises(
+        UserError, match=r"OpenSSL [\d.]+: not counted, because its memory is allocated by .*/holds_sessions"
+    ):
         take_census([pooled.pid])
     pooled.close()
 

@@ -68,4 +68,4 @@ def test_what_is_swapped_out_is_counted_and_that_it_is_read_in_is_said(swap, hol
     ]
     assert groups[0] == groups[1]
     (remark,) = remarks
-    assert "MiB of it were swapped out, and are resident again, as they were read" in remark
+    assert "MiB of its memory were swapped out; reading made them resident again" in remark

@@ -60,7 +60,10 @@ def figure():
             "20 TLS sessions held 0 B, 0 % of what was resident",
         ),
         ([FIRST], "No TLS sessions; 8.0 MiB are resident"),
-        ([FIRST, LEAKED], "500 sessions have a closed socket, 0 at first: they are not freed with their connection"),
+        (
+            [FIRST, LEAKED],
+            "Sessions with a closed socket have grown from 0 to 500: they are not freed with their connection",
+        ),
     ],
 )
 def test_the_title_is_the_finding(looks, finding):

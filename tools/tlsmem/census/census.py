@@ -18,12 +18,12 @@ from tlsmem.census.sockets import Descriptors, count_established, list_descripto
 from tlsmem.census.target import MappedFile, Memory, Target, read_target
 from tlsmem.monitor.rss_parts import MIB, RssParts, describe_size
 
-INSTRUCTIONS = "instructions of its file"
-RECORDED = "recordings of {}, because its file does not show it"
+INSTRUCTIONS = "the machine code of the library's file"
+RECORDED = "recordings of {}, because the library's file does not show it"
 TLS_NAME = re.compile("ssl|tls|crypto")  # in the name of a file: what others have is not missed
-CHANGED = "it changed while it was read, so the figures are off by that much"
-CHANGED_CORE = "it was within malloc when the core was written, so the figures are off by that much"
-READ_IN = "{} of it were swapped out, and are resident again, as they were read"
+CHANGED = "its heap changed while it was read; the figures are off by as much as it changed"
+CHANGED_CORE = "it was inside malloc when the core was written; the figures are off by what malloc was changing"
+READ_IN = "{} of its memory were swapped out; reading made them resident again"
 JAVA = "libjvm.so"
 JAVA_REMARK = (
     "Java: not counted, because its sessions are in a heap of its own; `jmap -histo PID` counts "
@@ -104,7 +104,7 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
     """Return the census of one process. Raises UserError."""
     if target.is_32_bit:
         connections = describe_connections(count_connections(target))
-        raise UserError(f"{target.title}: it is a 32-bit program, which the census does not count{connections}")
+        raise UserError(f"{target.title}: it has 32-bit code, which the census does not count{connections}")
     libraries = find_libraries(target, known)
     if not libraries.counted:
         why = "; ".join(libraries.remarks) or "no TLS library is mapped or linked into it"
@@ -147,7 +147,7 @@ def count_libraries(
             look_again = partial(walk_again, target, around)
             found.append(count_sessions(memory, wrapped, library, lambda: [before, list_open(target)], look_again))
         else:
-            remarks.append(f"{library.title}: not counted, because its memory is from {foreign}")
+            remarks.append(f"{library.title}: not counted, because its memory is allocated by {foreign}")
     return found, remarks
 
 

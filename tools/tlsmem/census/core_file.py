@@ -31,7 +31,7 @@ KERNEL_HALF = 1 << 63  # addresses from here on are the kernel's
 PACKED = {b"\x28\xb5\x2f\xfd": "zstd -d", b"\x04\x22\x4d\x18": "lz4 -d", b"\xfd7zX": "xz -d", b"\x1f\x8b": "gzip -d"}
 STACK_POINTER_AT = 264  # in an NT_PRSTATUS of x86-64: pr_reg.rsp
 AT_RANDOM, AT_SYSINFO_EHDR = 25, 33  # of the auxiliary vector: on the stack, and where the kernel's own code is
-ALL_OF_IT = "have it written with `ulimit -c unlimited`, with room on the disk, and no limit in coredump.conf"
+ALL_OF_IT = "for a complete core, set `ulimit -c unlimited`, free disk space, and set no limit in coredump.conf"
 
 
 class Segment(NamedTuple):
@@ -141,7 +141,10 @@ class Core(Target):
         libc = next((one for one in self.files if one.name.startswith(LIBC)), None)
         opened = self.open_file(libc) if libc else None
         if libc and not opened:
-            raise Usage(f"{self.title}: malloc's chunks are found by the C library, and {self.describe_missing(libc)}")
+            raise Usage(
+                f"{self.title}: the census needs the C library to find malloc's chunks, and "
+                f"{self.describe_missing(libc)}"
+            )
         with opened or io.BytesIO() as libc_file, tempfile.TemporaryFile() as mappings, self.path.open("rb") as core:
             mappings.write("".join(self.describe_mappings()).encode(errors="surrogateescape"))
             mappings.seek(0)
@@ -223,7 +226,7 @@ def read_core(path: Path, system: str) -> Core:
     except UNREADABLE:
         raise Usage(f"{path}: it is truncated or damaged: its headers do not lead to its notes; {ALL_OF_IT}") from None
     if not notes:
-        raise Usage(f"{path}: it does not say which process it is of, and which files that had mapped")
+        raise Usage(f"{path}: it does not name its process and the files that the process had mapped")
     segments = tuple(
         Segment(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"], one["p_flags"], one["p_offset"], one["p_filesz"])
         for one in sorted(heads, key=lambda one: one["p_vaddr"])

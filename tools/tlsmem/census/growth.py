@@ -72,7 +72,7 @@ def describe(look: Look) -> str:
     said += [f"{closed:,} of them with a closed socket"] if closed else []
     said += [] if look.connections is None else [f"{look.connections:,} connections"]
     said += [f"{count:,} {name}" for name, count in sorted(look.objects.items())]
-    sizes = {"TLS": look.tls_bytes, "other live": look.parts["other_live"], "free, but kept": look.parts["free"]}
+    sizes = {"TLS": look.tls_bytes, "other live": look.parts["other_live"], "kept free by malloc": look.parts["free"]}
     said += [f"{name} {describe_size(size)}" for name, size in sizes.items()]
     return f"census: {look.seconds:.1f} s  {', '.join(said)}, RssAnon {describe_size(look.anon_bytes)}"
 
@@ -87,7 +87,8 @@ def find_growth(first: Look, last: Look) -> Iterator[str]:
         was, now = (one.objects.get(name, 0) for one in (first, last))
         added = now - was - max(0, last.sessions - first.sessions) * (2 if name == BIO else 1)
         if added >= LEAST_OBJECTS and has_grown(was, was + added):
-            yield f"{now:,} {name}, {was:,} at first, for {last.sessions:,} sessions: {why}"
+            with_ = f"with {last.sessions:,} sessions now"
+            yield f"{name} objects have grown from {was:,} to {now:,}, {with_}: perhaps {why}"
     for part, title in PARTS.items():
         was, now = (one.parts.get(part, 0) for one in (first, last))
         if now - was >= LEAST_BYTES and has_grown(was, now):
@@ -99,12 +100,13 @@ def find_leaked_sessions(first: Look, last: Look) -> Iterator[str]:
     that are more than connections are a sign; connections without a session can hide it."""
     was, now = (one.sockets.get(SocketState.CLOSED, 0) for one in (first, last))
     if has_grown(was, now):
-        yield f"{now:,} sessions have a closed socket, {was:,} at first: they are not freed with their connection"
+        why = "they are not freed with their connection"
+        yield f"sessions with a closed socket have grown from {was:,} to {now:,}: {why}"
     if last.sockets.get(SocketState.UNKNOWN) and last.connections is not None and first.connections is not None:
         was, now = (one.sessions - (one.connections or 0) for one in (first, last))
         if now >= LEAST_OBJECTS and has_grown(was, now):
             yield (
-                f"there are {now:,} sessions more than connections, {max(was, 0):,} at first: "
+                f"there are {now:,} more sessions than connections, {max(was, 0):,} at first: "
                 "sessions whose connection has ended are not freed"
             )
 

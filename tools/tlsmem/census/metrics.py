@@ -10,17 +10,17 @@ from tlsmem.monitor.endpoint import Sample, render_metric
 METRICS = {  # name: what it is
     "tls_census_sessions": "TLS sessions that the process holds",
     "tls_census_session_bytes": "Bytes of malloc's chunks that TLS sessions alone hold, resident or not",
-    "tls_census_own_bio_bytes": "Of the bytes of TLS sessions, those that the program keeps in BIOs of its own",
-    "tls_census_sockets": "TLS sessions by whether the process has their socket open",
+    "tls_census_own_bio_bytes": "Bytes of TLS sessions that the program keeps in BIOs of its own",
+    "tls_census_sockets": "TLS sessions by state of their socket: open, closed, not set or unknown",
     "tls_census_objects": "Objects of the TLS library: SSL_SESSION, X509 and BIO, those of sessions too",
     "tls_census_connections": "Established TCP connections that the process has open",
     "tls_census_rss_anon_bytes": "Resident anonymous memory",
-    "tls_census_rss_part_bytes": "Resident anonymous memory by what it is; the parts add up to all of it",
+    "tls_census_rss_part_bytes": "Resident anonymous memory by kind; the parts add up to tls_census_rss_anon_bytes",
     "tls_census_processes": "Processes of the program in which sessions were counted",
-    "tls_census_looks_total": "Looks at the processes",
-    "tls_census_failed_looks_total": "Looks in which nothing could be counted",
-    "tls_census_look_seconds": "How long the last look took",
-    "tls_census_last_look_timestamp_seconds": "When the last look was",
+    "tls_census_looks_total": "Counts that succeeded",
+    "tls_census_failed_looks_total": "Counts that failed: no process could be counted",
+    "tls_census_look_seconds": "How long the last count took",
+    "tls_census_last_look_timestamp_seconds": "Unix time of the last count, failed or not",
 }
 Labels = tuple[tuple[str, str], ...]
 

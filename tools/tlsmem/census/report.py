@@ -10,29 +10,33 @@ from tlsmem.census.sockets import SocketState, tells_sockets
 from tlsmem.census.target import Target
 from tlsmem.tables.table import Cell, Heading, Table, integer_cell, missing_cell, text_cell
 
-NO_FIELDS = "the library's file has no function names, so the state of a session is unknown"
-NO_STATE = "GnuTLS's file does not show it"
+NO_FIELDS = "the library's file has no function names, so the state and role of a session are unknown"
+NO_STATE = "GnuTLS's file does not show the state"
 NO_ROLE = "not decided before a handshake begins"
-NOT_ALLOWED = "its open files may not be looked at"
-NOT_IN_CORE = "a core does not contain which sockets were open"
+NOT_ALLOWED = "you may not list the open files of the process"
+NOT_IN_CORE = "a core does not say which sockets were open"
 NO_NAMES = "the library's file has no function names"
 OTHER_BIOS = "the sessions read through memory BIOs, or BIOs of the program's own"
-UNKNOWN_OBJECT = "the library's file does not show its size"
+UNKNOWN_OBJECT = "the library's file does not show the size of such an object"
 CAPTION_SESSIONS = (
-    "TLS sessions by role and state, counted from outside. Bytes: chunks of malloc that sessions alone hold, with "
-    "their headers; what several share, such as certificates and contexts, is not in them. In the program's BIOs: how "
-    "many of these bytes the program keeps in BIOs of its own, such as buffers. Size of a session's structure: from "
-    "{}. Socket open: the process has the socket of a session open. Socket closed: no longer, so the session belongs "
-    "to no connection."
+    "TLS sessions by role and state, counted from outside. Created: before the handshake. Half-open: in it. Bytes: "
+    "malloc chunks, headers included, that sessions alone hold, resident or not; what several sessions share, such as "
+    "certificates and contexts, is left out. Bytes in the program's BIOs: the part of these that the program keeps in "
+    "BIOs of its own, for example as buffers. Socket open: sessions whose socket the process has open. Socket closed: "
+    "sessions whose socket it has open no longer; they belong to no connection. SSL_SESSION, X509, BIO: such objects "
+    "of the library in the whole process, those of sessions included; given in its first row. Size of a session's "
+    "structure: from {}."
+)
+PARTS = (
+    "TLS sessions: what they alone hold. Other live: other chunks in use, and malloc's own structures. Mmapped chunks: "
+    "other chunks in use that have a mapping of their own. Cached by malloc; free, but kept: freed by the program and "
+    "not returned to the OS. Files: written pages of mapped files. Other mappings: what the program maps itself."
 )
 CAPTION_MEMORY = (
-    "Resident anonymous memory (RssAnon) by what it is, in bytes. TLS sessions: what they alone hold. Other live: all "
-    "else that malloc has handed out. Connections: established TCP connections that the process has open."
+    f"Resident anonymous memory (RssAnon) in bytes. The parts, from TLS sessions on, add up to it. {PARTS} "
+    "Connections: established TCP connections that the process has open."
 )
-CAPTION_CORE = (
-    "Anonymous memory in {} by what it is, in bytes. TLS sessions: what they alone hold. Other live: all else that "
-    "malloc had handed out. {}"
-)
+CAPTION_CORE = "Anonymous memory in {} in bytes. The parts, from TLS sessions on, add up to it. " + PARTS + " {}"
 AS_RESIDENT = "The file is sparse: pages that were never written are not in it, and not counted."
 AS_DUMPED = "The file is not sparse: pages that hold zeros alone are not counted, so RssAnon was somewhat more."
 SESSION_COLUMNS = (
@@ -44,7 +48,7 @@ SESSION_COLUMNS = (
     Heading("sessions", "sessions"),
     Heading("bytes", "bytes"),
     Heading("bytes_per_session", "bytes/session"),
-    Heading("own_bio_bytes", "of these, in the program's BIOs"),
+    Heading("own_bio_bytes", "bytes in the program's BIOs"),
     Heading("sockets_open", "socket open"),
     Heading("sockets_closed", "socket closed"),
 )
@@ -102,9 +106,9 @@ def describe_sockets(groups: Iterable[SessionGroup]) -> Iterator[str]:
         return
     parts = [f"{counts[SocketState.OPEN]:,} of {total:,} session{'' if total == 1 else 's'} have an open socket"]
     if closed:
-        parts.append(f"the socket of {closed:,} is closed, so they are leaked, unless they are freed soon")
+        parts.append(f"the socket of {closed:,} is closed: leaked, unless the program frees them soon")
     if counts[SocketState.NOT_SET]:
-        parts.append(f"{counts[SocketState.NOT_SET]:,} have been given none")
+        parts.append(f"{counts[SocketState.NOT_SET]:,} have no socket set")
     if counts[SocketState.UNKNOWN]:
         parts.append(f"for {counts[SocketState.UNKNOWN]:,} it is unknown")
     yield f"{'; '.join(parts)}."

@@ -76,7 +76,7 @@ class Watch:
             if not self.looks:
                 raise
             if not self.options.waits:
-                self.warn(str(error))
+                self.warn(f"counting ended: {error}")
                 return False
         except UserError as error:
             if not self.looks:
@@ -118,7 +118,7 @@ class Watch:
             return
         self.draw()
         grown = list(find_growth(self.looks[0], self.looks[-1]))
-        for sentence in grown or ["nothing has grown that is not explained by connections"]:
+        for sentence in grown or ["nothing has grown beyond what connections explain"]:
             print(f"census: {sentence}", file=sys.stderr)
 
 

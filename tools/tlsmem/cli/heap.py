@@ -31,7 +31,7 @@ WATCH = each("growth", "connections counted", "once", "ndjson") | {
     "host": None,
 }
 INTERVAL_S = 1.0
-CENSUS_S = 10.0  # between two looks, with --listen or a picture
+CENSUS_S = 10.0  # between two counts, with --listen or a picture
 STATUS = """\
 Signals are passed on to the command, and the exit status is the command's (128 + the signal's number if a signal
 ended it). The command runs to its end even if nobody reads the reports. If the command exits with 0 but a part of it
@@ -102,11 +102,11 @@ def check_census(given: argparse.Namespace, asked: CommandParser) -> None:
     if cores:
         asked.error("a core does not change; leave --every, --listen and pictures out")
     if given.output and not is_picture:
-        asked.error("--every prints a line for each look; leave -o out, or give a picture: -o FILE.png")
+        asked.error("--every prints a line for each count; leave -o out, or give a picture: -o FILE.png")
     if given.output and not given.output.parent.is_dir():
         asked.error(f"-o {given.output}: there is no directory {given.output.parent}; make it first")
     if given.format not in (None, choices.JSON):
-        asked.error(f"--every prints lines, or with --json an object for each look; leave --format {given.format} out")
+        asked.error(f"--every prints a line for each count, with --json an object; leave --format {given.format} out")
 
 
 def census(given: argparse.Namespace, asked: CommandParser) -> int:
@@ -268,20 +268,22 @@ if nobody could read the reports; 2 if the command line is wrong. A sentence on 
         census,
         """\
 Count the TLS sessions of processes that run already, from outside: by library, role and state, with the bytes that
-they alone hold, and what else is resident. Sessions whose socket is closed are leaked: they are counted apart.
+they alone hold, and what else is resident. Sessions whose socket is closed are probably leaked; a column counts them.
 
-All comes from /proc/PID. Nothing is loaded into a process, it is not stopped, and nothing of it is executed: the sizes
-of a library's structures come from the instructions of its file. Contents of memory are read to tell objects apart, and
-are never stored or printed. You need to be root or the user of the process. How to read it: docs/how-to/census.md
+All figures come from /proc/PID. The command loads nothing into a process, does not stop it, and runs none of its code.
+It takes the sizes of a library's structures from the machine code of the library's file. It reads memory only to tell
+objects apart, and never stores or prints the contents. You need to be root or the user of the process. How to read it:
+docs/how-to/census.md
 
 A core file, of a crash or of `gcore PID`, gives the same counts; the program and its libraries must be there too.
 
 OpenSSL and GnuTLS are counted, in programs that use malloc of glibc.
 
-Exit status: 0 when all processes were counted; 1 when one has no TLS library that can be counted, or its heap cannot be
-divided; 2 when the command line is wrong, or a process or a core cannot be read. A sentence on stderr says why.""",
+Exit status: 0 when all processes were counted; 1 when one of several was not, or when the only one has no TLS library
+or heap that can be counted; 2 when the command line is wrong, or no process or core can be read. A sentence on stderr
+says why. --every exits with 0 once it has counted.""",
         """\
-  tools/tls-memtest heap census 1234 1235                two processes, a row each, and one for both
+  tools/tls-memtest heap census 1234 1235                two processes, and the sum of their memory
   tools/tls-memtest heap census --service haproxy        a systemd service, or all processes of this name
   tools/tls-memtest heap census core.1234                a core file, of a crash or of gcore
   tools/tls-memtest heap census --every 60 1234          a line each minute; after Ctrl-C what grew

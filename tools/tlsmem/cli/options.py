@@ -624,20 +624,23 @@ OPTIONS: dict[str, Option] = {
     "summary": Option("--summary", "append a summary in Markdown to this file too", PATH, "FILE"),
     # Heaps
     "pid": Option("pid", "a process that runs under the meter", WHOLE, "PID"),
-    "pids": Option("pids", "processes, of any program, or core files of such", PROCESS, "PID|CORE", nargs="*"),
+    "pids": Option("pids", "running processes, under the meter or not, or core files", PROCESS, "PID|CORE", nargs="*"),
     "sysroot": Option(
         "--sysroot",
-        "with a core: the directory below which the program and its libraries are, as on the machine that it is of",
+        "with a core: a directory with the program and its libraries, at their paths on the machine of the core",
         Directory(must_exist="the root of a system, such as one that debootstrap made"),
         "DIR",
     ),
     "every": Option(
         "--every",
-        "look again so often, until Ctrl-C or the end of the processes: a line for each look, then what grew",
+        "seconds between counts, until Ctrl-C or until the processes end: prints a line for each count, then what grew",
         Parsed(amounts.parse_interval, "seconds, from 0.01 to 3600"),
         "S",
     ),
-    "service": Option("--service", "all processes of a systemd service, or all that run a program of this name"),
+    "service": Option(
+        "--service",
+        "all processes of this systemd service; if there is none, all that run a program of this name",
+    ),
     "interval": Option(
         "--interval", "seconds between reports", Parsed(amounts.parse_interval, "seconds, from 0.01 to 3600"), "S"
     ),

@@ -37,8 +37,9 @@ STATES = (  # from below
 CONNECTIONS: Style = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
 RSS: Style = {"color": INK, "linewidth": 1.6}
 CAPTION = (
-    "Counted from outside. TLS sessions: chunks of malloc that sessions alone hold. Other live: all else that malloc "
-    "has handed out. Free, but kept: freed by the program, and not returned to the kernel. The parts add up to RssAnon."
+    "Counted from outside. TLS sessions: malloc chunks that sessions alone hold. Other live: other chunks in use, "
+    "except mmapped ones. Free, but kept: freed and not returned to the OS, with what malloc caches. The parts add up "
+    "to RssAnon."
 )
 
 
@@ -68,7 +69,7 @@ def draw(looks: Sequence[Look], programs: Sequence[str]) -> Figure:
         axes.grid(axis="x", visible=False)
     processes = max(look.processes for look in looks)
     what = f"{' and '.join(programs)} ({processes:,} process{'' if processes == 1 else 'es'})"
-    subtitle = f"{what}: {len(looks):,} look{'' if len(looks) == 1 else 's'} in {times[-1]:.3g} {unit}."
+    subtitle = f"{what}: {len(looks):,} count{'' if len(looks) == 1 else 's'} in {times[-1]:.3g} {unit}."
     add_frame(made, name_finding(looks), subtitle, CAPTION)
     return made
 
