@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 enum { TRIES = 10, TRIES_DIVIDED = 3, PAUSE_US = 2000, SIZES_SHOWN = 8 };
-#define CHANGED "its chunks could not be followed in 10 tries: they change while they are read, or its glibc is modified"
+#define CHANGED                                                                                                        \
+    "its chunks could not be followed in 10 tries: they change while they are read, or its glibc is modified"
 #define BROKEN "its chunks cannot be followed: it was inside malloc, its heap is damaged, or its glibc is modified"
 
 /* Open files of a core; -1 where a process is read that runs. */
