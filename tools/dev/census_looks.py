@@ -1,4 +1,4 @@
-"""What the census says of a program in each state, beside what is true."""
+"""What the census says of a program in each state, compared with known values."""
 
 import re
 import time

@@ -6,6 +6,7 @@ import pytest
 from tlsmem.census.allocator import find_foreign
 from tlsmem.census.library import GNUTLS, OPENSSL, Library, LibraryFile
 from tlsmem.census.live_heap import LiveHeap
+from tlsmem.census.sessions import find_distinct
 from tlsmem.census.target import MappedFile, Range, Running
 
 TLS, CRYPTO, LIBC, OWN = (
@@ -61,3 +62,16 @@ def test_a_block_is_in_chunks_that_malloc_may_give_for_it(behind, expected):
     sizes = np.array([224, 240, 256, 272] if not behind else [208, 224, 240, 256])
     heap = LiveHeap(None, sizes, sizes, sizes, np.zeros(4, np.uint16), lead_bytes=80, behind_bytes=behind)
     assert heap.have_block(np.arange(4), 128).tolist() == expected
+    assert heap.have_block(np.array([2, 0, -1]), 128).tolist() == [expected[2], expected[0], expected[3]]
+
+
+def test_a_block_with_a_mapping_of_its_own_is_told_by_its_pages():
+    """By hand: 128 bytes are in a chunk of 144; as a mapping, of whole pages, at least 152 bytes."""
+    sizes, marks = np.array([144, 4096, 8192, 4096]), np.array([0, 1 << 15, 1 << 15, 0], np.uint16)
+    heap = LiveHeap(None, sizes, sizes, sizes, marks)
+    assert heap.have_block(np.arange(4), 128).tolist() == [True, True, False, False]
+
+
+def test_distinct_chunks_are_in_order():
+    for chunks, expected in (([], []), ([3], [3]), ([5, 3, 5, 3, 1], [1, 3, 5])):
+        assert find_distinct(np.array(chunks, np.int64)).tolist() == expected

@@ -157,9 +157,9 @@ def test_a_service_that_has_ended_is_waited_for(monkeypatch):
 
 
 def test_a_look_that_fails_is_told_and_is_not_the_last(monkeypatch, capsys):
-    one, goes_on = watch_after(UserError("1: its chunks led nowhere"), monkeypatch)
+    one, goes_on = watch_after(UserError("1: its chunks could not be followed"), monkeypatch)
     assert goes_on and one.metrics == "0 ['nginx'] 1"
-    assert capsys.readouterr().err == "memtest: 1: its chunks led nowhere\n"
+    assert capsys.readouterr().err == "memtest: 1: its chunks could not be followed\n"
 
 
 def test_nothing_at_the_first_look_is_an_error(monkeypatch):

@@ -161,6 +161,8 @@ def test_the_screen_has_the_figures_of_the_live_runs(recording, capsys):
         ((-0.034, -0.0031), "0.3 to 3.4 % below"),
         ((-0.0042, -0.0041), "0.4 % below"),
         ((-0.0002, 0.0003), "less than 0.1 % off"),
+        ((-0.0002, 0.002), "0.0 to 0.2 % above"),
+        ((-0.002, 0.0004), "0.0 to 0.2 % below"),
     ],
 )
 def test_how_far_off_plans_are_is_told_with_its_side(errors, words):
@@ -224,7 +226,7 @@ def test_a_build_that_only_live_runs_have_is_compared_with_another(tmp_path, cap
     words = ["plan", "memory", "--connections", "10000", "--as", "haproxy", "--recording", str(tmp_path)]
     run_words([*words, "--stack", "openssl@3.5.5", "--stack", "openssl+clang@3.2.0", "--kernel-bytes", "0"])
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.startswith("OpenSSL 3.5.5 saves 19.6 MiB (7 %) in HAProxy: 276 MiB instead of 296 MiB ")
+    assert shown.startswith("OpenSSL 3.5.5 saves ≈19.6 MiB (7 %) in HAProxy: 276 MiB instead of 296 MiB ")
     assert "Both are measured: HAProxy ran on each of the two." in shown
 
 

@@ -5,6 +5,7 @@ import pytest
 from tlsmem.base.errors import UserError
 from tlsmem.base.paths import ROOT
 from tlsmem.plan import prediction_answer, predictions
+from tlsmem.plan.live_model import fit_live
 from tlsmem.plan.server_memory import measured_rss
 from tlsmem.schema.live_records import append_live, load_live_file
 from tlsmem.schema.recording_files import is_recording
@@ -89,6 +90,9 @@ def test_handshakes_that_nobody_recorded_are_not_predicted(tmp_path):
     found = predictions.predict("redis", [None], [1_000, 3_000], [1, 100, "all"], (tmp_path,))
     assert {one.window for one in found} == {1, 100}
     assert {one.rss_bytes for one in found if one.connections == 3_000} == {10_000_000 + 20_000 * 3_000}
+    fit = fit_live("redis", None, (tmp_path,))
+    assert not fit._replace(handshake={"at-rest": 1.0, "in-use": 0.0}).knows(3_000)  # of one state is not of both
+    assert fit._replace(handshake={"at-rest": 1.0, "in-use": 1.0}).knows(3_000) and fit.knows(100)
     notes = prediction_answer.answer_predict(found, 6, is_written=False).notes
     assert notes[-1].startswith("Left out: 2 runs; what more concurrent handshakes leave is not recorded")
     with pytest.raises(ValueError, match=r"^--as redis: what more concurrent handshakes leave is not recorded"):

@@ -231,7 +231,7 @@ def test_the_first_line_says_what_one_of_two_libraries_saves_in_a_server(capsys,
     more, less = process - 20 * 4_685 + 26_665_000, process + 10_637_000
     saved = f"{format_size(more - less)} ({100 * (more - less) / more:.0f} %)"
     assert shown.startswith(
-        f"AWS-LC 5.12.0 saves {saved} in HAProxy: {format_size(less)} instead of {format_size(more)} "
+        f"AWS-LC 5.12.0 saves ≈{saved} in HAProxy: {format_size(less)} instead of {format_size(more)} "
     )
     assert "HAProxy itself was not measured on OpenSSL 3.5.5 or AWS-LC 5.12.0" in shown
     assert not screen_of(capsys, "memory", *words).startswith("AWS-LC 5.12.0 saves")

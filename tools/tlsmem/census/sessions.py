@@ -173,7 +173,8 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Pla
     """Return which chunks are sessions, what these have in the fields that are known, and the pointers in them. All is
     read at once: to read a field of each of many takes as long as to read all of each."""
     chunks = find_marked(heap, library, Mark.SESSION, SESSION)
-    offsets = {name: library.fields[name] for name in SESSION_FIELDS if name in library.fields}
+    known = {name: library.fields[name] for name in SESSION_FIELDS if name in library.fields}
+    offsets = {name: offset for name, offset in known.items() if offset + 2 * 8 <= library.sizes[SESSION]}
     if "ex_data" in offsets:
         offsets["ex_data_stack"] = offsets["ex_data"] + 8
     if library.found.library == GNUTLS:
@@ -188,8 +189,8 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Pla
         has_method = [library.mapped.has(values[f"word {word}"]) for word in METHOD_WORDS]
         is_session = np.logical_or.reduce(has_method)
     is_of_session = is_session[np.searchsorted(chunks, pointers[0])]
-    known = {name: column[is_session] for name, column in values.items()}
-    return chunks[is_session], known, select_pointers(pointers, is_of_session)
+    of_sessions = {name: column[is_session] for name, column in values.items()}
+    return chunks[is_session], of_sessions, select_pointers(pointers, is_of_session)
 
 
 def name_states(library: Library, values: Values, count: int) -> list[tuple[Role, State]]:
@@ -366,7 +367,7 @@ def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
 
 
 def find_distinct(chunks: Places) -> Places:
-    """Return each once, in order. Of NumPy's unique() the same takes 20 times as long: it fills a table of hashes."""
+    """Return each once, in order. NumPy's unique() takes 20 times as long: since 2.3 it fills a table of hashes."""
     ordered = np.sort(chunks)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 

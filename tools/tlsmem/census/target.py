@@ -282,8 +282,8 @@ class Memory(ABC):
         self, starts: Places, counts: Places, low: int, high: int, offsets: Sequence[int] = ()
     ) -> tuple[Places, Places, Words, Words]:
         """Return the words at these places that are multiples of 16 from `low` to `high`: in which place, by its
-        number, how many words behind its start, and the word. And the words at these offsets of each place, in bytes,
-        multiples of 8: a row for each offset. As read_words() otherwise."""
+        number, how many words behind its start, and the word. And the words at these offsets within each place, in
+        bytes, multiples of 8: a row for each offset. As read_words() otherwise."""
         found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))]
         fields = np.zeros((len(offsets), len(starts)), np.uint64)
         for batch in self.read_batches(starts, counts):

@@ -10,14 +10,15 @@ from tlsmem.config import choices
 
 ABOUT = """How much memory many TLS connections need, how many fit, and what a storm of reconnecting clients adds.
 
-The first line is the answer, from recorded RSS: memory = process + N·(E + own + K) + W·H + F·R.
+The first line is the answer, from recorded RSS: memory = process + first + N·(E + own + K) + W·H + F·R.
 
   N  connections
   E  RSS per connection: in use; at rest with --state at-rest, or for those that --in-use leaves
   own  what the server of --as holds per connection beside TLS
   K  kernel memory per connection: measured once on Linux 6.18 (server 3,866 B); set yours with --kernel-bytes
   W  the most concurrent handshakes so far
-  H  extra RSS per concurrent handshake; with --as, those that the server's process has had count once
+  H  extra RSS per concurrent handshake
+  first  only with --as: what the first connections add once, less what 20 handshakes have left in the server's process
   F  full records in flight
   R  what one of them adds
 

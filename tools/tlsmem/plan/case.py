@@ -97,6 +97,8 @@ class Case(NamedTuple):
         price = self.active
         if not price or self.model.handshake is None:
             return None
+        if self.live and not self.live.is_handshake_measured and not self.live.handshake["in-use"]:
+            return None
         return ALL_IN_FLIGHT if price.record > price.handshake else ALL_HANDSHAKING
 
     @property
@@ -255,7 +257,10 @@ def describe_live(case: Case, several: bool) -> list[str]:
     if not isinstance(plain, Missing):
         added = fit.growth[state].slope - plain
         name = f"{case.title}: w" if several else "W"
-        what = f"TLS adds {added:,.0f} B" if added > 0 else "garbage hides what TLS adds"
+        hidden = (
+            "garbage hides what TLS adds" if has_garbage(fit.series.runs) else "TLS adds nothing that can be measured"
+        )
+        what = f"TLS adds {added:,.0f} B" if added > 0 else hidden
         lines.append(f"{name}ithout TLS, a connection takes {plain:,.0f} B of RSS: {what}.")
     if not fit.is_handshake_measured and not fit.handshake[state]:
         lines.append(
@@ -328,7 +333,7 @@ def describe_checks(case: Case) -> list[str]:
         f"How exact: for {count} recorded run{'s' * (count > 1)} of {source}, a plan made without the run, with its "
         f"concurrent handshakes{table}, was {describe_range(errors[0], errors[-1])} the measured RSS {state}."
     ]
-    if measured and measured.one_by_one:
+    if measured and measured.one_by_one.get("at-rest" if case.is_at_rest else "in-use"):
         lines.append("Where 100 handshakes came at a time, that is without what one at a time leaves.")
     runs = case.live.series.runs if case.live else measured.runs if measured else ()
     if max(map(abs, errors)) > EXACT and has_garbage(runs):
@@ -338,7 +343,8 @@ def describe_checks(case: Case) -> list[str]:
 
 def describe_range(least: float, most: float) -> str:
     """Return how far off plans are: `1.5 % below to 2.0 % above`."""
-    low, high = (round(abs(one), 3) for one in (least, most))
+    least, most = round(least, 3), round(most, 3)
+    low, high = abs(least), abs(most)
     if low == high == 0:
         return "less than 0.1 % off"
     if least < 0 < most:

@@ -189,7 +189,7 @@ def live_table(checks: Sequence[LiveCheck]) -> Table:
     caption = (
         "RSS of the server's processes, added up, without kernel memory. Model: the process, N·(E + own), and (W - "
         f"{WARM_UP})·H: the process was read after the first {WARM_UP} connections. The process and own come from the "
-        f"runs with W = {WINDOW} of the newest recording of this server on this library (for W = 1, own is from runs "
+        f"runs with W = {WINDOW} of one recording of this server on this library (for W = 1, own is from runs "
         "with W = 1, if it is notably more there), H from the harness, and what the server keeps of a handshake beyond "
         "H from the largest run with all handshakes concurrent. In each row, runs of the same recording with the same "
         "N are left out of the fit, so nothing is compared with itself. A server without a session of the harness is "

@@ -69,7 +69,7 @@ class LiveFit(NamedTuple):
 
     def knows(self, window: int) -> bool:
         """Return whether it tells what so many concurrent handshakes leave."""
-        has_handshakes = self.is_handshake_measured or any(self.handshake.values())
+        has_handshakes = self.is_handshake_measured or all(self.handshake.values())
         return has_handshakes or window <= (self.series.window or 0)
 
     def predict(self, connections: int, window: int, state: str) -> float:
@@ -119,7 +119,8 @@ def describe_server(name: str) -> Server | MeasuredServer:
 def fit_live(
     name: str, stack: str | None, among: tuple[Path, ...] | None = None, left_out: LeftOut | None = None
 ) -> LiveFit | None:
-    """Return what the newest live runs of a server give; None where it has not two numbers of connections over TLS.
+    """Return what the live runs of a server give that find_fitted() chooses; None where it has not two numbers of
+    connections over TLS.
 
     `stack`: that it was built on; None, as it is packaged."""
     found = find_fitted(name, stack, among, left_out)
@@ -140,10 +141,10 @@ def fit_live(
         for state, phase in PHASES.items()
         if wide and not isinstance(line := wide.line(phase, reading), Missing)
     }
-    more = max(1, (series.window or 0) - WARM_UP)  # handshakes at a time than the process had had before
+    more = (series.window or 0) - WARM_UP  # handshakes at a time than the process had had before
     # The heaps of runtimes grow by steps: what the first connections left is no handshake's.
     left = {state: 0.0 if name in runtimes() else max(0.0, line.intercept) for state, line in known.items()}
-    handshake = {state: measured.get(state, left[state] / more) for state in known}
+    handshake = {state: measured.get(state, left[state] / max(1, more)) for state in known}
     return LiveFit(
         name,
         base,

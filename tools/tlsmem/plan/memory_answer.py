@@ -9,7 +9,7 @@ from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
 from tlsmem.plan.capacity import Demand, Term
 from tlsmem.plan.case import (
     ALL_HANDSHAKING,
-    ALL_IN_FLIGHT,
+    ESTIMATE,
     QUIET,
     Case,
     describe_checks,
@@ -19,6 +19,7 @@ from tlsmem.plan.case import (
     describe_origin,
     describe_server,
     describe_tables,
+    estimate_mark,
     extrapolation_note,
 )
 from tlsmem.plan.connection_model import BY_RATIO, SYSTEM
@@ -33,6 +34,7 @@ WORST_CASE = (
     "record in flight, whichever is more."
 )
 ESTIMATED = (capacity.CONNECTIONS, capacity.RESTING, capacity.HANDSHAKE, capacity.BACKENDS)  # terms of a model by ratio
+OF_SERVER = (capacity.OWN, capacity.FIRST)  # terms of the server that was measured
 WORTH_SAYING = 0.01  # of the memory with one library: what another saves is the first line
 NOTABLE = 0.05  # of what a handshake adds: what the server keeps of it is worth a sentence
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
@@ -94,8 +96,7 @@ def busiest_bytes(case: Case, connections: int) -> int | None:
     """Return the memory if all active connections are busy at once; None: not recorded."""
     if not case.active or not case.busiest:
         return None
-    price = case.active  # a few handshakes may use what the process has, and records in flight not
-    return max(capacity.memory_bytes(price, demand, connections) for demand in (case.busiest, ALL_IN_FLIGHT))
+    return capacity.memory_bytes(case.active, case.busiest, connections)
 
 
 def describe_order(cases: Sequence[Case], connections: int) -> list[str]:
@@ -127,7 +128,8 @@ def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     }
     if term.what == capacity.HANDSHAKE and case.model.handshake is None:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
-    mark = case.mark if term.what in ESTIMATED else ""
+    of_another = case.is_of_another and term.what in OF_SERVER
+    mark = ESTIMATE if of_another else estimate_mark(case.model) if term.what in ESTIMATED else ""
     each = f"{float(term.number):,.0f} x {mark}{term.each:,} B"
     if term.remark:
         each = f"{each}, {term.remark}" if term.number != 1 else term.remark
@@ -154,9 +156,10 @@ def describe_saving(cases: Sequence[Case], demand: Demand, connections: int) -> 
     if most - least < WORTH_SAYING * most:
         return []
     share = f"{(most - least) / most:.0%}".replace("%", " %")
+    mark = ESTIMATE if any(case.mark for case in cases) else ""
     return [
-        f"{less.title} saves {format_size(most - least)} ({share}) in {server.what}: {format_size(least)} instead of "
-        f"{format_size(most)}"
+        f"{less.title} saves {mark}{format_size(most - least)} ({share}) in {server.what}: "
+        f"{format_size(least)} instead of {format_size(most)}"
     ]
 
 

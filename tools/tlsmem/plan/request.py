@@ -216,12 +216,12 @@ def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
     assumed_record = assumptions.assumed_size("record_bytes").value
     server = find_server_memory(given, model)
     price = capacity.price_model(model, kernel, given.record_bytes, assumed_record, server)
-    own = find_handshake_excess(given, server) if is_measured_with(server, model.stack) else None
-    handshake = price.handshake + (own or 0) if model.handshake is not None else price.handshake
+    knows_own = is_measured_with(server, model.stack) and model.handshake is not None
+    own = (find_handshake_excess(given, server) if knows_own else None) or 0
     settings = requested_costs(given, model.stack, model.suite).found
-    kept = WARM_UP * (own or 0)  # of the handshakes that the process has had
+    kept = WARM_UP * own  # of the handshakes that the process has had
     price = price._replace(first=price.first - kept, first_at_rest=price.first_at_rest - kept)
-    return price._replace(handshake=handshake, backends=price_backends(given, model), settings=settings)
+    return price._replace(handshake=price.handshake + own, backends=price_backends(given, model), settings=settings)
 
 
 def find_handshake_excess(given: argparse.Namespace, measured: ServerMemory | None) -> int | None:

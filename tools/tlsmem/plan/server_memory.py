@@ -3,7 +3,8 @@
 Both are RSS of live runs: of the server built on the library of the plan, where such runs are recorded, else of the
 server as it is packaged. The process is RSS before the first connection, all its processes added up. Its own part of a
 connection is the slope of RSS over connections, with 100 handshakes at a time, less the RSS of a session of the same
-stack in the harness. Of several recordings the newest counts."""
+stack in the harness. Of several recordings that with most connections
+counts, then the newest; one that was named comes first."""
 
 import math
 import statistics
@@ -293,7 +294,7 @@ def measure_handshake_excess(
     measured = fit_server(name, stack, among, left_out) if name in KEEPING else None
     if not measured:
         return None
-    runs = [run for _, run in find_live_runs(name, stack, among, left_out) if run.window == run.connections]
+    runs = [run for _, run in find_live_runs(name, stack, among, left_out) if run.window == run.connections > WARM_UP]
     widest = max((run.connections for run in runs), default=0)
     found = [
         (measured_rss(run, "in-use") - add_terms(measured, session, run.connections, run.window))
