@@ -80,6 +80,11 @@ class ConnectionModel:
     def peak(self) -> float:
         return self.connection + (self.handshake or 0.0)
 
+    @property
+    def kept_handshake(self) -> float:
+        """What a concurrent handshake leaves in the process; 0 where it is not recorded."""
+        return (self.handshake or 0.0) * self.handshake_retention
+
     def record(self, assumed: float) -> tuple[float, str | None]:
         """Return what a full record in flight adds, at most; with a note where that is assumed."""
         if self.has_record_buffer and self.in_use is not None:

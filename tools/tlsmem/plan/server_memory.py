@@ -134,7 +134,7 @@ def fit_server(
             if more > NOTABLE_SHARE * (models[state].connection + beside[state]):
                 one_by_one[state] = more
     runs = tuple(series.measured("rss"))
-    reused = {state: round(WARM_UP * kept_of_handshake(one)) for state, one in models.items()}
+    reused = {state: round(WARM_UP * one.kept_handshake) for state, one in models.items()}
     return ServerMemory(round(process), each, server.table, beside, one_by_one, reused, sessions, runs, path)
 
 
@@ -253,11 +253,6 @@ def predict_rss(
     return add_terms(measured, session, run.connections, run.window, excess)
 
 
-def kept_of_handshake(session: ConnectionModel) -> float:
-    """Return what a concurrent handshake leaves in the process."""
-    return (session.handshake or 0.0) * session.handshake_retention
-
-
 def add_terms(
     measured: ServerMemory, session: ConnectionModel, connections: int, window: int, excess: int = 0
 ) -> float:
@@ -269,7 +264,7 @@ def add_terms(
     state = "at-rest" if session.configuration.is_at_rest else "in-use"
     own = measured.beside[state] + (measured.one_by_one.get(state, 0) if window <= WARM_UP else 0)
     table = measured.entry * entries(connections) if entries else 0.0
-    of_handshakes = window * kept_of_handshake(session) - measured.reused[state] + (window - WARM_UP) * excess
+    of_handshakes = window * session.kept_handshake - measured.reused[state] + (window - WARM_UP) * excess
     return measured.process + table + max(0.0, connections * (session.connection + own) + of_handshakes)
 
 
