@@ -1,6 +1,7 @@
 """What cannot be counted is a sentence, and other blocks or files are never taken for a session's."""
 
 import builtins
+import errno
 import os
 import shutil
 import subprocess
@@ -187,3 +188,14 @@ def test_a_thread_is_not_counted_as_a_process():
         with pytest.raises(UserError, match=f"{thread}: it is a thread of process {one.pid}; give that number"):
             take_census([thread])
         one.communicate("\n")
+
+
+def test_a_list_of_chunks_that_has_no_place_is_a_sentence(holder, monkeypatch):
+    """As where vm.memfd_noexec is 2."""
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "memfd_create", refuse)
+    with pytest.raises(UserError, match=r"^\d+: a file in memory for its chunks: Permission denied; it has OpenSSL"):
+        take_census([holder.pid])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tlsmem.base.errors import UserError
+from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.census.target import PAGE, Memory, Places, Target, Words
 from tlsmem.monitor.rss_parts import RssParts, parse
 
@@ -125,9 +125,11 @@ def chunk_bytes(size: int) -> int:
 def read_live_heap(target: Target, beginnings: Iterable[Beginning] = ()) -> LiveHeap:
     """Return the heap of a process. Raises UserError where it cannot be read or divided."""
     rules = ",".join(map(str, beginnings))
-    with os.fdopen(os.memfd_create("chunks"), "rb") as file:
+    name = target.title if target.is_core else target.pid
+    with raise_user_errors(f"{name}: a file in memory for its chunks"):
+        listing = os.memfd_create("chunks")  # the kernel may refuse it: vm.memfd_noexec
+    with os.fdopen(listing, "rb") as file:
         line = target.walk(file.fileno(), rules)
-        name = target.title if target.is_core else target.pid
         if "refused" in line:
             raise UserError(f"{name}: {line['refused']}")
         size = file.seek(0, os.SEEK_END)
