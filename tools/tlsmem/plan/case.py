@@ -16,7 +16,7 @@ from tlsmem.plan.configuration import describe_recording_of_handshakes
 from tlsmem.plan.configuration_costs import ConfigurationCosts
 from tlsmem.plan.connection_model import BY_RATIO, LIVE, MEASURED, SYSTEM, ConnectionModel, MachineIdentity
 from tlsmem.plan.live_check import LiveCheck
-from tlsmem.plan.live_model import LiveFit, identify_machine
+from tlsmem.plan.live_model import LiveFit, advise_handshakes, identify_machine
 from tlsmem.plan.server_memory import WINDOW, ServerMemory, has_garbage
 from tlsmem.schema.live_records import FOLDER
 from tlsmem.schema.recording_files import PLAIN, locate
@@ -265,7 +265,7 @@ def describe_live(case: Case, several: bool) -> list[str]:
     if not fit.is_handshake_measured and not fit.handshake[state]:
         lines.append(
             "The memory that concurrent handshakes leave is not recorded, so there is no worst case. To record it: "
-            f"tools/tls-memtest measure live --server {fit.name} --window 100,all"
+            f"{advise_handshakes(fit.name)}"
         )
     elif not fit.is_handshake_measured:
         lines.append(

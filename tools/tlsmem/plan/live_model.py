@@ -102,6 +102,11 @@ class LiveFit(NamedTuple):
         )
 
 
+def advise_handshakes(name: str) -> str:
+    """Return the command that records what concurrent handshakes of a server leave."""
+    return f"tools/tls-memtest measure live --server {name} --window 100,all"
+
+
 def identify_machine(run: LiveRecord) -> MachineIdentity:
     """Return what figures of the run's machine have in common."""
     return MachineIdentity(run.machine.cpu, run.machine.cpus, run.machine.path)

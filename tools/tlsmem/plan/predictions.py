@@ -14,7 +14,7 @@ from tlsmem.base.errors import UserError
 from tlsmem.base.paths import IS_WHEEL, ROOT
 from tlsmem.config.libraries import library_key
 from tlsmem.config.servers import servers
-from tlsmem.plan.live_model import LiveFit, fit_live, measured_bytes
+from tlsmem.plan.live_model import LiveFit, advise_handshakes, fit_live, measured_bytes
 from tlsmem.plan.server_memory import (
     PHASES,
     ServerMemory,
@@ -108,9 +108,7 @@ def list_windows(connections: int, windows: Sequence[int | str]) -> list[int]:
 
 
 def describe_unknown(name: str) -> str:
-    return (
-        f"what more concurrent handshakes leave is not recorded; to record it: make live SERVER={name} WINDOW=100,all"
-    )
+    return f"what more concurrent handshakes leave is not recorded; to record it: {advise_handshakes(name)}"
 
 
 class Basis(NamedTuple):
