@@ -157,15 +157,16 @@ static bool page_is_there(const struct process *process, uint64_t address)
 
 static bool memory_copy(const struct process *process, uint64_t address, void *to, size_t size)
 {
-    for (size_t done = 0; done < size;) {
+    for (size_t done = 0, part; done < size; done += part) {
         const struct mapping *mapping = mapping_of(process, address + done);
         uint64_t into = mapping ? address + done - mapping->at.begin : 0;
-        if (!mapping || into >= mapping->dumped_bytes)
+        const bool is_there = mapping && into < mapping->dumped_bytes;
+        part = is_there ? mapping->dumped_bytes - into : PAGE_BYTES - (address + done) % PAGE_BYTES;
+        part = part < size - done ? part : size - done;
+        if (!is_there)
+            memset((char *)to + done, 0, part);
+        else if (pread(process->memory, (char *)to + done, part, (off_t)(mapping->offset + into)) != (ssize_t)part)
             return false;
-        size_t part = mapping->dumped_bytes - into < size - done ? mapping->dumped_bytes - into : size - done;
-        if (pread(process->memory, (char *)to + done, part, (off_t)(mapping->offset + into)) != (ssize_t)part)
-            return false;
-        done += part;
     }
     return true;
 }
