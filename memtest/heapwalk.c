@@ -2,7 +2,8 @@
  * has the keys. FILE, an open file's number, gets the chunks in use of each process: where they are, how large, and
  * which marks they have: --chunks FILE:RULES says how blocks begin that get one.
  * heapwalk [--chunks FILE] --core CORE MAPPINGS LIBC PID does the same with a core: numbers of open files, of which
- * LIBC may be -1, and the process that it is of. */
+ * LIBC may be -1, and the process that it is of. With --ask after FILE it answers on stdout what is asked on stdin
+ * about the chunks of one process: heapwalk_pointers.c. */
 #include "heapwalk.h"
 
 #include <inttypes.h>
@@ -128,8 +129,8 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
     return process->refusal || ((glibc->unknown || parts->is_exact) && is_near(before, process->rss_anon_bytes));
 }
 
-/* Returns false where the chunks could not be written. */
-static bool report(pid_t pid, const struct core *core, struct live *live, int chunks_file)
+/* Returns false where the chunks could not be written, or a question was not answered. */
+static bool report(pid_t pid, const struct core *core, struct live *live, int chunks_file, bool is_asked)
 {
     struct process process;
     struct glibc glibc;
@@ -160,6 +161,7 @@ static bool report(pid_t pid, const struct core *core, struct live *live, int ch
     if (process.refusal || glibc.unknown)
         live_clear(live);
     live_take_out_cached(live);
+    bool is_done = !live->is_wanted || live_write(live, chunks_file);
     printf("{\"pid\":%d", pid);
     if (process.refusal) {
         printf(",\"refused\":\"%s\"", process.refusal);
@@ -168,11 +170,17 @@ static bool report(pid_t pid, const struct core *core, struct live *live, int ch
         print_number("tries", tries);
     }
     puts("}");
+    fflush(stdout);
+    if (is_asked)
+        is_done &= pointers_answer(&process, live, STDIN_FILENO, STDOUT_FILENO);
     process_close(&process);
     free(heaps.list);
     free(parts.free_sizes.slots);
-    return !live->is_wanted || live_write(live, chunks_file);
+    return is_done;
 }
+
+static const char *const usage = "usage: heapwalk [--chunks FILE[:RULES]] PID...\n"
+                                 "       heapwalk [--chunks FILE[:RULES] [--ask]] [--core CORE MAPPINGS LIBC] PID\n";
 
 int main(int argc, char **argv)
 {
@@ -180,21 +188,18 @@ int main(int argc, char **argv)
     live.is_wanted = argc > 2 && !strcmp(argv[1], "--chunks");
     struct core core = {-1, -1, -1};
     int first = live.is_wanted ? 3 : 1, chunks_file = live.is_wanted ? atoi(argv[2]) : -1;
-    bool is_written = true;
+    bool is_done = true, is_asked = live.is_wanted && argc > first && !strcmp(argv[first], "--ask");
     const char *rules = live.is_wanted ? strchr(argv[2], ':') : NULL;
+    first += is_asked;
     if (argc == first + 5 && !strcmp(argv[first], "--core")) {
         core = (struct core){atoi(argv[first + 1]), atoi(argv[first + 2]), atoi(argv[first + 3])};
         first += 4;
     }
-    if (argc <= first || (rules && !marks_parse(rules + 1, &live.marks))) {
-        fputs(
-            "usage: heapwalk [--chunks FILE[:RULES]] PID... | [--chunks FILE[:RULES]] --core CORE MAPPINGS LIBC PID\n",
-            stderr);
+    if (argc <= first || (is_asked && argc > first + 1) || (rules && !marks_parse(rules + 1, &live.marks))) {
+        fputs(usage, stderr);
         return 2;
     }
-    for (int i = first; i < argc; i++) {
-        is_written &= report(atoi(argv[i]), &core, &live, chunks_file);
-        fflush(stdout);
-    }
-    return ferror(stdout) || !is_written ? 1 : 0;
+    for (int i = first; i < argc; i++)
+        is_done &= report(atoi(argv[i]), &core, &live, chunks_file, is_asked);
+    return ferror(stdout) || !is_done ? 1 : 0;
 }

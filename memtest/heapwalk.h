@@ -53,9 +53,9 @@ struct source {
     bool (*read_flags)(const struct process *, struct range,
                        uint8_t *flags);                         /* of each page; false once it has ended */
     bool (*has_page)(const struct process *, uint64_t address); /* that was written */
-    bool (*copy)(const struct process *, uint64_t address, void *to, size_t size);
-    int (*open_file)(const struct process *, const struct mapping *); /* of the C library */
-    void (*mark_heap)(struct process *, uint64_t top);                /* which mappings are [heap], by its last chunk */
+    bool (*copy)(const struct process *, uint64_t address, void *to, size_t size); /* as process_copy() */
+    int (*open_file)(const struct process *, const struct mapping *);              /* of the C library */
+    void (*mark_heap)(struct process *, uint64_t top); /* which mappings are [heap], by its last chunk */
 };
 
 /* heapwalk_running.c: of a running process. heapwalk_core.c: of a core, with open files: the core, lines on its
@@ -79,7 +79,8 @@ bool pages_read(const struct process *, struct range, struct pages *);
 void pages_free(struct pages *);
 uint64_t pages_resident(const struct pages *, uint64_t begin, uint64_t end); /* bytes between two addresses */
 
-bool process_copy(const struct process *, uint64_t address, void *to, size_t size); /* pages that are there */
+/* Pages that are not there become zeros; false once the process has ended. */
+bool process_copy(const struct process *, uint64_t address, void *to, size_t size);
 bool process_read(const struct process *, uint64_t address, void *to, size_t size); /* false where a page is not */
 void process_forget(void); /* the pages that process_read keeps */
 
@@ -173,6 +174,10 @@ struct live_chunk {
     uint64_t place; /* the address, and above its bits the marks */
     uint32_t units, resident_units;
 };
+static inline uint64_t live_address(const struct live_chunk *chunk)
+{
+    return chunk->place & ((UINT64_C(1) << LIVE_ADDRESS_BITS) - 1);
+}
 struct live {
     bool is_wanted;     /* else nothing is kept */
     bool has_too_large; /* a chunk of 64 GiB or more was left out */
@@ -186,6 +191,23 @@ void live_add(struct live *, uint64_t address, uint64_t bytes, uint64_t resident
 void live_add_cached(struct live *, uint64_t address);
 void live_take_out_cached(struct live *);       /* the others are in the order of their addresses then */
 bool live_write(const struct live *, int file); /* their number in 64 bits, and each as it is here */
+bool write_all(int file, const void *from, size_t size);
+
+/* heapwalk_pointers.c: answers which chunks the blocks in chunks lead to, and what they have at some distances, until
+ * there is no more to read. Numbers are this machine's own. Question: struct question, so many numbers of chunks, in
+ * order, each once, and so many distances in bytes, multiples of 8: 32 bits each. Answer: the number of pointers in 64
+ * bits, each pointer, and so many words of 64 bits, all of one distance before those of the next. False where a
+ * question is none, or there is no answer: the process has ended. */
+struct question {
+    uint64_t lead; /* before each block, in its chunk */
+    uint32_t chunks, distances;
+    uint64_t wants_pointers;
+};
+struct pointer {
+    uint32_t from, to; /* numbers of chunks; not the same */
+    uint32_t words;    /* how many are before it in its block */
+};
+bool pointers_answer(const struct process *, const struct live *, int in, int out);
 
 /* heapwalk_cached.c: freed chunks that count as in use. Candidates have the size of a thread's cache. */
 struct candidates {

@@ -11,11 +11,6 @@ void live_clear(struct live *live)
     live->has_too_large = false;
 }
 
-static uint64_t address_of(const struct live_chunk *chunk)
-{
-    return chunk->place & ((UINT64_C(1) << LIVE_ADDRESS_BITS) - 1);
-}
-
 void live_add(struct live *live, uint64_t address, uint64_t bytes, uint64_t resident_bytes, uint64_t marks)
 {
     if (bytes / LIVE_UNIT_BYTES > UINT32_MAX) {
@@ -43,7 +38,7 @@ void live_add_cached(struct live *live, uint64_t address)
 
 static int by_address(const void *left, const void *right)
 {
-    uint64_t one = address_of(left), other = address_of(right);
+    uint64_t one = live_address(left), other = live_address(right);
     return (one > other) - (one < other);
 }
 
@@ -57,7 +52,7 @@ static int by_number(const void *left, const void *right)
 static bool is_in_order(const struct live *live)
 {
     for (size_t i = 1; i < live->used_count; i++)
-        if (address_of(&live->used[i - 1]) > address_of(&live->used[i]))
+        if (live_address(&live->used[i - 1]) > live_address(&live->used[i]))
             return false;
     return true;
 }
@@ -70,7 +65,7 @@ void live_take_out_cached(struct live *live)
     if (live->cached_count)
         qsort(live->cached, live->cached_count, sizeof *live->cached, by_number);
     for (size_t i = 0; i < live->used_count; i++) {
-        uint64_t address = address_of(&live->used[i]);
+        uint64_t address = live_address(&live->used[i]);
         while (next < live->cached_count && live->cached[next] < address)
             next++;
         if (next == live->cached_count || live->cached[next] != address)
@@ -80,7 +75,7 @@ void live_take_out_cached(struct live *live)
     live->cached_count = 0;
 }
 
-static bool write_all(int file, const void *from, size_t size)
+bool write_all(int file, const void *from, size_t size)
 {
     for (const char *at = from; size;) {
         ssize_t done = write(file, at, size);

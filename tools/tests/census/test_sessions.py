@@ -4,11 +4,14 @@ import os
 from array import array
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, lists
 
 from tests.census.conftest import Holder, compile_c
 from tlsmem.census.census import take_census
-from tlsmem.census.sessions import Role, State
+from tlsmem.census.sessions import Role, State, number_values
 from tlsmem.census.sockets import SocketState
 
 CREATED, HALF_OPEN, ESTABLISHED = 50, 70, 90
@@ -125,3 +128,12 @@ def test_the_parts_are_all_that_is_resident(looks, step):
 
 def test_a_look_maps_no_page(looks):
     assert {step: mapped for step, (_, _, mapped) in looks.items()} == dict.fromkeys(STEPS, 0)
+
+
+@given(lists(integers(0, 50) | integers(0, 10**12), max_size=60))
+def test_numbers_are_counted_as_numpy_does(values):
+    array = np.array(values, np.int64)
+    distinct, which, counts = number_values(array)
+    assert distinct.tolist() == sorted(set(values))
+    assert distinct[which].tolist() == values
+    assert counts.tolist() == [values.count(one) for one in distinct.tolist()]

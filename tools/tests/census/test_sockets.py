@@ -162,6 +162,12 @@ class Heap:
     def __init__(self, addresses):
         self.addresses, self.sizes = np.array(addresses), np.full(len(addresses), 64)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
     def count_words(self, chunks):
         return self.sizes[chunks] // 8 - 1
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tlsmem.census.heap_walk import Words
 from tlsmem.census.library import CONTEXT, GNUTLS, SESSION, Library
 from tlsmem.census.live_heap import LiveHeap, chunk_bytes, read_starts
-from tlsmem.census.target import PAGE, MappedFile, Memory, Target, Words
+from tlsmem.census.target import PAGE, MappedFile, Memory, Target
 
 OWN_FILES = ("libc.so.6", "libc-2.", "libheapmeter.so")  # whose malloc is walked through
 LARGEST_HEADER = 512  # bytes; a multiple of 16, as malloc's blocks are aligned to that

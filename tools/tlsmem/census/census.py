@@ -117,7 +117,7 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
         connections = describe_connections(count_connections(target))
         raise UserError(f"{error}; it has {titles}{connections}", error.status) from None
     try:
-        with target.open_memory() as memory:
+        with heap, target.open_memory() as memory:
             counts, uncounted = count_libraries(target, memory, heap, libraries.counted, before)
     except OSError:
         raise UserError(f"{target.title}: it ended while it was read") from None
@@ -127,9 +127,9 @@ def look_at(target: Target, known: Known) -> ProcessCensus:
     read_in = swapped - target.count_swapped()
     if read_in >= MIB:
         remarks.append(f"{target.title}: {READ_IN.format(describe_size(read_in))}")
-    if not heap.rss.is_exact:
+    if not heap.heap_walk.rss.is_exact:
         remarks.append(f"{target.title}: {CHANGED_CORE if target.is_core else CHANGED}")
-    return ProcessCensus(target, tuple(counts), heap.rss, count_connections(target), tuple(remarks))
+    return ProcessCensus(target, tuple(counts), heap.heap_walk.rss, count_connections(target), tuple(remarks))
 
 
 def count_libraries(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,8 @@ from elftools.elf.segments import NoteSegment
 
 from tlsmem.base.errors import Usage
 from tlsmem.census.elf_image import UNREADABLE
-from tlsmem.census.target import GONE, PAGE, MappedFile, Memory, Places, Range, Target
-from tlsmem.monitor.rss_parts import walk_core
+from tlsmem.census.heap_walk import HeapWalk, Places
+from tlsmem.census.target import GONE, PAGE, MappedFile, Memory, Range, Target
 
 SHARED = ("/dev/zero", "/SYSV", "/dev/shm/", "/memfd:")  # begin the names of memory that processes share
 LIBC = ("libc.so.6", "libc-2.")  # begin the names of the C library's file
@@ -137,7 +137,7 @@ class Core(Target):
     def open_memory(self) -> Memory:
         return CoreMemory(self)
 
-    def walk(self, chunks_file: int, rules: str) -> dict[str, Any]:
+    def walk(self, rules: str) -> HeapWalk:
         libc = next((one for one in self.files if one.name.startswith(LIBC)), None)
         opened = self.open_file(libc) if libc else None
         if libc and not opened:
@@ -148,8 +148,9 @@ class Core(Target):
         with opened or io.BytesIO() as libc_file, tempfile.TemporaryFile() as mappings, self.path.open("rb") as core:
             mappings.write("".join(self.describe_mappings()).encode(errors="surrogateescape"))
             mappings.seek(0)
-            number = libc_file.fileno() if opened else -1
-            return walk_core((core.fileno(), mappings.fileno(), number), self.pid, chunks_file, rules)
+            files = [core.fileno(), mappings.fileno(), *([libc_file.fileno()] if opened else [])]
+            words = ["--core", *map(str, files), *([] if opened else ["-1"]), str(self.pid)]
+            return HeapWalk(self.title, words, rules, files)
 
     def describe_mappings(self) -> Iterator[str]:
         """Yield a line for each mapping, as heapwalk takes it."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tlsmem.census.heap_walk import Places, Words
 from tlsmem.census.live_heap import LiveHeap
-from tlsmem.census.target import MappedFile, Places, Words
+from tlsmem.census.target import MappedFile
 
 OPENSSL, CRYPTO, GNUTLS = "OpenSSL", "libcrypto", "GnuTLS"
 SESSION, TICKET, CONTEXT, RECORD_LAYER, BIO, X509 = "SSL", "SSL_SESSION", "SSL_CTX", "record layer", "BIO", "X509"

@@ -1,30 +1,21 @@
 """The chunks in use of a process's heap, as build/core/heapwalk lists them, and where its memory is by kind."""
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tlsmem.base.errors import UserError, raise_user_errors
-from tlsmem.census.target import PAGE, Memory, Places, Target, Words
-from tlsmem.monitor.rss_parts import RssParts, parse
+from tlsmem.census.heap_walk import HeapWalk, Places, Pointers, Words
+from tlsmem.census.target import PAGE, Memory, Target
 
 HEADER_BYTES = 16  # of a chunk, before what malloc returns
 METER_BYTES = 16  # the same of the heap meter, in a process that runs under it
 UNIT_BYTES = 16
 ADDRESS = np.uint64((1 << 48) - 1)
-CHUNK = np.dtype(  # memtest/heapwalk.h: above the 48 bits of an address are the marks
-    {
-        "names": ["place", "marks", "units", "resident_units"],
-        "formats": [np.uint64, np.uint16, np.uint32, np.uint32],
-        "offsets": [0, 6, 8, 12],
-    }
-)
 BATCH_BYTES = 64 << 20  # read at once
 LARGEST_READ_BYTES = 8192  # structures are smaller; record buffers are larger and are never read
 ALL_BITS = (1 << 64) - 1
@@ -58,11 +49,11 @@ class Beginning(NamedTuple):
 
 @dataclass(frozen=True)
 class LiveHeap:
-    """The heap of one process: `rss` by kind of memory; of each chunk in use the address that malloc returned, the size
-    with its header, how much of it is resident, in bytes, and its marks, in the order of addresses. A chunk with a
-    mapping of its own has all pages of that."""
+    """The heap of one process: of each chunk in use the address that malloc returned, the size with its header, how
+    much of it is resident, in bytes, and its marks, in the order of addresses. A chunk with a mapping of its own has
+    all pages of that. Its blocks can be read until it is closed."""
 
-    rss: RssParts
+    heap_walk: HeapWalk
     addresses: Places
     sizes: Places
     resident: Places
@@ -101,7 +92,30 @@ class LiveHeap:
         objects: none was looked for there."""
         marks = self.marks | np.uint16((1 << Mark.MMAPPED) - 1)
         addresses, lead = self.addresses + before, self.lead_bytes + before
-        return LiveHeap(self.rss, addresses, self.sizes, self.resident, marks, lead, behind)
+        return LiveHeap(self.heap_walk, addresses, self.sizes, self.resident, marks, lead, behind)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.heap_walk.close()
+
+    def read_pointers(self, chunks: Places, offsets: Sequence[int] = ()) -> tuple[Pointers, Iterator[Words]]:
+        """Return the pointers in these chunks to beginnings of blocks in others, and what each chunk has in the fields
+        at these offsets, as read_fields() yields it. `chunks` are in order, each once.
+
+        Raises OSError once the process has ended."""
+        pointers, words = self.heap_walk.ask(chunks, self.lead_bytes, [offset // 8 * 8 for offset in offsets])
+        return pointers, shift_halves(offsets, words)
+
+    def read_fields(self, chunks: Places, *offsets: int) -> Iterator[Words]:
+        """Yield the 8 bytes at each offset of each chunk, in any order; of an offset that is no multiple of 8, 4 bytes.
+
+        Raises OSError once the process has ended."""
+        ordered, which = np.unique(chunks, return_inverse=True)
+        places = [offset // 8 * 8 for offset in offsets]
+        _, words = self.heap_walk.ask(ordered, self.lead_bytes, places, wants_pointers=False)
+        return shift_halves(offsets, words[:, which.ravel()])
 
     def find_marked(self, mark: Mark) -> Places:
         """Return which chunks have a mark."""
@@ -117,6 +131,12 @@ class LiveHeap:
         return np.where(self.addresses[places] == wanted, places, -1)
 
 
+def shift_halves(offsets: Sequence[int], rows: Words) -> Iterator[Words]:
+    """Yield each row; where its offset is no multiple of 8, the upper halves of its words."""
+    for offset, row in zip(offsets, rows, strict=True):
+        yield row >> np.uint64(32) if offset % 8 else row
+
+
 def chunk_bytes(size: int) -> int:
     """Return the size of the chunk in which glibc's malloc puts a block of so many bytes."""
     return max(32, (size + 8 + 15) & ~15)
@@ -124,50 +144,18 @@ def chunk_bytes(size: int) -> int:
 
 def read_live_heap(target: Target, beginnings: Iterable[Beginning] = ()) -> LiveHeap:
     """Return the heap of a process. Raises UserError where it cannot be read or divided."""
-    rules = ",".join(map(str, beginnings))
-    name = target.title if target.is_core else target.pid
-    with raise_user_errors(f"{name}: a file in memory for its chunks"):
-        listing = os.memfd_create("chunks")  # the kernel may refuse it: vm.memfd_noexec
-    with os.fdopen(listing, "rb") as file:
-        line = target.walk(file.fileno(), rules)
-        if "refused" in line:
-            raise UserError(f"{name}: {line['refused']}")
-        size = file.seek(0, os.SEEK_END)
-        listed = np.memmap(file, np.uint8, "r") if size else np.zeros(0, np.uint8)
-    rss = parse(line)
-    if rss.undivided:
-        raise UserError(f"{name}: its heap cannot be counted: {rss.undivided}")
-    if size < 8 or size != 8 + CHUNK.itemsize * int(listed[:8].view(np.int64)[0]):
-        raise UserError(f"{name}: heapwalk did not list all chunks; is there enough memory?")
-    chunks = listed[8:].view(CHUNK)
-    lead = METER_BYTES if rss.found_bytes is not None else 0
-    addresses = (chunks["place"] & ADDRESS).view(np.int64)
+    walk = target.walk(",".join(map(str, beginnings)))
+    lead = METER_BYTES if walk.rss.found_bytes is not None else 0
+    addresses = (walk.chunks["place"] & ADDRESS).view(np.int64)
     addresses += HEADER_BYTES + lead
-    sizes, resident = (np.multiply(chunks[one], UNIT_BYTES, dtype=np.int64) for one in ("units", "resident_units"))
-    return LiveHeap(rss, addresses, sizes, resident, np.array(chunks["marks"]), lead)
+    sizes, resident = (np.multiply(walk.chunks[one], UNIT_BYTES, dtype=np.int64) for one in ("units", "resident_units"))
+    return LiveHeap(walk, addresses, sizes, resident, np.array(walk.chunks["marks"]), lead)
 
 
 def read_starts(memory: Memory, heap: LiveHeap, chunks: Places, words: int) -> Words:
     """Return the first words of each chunk, a row each. Raises OSError once the process has ended."""
     counts = np.full(len(chunks), words)
     return memory.read_words(heap.addresses[chunks], counts).reshape(-1, words)
-
-
-def read_fields(memory: Memory, heap: LiveHeap, chunks: Places, *offsets: int) -> Iterator[Words]:
-    """Yield the 8 bytes at each offset of each chunk, in any order; of an offset that is no multiple of 8, 4 bytes. The
-    fields are read together.
-
-    Raises OSError once the process has ended."""
-    starts = np.array([offset // 8 * 8 for offset in offsets], np.int64)
-    places, which = np.unique(heap.addresses[chunks][None, :] + starts[:, None], return_inverse=True)
-    words = memory.read_words(places, np.ones(len(places), np.int64))[which.reshape(len(offsets), len(chunks))]
-    for offset, row in zip(offsets, words, strict=True):
-        yield row >> np.uint64(32) if offset % 8 else row
-
-
-def read_field(memory: Memory, heap: LiveHeap, chunks: Places, offset: int) -> Words:
-    """As read_fields(), of one."""
-    return next(read_fields(memory, heap, chunks, offset))
 
 
 def split_batches(chunks: Places, sizes: Places) -> Iterable[Places]:

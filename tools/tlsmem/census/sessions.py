@@ -13,6 +13,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from tlsmem.census.heap_walk import Places, Pointers, Words
 from tlsmem.census.library import BIO, CONTEXT, GNUTLS, RECORD_LAYER, SESSION, TICKET, X509, Library
 from tlsmem.census.live_heap import (
     LARGEST_READ_BYTES,
@@ -20,8 +21,6 @@ from tlsmem.census.live_heap import (
     Beginning,
     LiveHeap,
     Mark,
-    read_field,
-    read_fields,
     read_starts,
 )
 from tlsmem.census.sockets import (
@@ -33,7 +32,7 @@ from tlsmem.census.sockets import (
     read_endpoints,
     read_types,
 )
-from tlsmem.census.target import Memory, Places, Words
+from tlsmem.census.target import Memory
 
 METHOD_WORDS = range(1, 4)  # where an SSL has its method, by release
 BIO_METHOD_WORDS = range(2)  # and a BIO
@@ -43,8 +42,9 @@ STACK_DATA_AT, LARGEST_STACK_BYTES = 8, 64  # in an OPENSSL_STACK; of its chunk
 LEAST_SHARE, LEAST_SHARE_TO_ANY = 0.05, 0.25
 NO_OWNER, SHARED = -1, 1 << 40
 NO_OFFSET = -1
+TABLE_SHARE = 4  # of numbers that are counted in a table: it has at most so many times as many entries
 SAMPLE = 1000  # sessions, to find a field by what they have there
-RECORD_TYPES = (20, 21, 22, 23)  # of TLS: change_cipher_spec, alert, handshake, application_data
+RECORD_TYPES = range(20, 24)  # of TLS: change_cipher_spec, alert, handshake, application_data
 LONGEST_WRITE_BYTES = np.uint64(1 << 32)
 PROTOCOLS = (0x300, 0x301, 0x302, 0x303, 0x304, 0xFEFF, 0xFEFD)  # what an SSL_SESSION begins with
 SERIAL_KINDS = (2, 0x102)  # V_ASN1_INTEGER, V_ASN1_NEG_INTEGER: the type of a serial number, with which an X509 begins
@@ -60,7 +60,6 @@ SESSION_FIELDS = (*sorted(STATE_FIELDS), "read_bio", "ex_data", *sorted(NEEDED_G
 
 Values = Mapping[str, Words]  # of each session, by the name of the field
 Weights = npt.NDArray[np.float64]
-Pointers = tuple[Places, Places, Places]  # from which chunk, to which, and where in the first, in words
 
 
 class State(StrEnum):
@@ -117,9 +116,10 @@ def count_sessions(
 ) -> LibraryCensus:
     """Return the sessions of a library; `list_open` gives what descriptors the process has open, once the sessions are
     read; `walk_again` its heap at a later time. Raises OSError when the process ends meanwhile."""
-    roots, values, of_roots = find_sessions(memory, heap, library)
+    roots, values, of_roots = find_sessions(heap, library)
     kinds = name_states(library, values, len(roots))
-    owners = find_owners(memory, heap, library, roots, of_roots, values, number_kinds(kinds))
+    numbers = number_kinds(kinds)
+    owners = find_owners(memory, heap, library, roots, of_roots, values, numbers)
     endpoints = read_endpoints(memory, heap, library, values, len(roots))
     sockets = pair(endpoints, list_open())
     if SocketState.CLOSED in sockets:
@@ -138,12 +138,12 @@ def count_sessions(
     has_known_bios = library.found.library == GNUTLS or tells_bios(library)
     groups = []
     for role, state in sorted(set(kinds)):
-        number = np.array([kind == (role, state) for kind in kinds])
+        number = numbers == numbers[kinds.index((role, state))]
         held, own_bio, resident, mmapped = (int(sums[number].sum()) for sums in by_root)
         counts = Counter(sockets[one] for one in np.flatnonzero(number))
         own = own_bio if has_known_bios else None
         groups.append(SessionGroup(role, state, int(number.sum()), held, own, resident, mmapped, counts))
-    return LibraryCensus(library, tuple(groups), count_objects(memory, heap, library))
+    return LibraryCensus(library, tuple(groups), count_objects(heap, library))
 
 
 def list_beginnings(library: Library) -> Iterator[Beginning]:
@@ -169,7 +169,7 @@ def find_marked(heap: LiveHeap, library: Library, mark: Mark, name: str) -> Plac
     return chunks[library.find(heap, chunks, name)]
 
 
-def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Places, Values, Pointers]:
+def find_sessions(heap: LiveHeap, library: Library) -> tuple[Places, Values, Pointers]:
     """Return which chunks are sessions, what these have in the fields that are known, and the pointers in them. All is
     read at once: to read a field of each of many takes as long as to read all of each."""
     chunks = find_marked(heap, library, Mark.SESSION, SESSION)
@@ -181,7 +181,7 @@ def find_sessions(memory: Memory, heap: LiveHeap, library: Library) -> tuple[Pla
         offsets["entity"] = 0
     else:
         offsets |= {f"word {word}": 8 * word for word in METHOD_WORDS}
-    pointers, fields = read_pointers_and_fields(memory, heap, chunks, list(offsets.values()))
+    pointers, fields = heap.read_pointers(chunks, list(offsets.values()))
     values = dict(zip(offsets, fields, strict=True))
     if library.found.library == GNUTLS:
         is_session = np.isin(values["entity"] & LOW, list(ENTITIES))
@@ -213,18 +213,18 @@ def name_state(has_role: bool, handshake: int, in_init: int, machine: int, is_se
     return role, State.ESTABLISHED if handshake == OK and not in_init else State.HALF_OPEN
 
 
-def count_objects(memory: Memory, heap: LiveHeap, library: Library) -> dict[str, int]:
+def count_objects(heap: LiveHeap, library: Library) -> dict[str, int]:
     """Return how many objects there are of each kind that can be told by its size and its beginning."""
     found: dict[str, int] = {}
     if TICKET in library.sizes:
-        first = read_starts(memory, heap, find_marked(heap, library, Mark.TICKET, TICKET), 1)[:, 0]
+        (first,) = heap.read_fields(find_marked(heap, library, Mark.TICKET, TICKET), 0)
         found[TICKET] = int(np.isin(first & LOW, PROTOCOLS).sum())
     if BIO in library.sizes:
-        first = read_starts(memory, heap, find_marked(heap, library, Mark.BIO, BIO), BIO_METHOD_WORDS.stop)
-        found[BIO] = int(library.mapped_crypto.has(first).any(axis=1).sum())
+        words = heap.read_fields(find_marked(heap, library, Mark.BIO, BIO), *(8 * word for word in BIO_METHOD_WORDS))
+        found[BIO] = int(np.logical_or.reduce([library.mapped_crypto.has(one) for one in words]).sum())
     if X509 in library.sizes:
-        first = read_starts(memory, heap, find_marked(heap, library, Mark.X509, X509), 2)[:, 1]
-        kinds, lengths = first >> np.uint64(32), first & LOW
+        (second,) = heap.read_fields(find_marked(heap, library, Mark.X509, X509), 8)
+        kinds, lengths = second >> np.uint64(32), second & LOW
         is_serial = np.isin(kinds, SERIAL_KINDS) & (lengths <= LONGEST_SERIAL_BYTES)
         found[X509] = int(is_serial.sum())
     return found
@@ -268,9 +268,9 @@ def find_owners(
     lent = find_lent(memory, heap, library, roots)
     frontier = np.concatenate([roots, contexts])
     is_closed = np.zeros(len(heap.addresses), bool)  # to the application's chunks nothing leads
-    is_closed[find_attached(memory, heap, values)] = True
+    is_closed[find_attached(heap, values)] = True
     is_closed[direct] = False
-    pointers = join(of_roots, read_pointers(memory, heap, contexts))
+    pointers = join(of_roots, heap.read_pointers(contexts)[0])
     sessions = np.append(np.bincount(kinds), 0)
     kind_of_owner = np.append(kinds, len(sessions) - 1)  # what is shared is of a kind of its own
     while len(frontier):
@@ -289,7 +289,7 @@ def find_owners(
         is_new &= ~is_seldom
         frontier = assign(owners, sources[is_new], targets[is_new], weights[is_new])
         frontier = frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES]
-        pointers = read_pointers(memory, heap, frontier)
+        pointers, _ = heap.read_pointers(frontier)
     return owners
 
 
@@ -307,7 +307,7 @@ def find_kept_in_bios(memory: Memory, heap: LiveHeap, library: Library, owners: 
         return is_kept
     owned = np.flatnonzero((owners >= 0) & (owners != SHARED))
     bios = owned[library.find(heap, owned, BIO)]
-    methods, data = read_fields(memory, heap, bios, library.fields["bio_method"], library.fields["bio_data"])
+    methods, data = heap.read_fields(bios, library.fields["bio_method"], library.fields["bio_data"])
     types, is_own = read_types(memory, heap, library, methods)
     is_own &= (types > 0) & (types <= LARGEST_BIO_TYPE)
     is_library = np.zeros(len(heap.addresses), bool)
@@ -320,7 +320,7 @@ def find_kept_in_bios(memory: Memory, heap: LiveHeap, library: Library, owners: 
         is_new &= ~library.find(heap, targets, RECORD_LAYER, TICKET)
         frontier = find_distinct(targets[is_new])
         is_kept[frontier] = True
-        sources, targets, _ = read_pointers(memory, heap, frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES])
+        (sources, targets, _), _ = heap.read_pointers(frontier[heap.sizes[frontier] <= LARGEST_READ_BYTES])
     return is_kept
 
 
@@ -330,15 +330,16 @@ def join(*parts: Pointers) -> Pointers:
     return sources, targets, offsets
 
 
-def find_attached(memory: Memory, heap: LiveHeap, values: Values) -> Places:
+def find_attached(heap: LiveHeap, values: Values) -> Places:
     """Return the chunks that the application has attached to sessions, by SSL_set_ex_data(): those to which the array
     of the stack in the field leads. Before the stack, the field has a context since OpenSSL 3.0."""
     if "ex_data" not in values:
         return np.zeros(0, np.int64)
     stacks = find_chunks(heap, np.concatenate([values["ex_data"], values["ex_data_stack"]]))
     stacks = stacks[heap.sizes[stacks] - heap.lead_bytes - heap.behind_bytes <= LARGEST_STACK_BYTES]
-    arrays = find_chunks(heap, read_field(memory, heap, stacks, STACK_DATA_AT))
-    return read_pointers(memory, heap, arrays)[1]
+    (arrays,) = heap.read_fields(stacks, STACK_DATA_AT)
+    (_, attached, _), _ = heap.read_pointers(find_chunks(heap, arrays))
+    return attached
 
 
 def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -> int:
@@ -354,10 +355,15 @@ def find_lent(memory: Memory, heap: LiveHeap, library: Library, roots: Places) -
     lowest, highest = heap.addresses[[0, -1]].astype(np.uint64)
     is_buffer = (rows >= lowest) & (rows <= highest)
     total, kind, done, buffer = rows[:, :-3], rows[:, 1:-2] & LOW, rows[:, 2:-1], is_buffer[:, 3:]
-    is_written = np.isin(kind, RECORD_TYPES) & (total == done) & (total > 0) & (total < LONGEST_WRITE_BYTES) & buffer
-    is_reset = np.isin(rows[:, 1:-1], RECORD_TYPES) & (rows[:, :-2] == 0) & is_buffer[:, 2:]
+    is_written = is_record_type(kind) & (total == done) & (total > 0) & (total < LONGEST_WRITE_BYTES) & buffer
+    is_reset = is_record_type(rows[:, 1:-1]) & (rows[:, :-2] == 0) & is_buffer[:, 2:]
     counts = np.stack([is_written.sum(axis=0), is_reset.sum(axis=0)[1:]])  # by where the pointer is, from word 3 on
     return int(np.argmax(counts.max(axis=0))) + 3 if counts.any() else NO_OFFSET
+
+
+def is_record_type(words: Words) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = (words >= np.uint64(RECORD_TYPES.start)) & (words < np.uint64(RECORD_TYPES.stop))
+    return found
 
 
 def find_chunks(heap: LiveHeap, pointers: Words) -> Places:
@@ -372,16 +378,28 @@ def find_distinct(chunks: Places) -> Places:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
+def number_values(values: Places) -> tuple[Places, Places, Places]:
+    """Return the distinct values in order, for each value which of them it is, and how often each is there, as NumPy's
+    unique() does. It sorts; where the values are small for their number, a table of all up to the largest takes a tenth
+    of the time."""
+    if not len(values) or int(values.max()) >= TABLE_SHARE * len(values):
+        distinct, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return distinct, which.ravel(), counts
+    table = np.bincount(values)
+    distinct = np.flatnonzero(table)
+    return distinct, (np.cumsum(table > 0) - 1)[values], table[distinct]
+
+
 def weigh(heap: LiveHeap, frontier: Places, pointers: Pointers) -> Weights:
     """Return for each pointer in which share of the chunks of its chunk's size the same field leads to a chunk of the
     same size as here."""
     sources, targets, offsets = pointers
-    sizes, alike = np.unique(heap.sizes[frontier], return_counts=True)
-    of_source = np.searchsorted(sizes, heap.sizes[sources])
-    target_sizes, of_target = np.unique(heap.sizes[targets], return_inverse=True)
-    fields = (of_source * LARGEST_READ_BYTES + offsets) * len(target_sizes) + of_target.ravel()
-    _, field, counts = np.unique(fields, return_inverse=True, return_counts=True)
-    found: Weights = counts[field.ravel()] / alike[of_source]
+    sizes, _, alike = number_values(heap.sizes[frontier] // UNIT_BYTES)
+    of_source = np.searchsorted(sizes, heap.sizes[sources] // UNIT_BYTES)
+    target_sizes, of_target, _ = number_values(heap.sizes[targets] // UNIT_BYTES)
+    fields = of_source * (int(offsets.max(initial=0)) + 1) + offsets
+    _, field, counts = number_values(fields * len(target_sizes) + of_target)
+    found: Weights = counts[field] / alike[of_source]
     return found
 
 
@@ -394,23 +412,23 @@ def have_few_alike(heap: LiveHeap, sessions: Places, kinds: Places, pointers: Po
     sources, targets, offsets = pointers
     units, target_units = heap.sizes[sources] // UNIT_BYTES, heap.sizes[targets] // UNIT_BYTES
     # With room for the sizes next to the largest and to the smallest.
-    step, width = LARGEST_READ_BYTES, int(target_units.max(initial=0)) + 3
-    fields = (kinds * (LARGEST_READ_BYTES // UNIT_BYTES + 4) + units + 1) * step + offsets
-    to_any = count_near(fields, (-step, 0, step))
+    step, width = int(offsets.max(initial=0)) + 1, int(target_units.max(initial=0)) + 3
+    fields, of_field, counts = number_values((kinds * (int(units.max(initial=0)) + 3) + units + 1) * step + offsets)
+    to_any = add_near(fields, counts, (-step, 0, step))[of_field]
+    pairs, of_pair, counts = number_values(of_field * width + target_units + 1)
     steps = [a * step * width + b for a in (-1, 0, 1) for b in (-1, 0, 1)]
-    to_size = count_near(fields * width + target_units + 1, steps)
+    to_size = add_near(fields[pairs // width] * width + pairs % width, counts, steps)[of_pair]
     few: npt.NDArray[np.bool_] = to_size < LEAST_SHARE * sessions[kinds]
     return few & (to_any < LEAST_SHARE_TO_ANY * sessions[kinds])
 
 
-def count_near(numbers: Places, steps: Iterable[int]) -> Places:
-    """Return for each number how many of all are so far from it."""
-    found, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    sums = np.zeros(len(found), np.int64)
-    for step in steps if len(found) else ():
-        places = np.minimum(np.searchsorted(found, found + step), len(found) - 1)
-        sums += np.where(found[places] == found + step, counts[places], 0)
-    return sums[which.ravel()]
+def add_near(numbers: Places, counts: Places, steps: Iterable[int]) -> Places:
+    """Return for each number, of distinct ones in order, the sum of the counts of all that are so far from it."""
+    sums = np.zeros(len(numbers), np.int64)
+    for step in steps if len(numbers) else ():
+        places = np.minimum(np.searchsorted(numbers, numbers + step), len(numbers) - 1)
+        sums += np.where(numbers[places] == numbers + step, counts[places], 0)
+    return sums
 
 
 def select_pointers(pointers: Pointers, chosen: npt.NDArray[np.bool_]) -> Pointers:
@@ -420,7 +438,7 @@ def select_pointers(pointers: Pointers, chosen: npt.NDArray[np.bool_]) -> Pointe
 
 def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -> Places:
     """Give chunks without an owner that of the chunks whose pointers to them weigh most; return them, each once."""
-    found, which = np.unique(targets, return_inverse=True)
+    found, which, _ = number_values(targets)
     heaviest = np.zeros(len(found))
     np.maximum.at(heaviest, which, weights)
     is_heaviest = weights == heaviest[which]
@@ -430,30 +448,6 @@ def assign(owners: Places, sources: Places, targets: Places, weights: Weights) -
     np.maximum.at(most, which, given)
     owners[found] = np.where(least == most, least, SHARED)
     return found
-
-
-def read_pointers(memory: Memory, heap: LiveHeap, chunks: Places) -> Pointers:
-    """Return the pointers in these chunks to beginnings of chunks: from which, to which, and where in the first, in
-    words."""
-    return read_pointers_and_fields(memory, heap, np.sort(chunks), ())[0]
-
-
-def read_pointers_and_fields(
-    memory: Memory, heap: LiveHeap, chunks: Places, offsets: Sequence[int]
-) -> tuple[Pointers, Iterator[Words]]:
-    """Return the same of chunks in order, and what each has in the fields at these offsets, as read_fields() yields
-    it."""
-    if not len(chunks):
-        nothing = np.zeros(0, np.int64)
-        return (nothing, nothing, nothing), (np.zeros(0, np.uint64) for _ in offsets)
-    lowest, highest = int(heap.addresses[0]), int(heap.addresses[-1])
-    at = [offset // 8 * 8 for offset in offsets]
-    places = heap.addresses[chunks], heap.count_words(chunks)
-    numbers, distances, words, fields = memory.find_words(*places, lowest, highest, at)
-    sources, targets = chunks[numbers], heap.find(words)
-    is_found = (targets >= 0) & (targets != sources)
-    pointers = sources[is_found], targets[is_found], distances[is_found]
-    return pointers, (row >> np.uint64(32) if offset % 8 else row for offset, row in zip(offsets, fields, strict=True))
 
 
 def add_up(groups: Iterable[SessionGroup]) -> Counter[State]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tlsmem.census.heap_walk import Places, Words
 from tlsmem.census.library import BIO, GNUTLS, Library
-from tlsmem.census.live_heap import LARGEST_READ_BYTES, LiveHeap, read_fields, read_starts, split_batches
-from tlsmem.census.target import Memory, Places, Words
+from tlsmem.census.live_heap import LARGEST_READ_BYTES, LiveHeap, read_starts, split_batches
+from tlsmem.census.target import Memory
 
 ESTABLISHED = "01"
 FAMILIES = ("tcp", "tcp6")
@@ -120,11 +121,11 @@ def confirm_closed(
     candidates = np.flatnonzero(np.array(states) == SocketState.CLOSED)
     addresses = heap.addresses[roots[candidates]]
     before = compute_checksums(memory, heap, roots[candidates])
-    later = walk_again()
-    chunks = later.find(addresses.astype(np.uint64))
-    is_there = chunks >= 0
-    is_same = np.zeros(len(candidates), bool)
-    is_same[is_there] = compute_checksums(memory, later, chunks[is_there]) == before[is_there]
+    with walk_again() as later:
+        chunks = later.find(addresses.astype(np.uint64))
+        is_there = chunks >= 0
+        is_same = np.zeros(len(candidates), bool)
+        is_same[is_there] = compute_checksums(memory, later, chunks[is_there]) == before[is_there]
     found = list(states)
     for number in candidates[~is_same].tolist():
         found[number] = SocketState.OPEN
@@ -167,7 +168,7 @@ def read_endpoints(
         if not len(left):
             break
         names = ("bio_method", "bio_number", "bio_next")
-        methods, found, following = read_fields(memory, heap, bios, *(fields[name] for name in names))
+        methods, found, following = heap.read_fields(bios, *(fields[name] for name in names))
         types, is_own = read_types(memory, heap, library, methods)
         kinds[left] = [name_kind(*one) for one in zip(types.tolist(), is_own.tolist(), strict=True)]
         numbers[left] = (found & LOW).astype(np.uint32).view(np.int32)

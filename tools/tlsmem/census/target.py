@@ -6,18 +6,18 @@ executed. A core, in core_file.py, gives the same."""
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
+from typing import BinaryIO, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tlsmem.base.errors import Usage, UserError
-from tlsmem.monitor.rss_parts import walk_heaps
+from tlsmem.base.errors import Usage
+from tlsmem.census.heap_walk import HeapWalk, Places, Words
 
 PAGE = 4096
 WHOLE_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)", re.ASCII)
@@ -29,9 +29,6 @@ THREAD_GROUP = re.compile(r"^Tgid:\s+(\d+)", re.MULTILINE)  # in /proc/PID/statu
 NEAR_PAGES = 3  # that many between others are read with them
 NEAR_ENTRIES = 32  # of pages that are so near the entries of pagemap are read together
 BATCH_PAGES = 512  # read at once: the buffer stays in the processor's cache
-
-Words = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
 
 
 class Range(NamedTuple):
@@ -112,9 +109,8 @@ class Target(ABC):
         """Return its memory. Raises OSError where it has ended."""
 
     @abstractmethod
-    def walk(self, chunks_file: int, rules: str) -> dict[str, Any]:
-        """Return what heapwalk says; the open file gets the chunks in use, with marks by these rules. Raises
-        UserError."""
+    def walk(self, rules: str) -> HeapWalk:
+        """Walk through its heap, and mark chunks by rules. Raises UserError."""
 
 
 @dataclass(frozen=True)
@@ -149,11 +145,8 @@ class Running(Target):
     def open_memory(self) -> "Memory":
         return ProcessMemory(self.pid)
 
-    def walk(self, chunks_file: int, rules: str) -> dict[str, Any]:
-        lines = walk_heaps([self.pid], chunks_file, rules)
-        if not lines:
-            raise UserError(f"{self.pid}: heapwalk ended early")
-        return lines[0]
+    def walk(self, rules: str) -> HeapWalk:
+        return HeapWalk(str(self.pid), [str(self.pid)], rules)
 
 
 def read_target(pid: int) -> Running:
@@ -235,10 +228,6 @@ class Batch(NamedTuple):
         found: Places = np.searchsorted(self.pages, addresses // PAGE) * (PAGE // 8) + addresses % PAGE // 8
         return found
 
-    def find_addresses(self, index: Places) -> Places:
-        """Return where each word is."""
-        return self.pages[index // (PAGE // 8)] * PAGE + index % (PAGE // 8) * 8
-
 
 class Memory(ABC):
     """The memory of a process, read in words."""
@@ -277,28 +266,6 @@ class Memory(ABC):
             found[done : done + len(index)] = batch.words[index]
             done += len(index)
         return found
-
-    def find_words(
-        self, starts: Places, counts: Places, low: int, high: int, offsets: Sequence[int] = ()
-    ) -> tuple[Places, Places, Words, Words]:
-        """Return the words at these places that are multiples of 16 from `low` to `high`: in which place, by its
-        number, how many words behind its start, and the word. And the words at these offsets within each place, in
-        bytes, multiples of 8: a row for each offset. As read_words() otherwise."""
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))]
-        fields = np.zeros((len(offsets), len(starts)), np.uint64)
-        for batch in self.read_batches(starts, counts):
-            for row, offset in zip(fields, offsets, strict=True):
-                row[batch.places] = batch.words[batch.find_index(starts[batch.places] + offset)]
-            is_wanted = batch.words - np.uint64(low) <= np.uint64(high - low)
-            index = np.flatnonzero(is_wanted)
-            index = index[batch.words[index] & np.uint64(15) == 0]
-            addresses = batch.find_addresses(index)
-            numbers = np.searchsorted(starts[batch.places], addresses, side="right") - 1 + batch.places.start
-            distances = (addresses - starts[numbers]) // 8
-            is_inside = (numbers >= batch.places.start) & (distances < counts[numbers])
-            found.append((numbers[is_inside], distances[is_inside], batch.words[index[is_inside]]))
-        numbers, distances, words = (np.concatenate(part) for part in zip(*found, strict=True))
-        return numbers, distances, words, fields
 
     def read_batches(self, starts: Places, counts: Places) -> Iterator["Batch"]:
         """Yield the pages that have these places, a batch after the other in the same buffer, so a large heap takes no

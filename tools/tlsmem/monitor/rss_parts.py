@@ -56,43 +56,29 @@ def read_rss(pids: Iterable[int]) -> dict[int, RssParts | str]:
     return {line["pid"]: line["refused"] if "refused" in line else parse(line) for line in walk_heaps(pids)}
 
 
-def walk_heaps(pids: Iterable[int], chunks_file: int | None = None, rules: str = "") -> list[dict[str, Any]]:
+def walk_heaps(pids: Iterable[int]) -> list[dict[str, Any]]:
     """Return what heapwalk says of each process: docs/reference/records.md has the keys.
 
-    `chunks_file`, an open file's number, gets the chunks in use, with marks by `rules`. Raises UserError where heapwalk
-    is not built, or is of another version: an older one takes the words of options for processes."""
+    Raises UserError where heapwalk is not built, or is of another version."""
     processes = list(map(str, pids))
     if not processes:
         return []
-    lines = run_heapwalk(processes, chunks_file, rules)
-    if not {line["pid"] for line in lines} <= set(map(int, processes)):
-        raise UserError(OUTDATED)
-    return lines
+    with start_heapwalk(processes) as process:
+        return parse_lines(process.communicate()[0])
 
 
-def walk_core(files: tuple[int, int, int], pid: int, chunks_file: int, rules: str = "") -> dict[str, Any]:
-    """Return what heapwalk says of a core. Numbers of open files: the core, lines on its mappings, its C library or -1;
-    `chunks_file` gets the chunks in use, with marks by `rules`. Raises UserError as walk_heaps() does."""
-    words = ["--core", *map(str, files), str(pid)]
-    lines = run_heapwalk(words, chunks_file, rules, [one for one in files if one >= 0])
-    if [line["pid"] for line in lines] != [pid]:
-        raise UserError(OUTDATED)
-    return lines[0]
-
-
-def run_heapwalk(
-    words: list[str], chunks_file: int | None, rules: str, files: Sequence[int] = ()
-) -> list[dict[str, Any]]:
-    """Return the objects that heapwalk prints. Raises UserError where it is not built, or prints none."""
-    listing = [] if chunks_file is None else ["--chunks", f"{chunks_file}:{rules}"]
-    kept = [*files] if chunks_file is None else [chunks_file, *files]
-    command = [str(ROOT / HEAP_WALK), *listing, *words]
+def start_heapwalk(words: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start heapwalk with these words, and options of Popen. Raises UserError where it is not built."""
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, pass_fds=kept)
+        return subprocess.Popen([str(ROOT / HEAP_WALK), *words], stdout=subprocess.PIPE, **options)
     except FileNotFoundError:
         raise UserError(f"{HEAP_WALK} is not there: {FETCH_CORE}") from None
+
+
+def parse_lines(text: bytes) -> list[dict[str, Any]]:
+    """Return the objects that heapwalk printed. Raises UserError for what is none, as of another version."""
     try:
-        lines: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))
+        lines: list[dict[str, Any]] = list(map(json.loads, text.splitlines()))
         is_outdated = any("pid" not in line for line in lines)
     except (ValueError, TypeError):
         is_outdated = True
