@@ -1,7 +1,8 @@
 /* heapwalk, a program that divides the anonymous memory of other processes, or of one whose core there is: what glibc's
  * malloc has in use, caches and keeps, and what is not malloc's. It loads nothing into them and does not stop them. Of
- * their memory it reads headers of chunks, links of lists and malloc's own structures only; of a core also which pages
- * hold zeros alone. */
+ * their memory it uses headers of chunks, links of lists and malloc's own structures only; of a core also which pages
+ * hold zeros alone. Where it is asked, it also tells which blocks begin as certain objects, which lead to which, and
+ * what they have in fields. */
 #ifndef MEMTEST_HEAPWALK_H
 #define MEMTEST_HEAPWALK_H
 
