@@ -15,7 +15,7 @@ from tlsmem.base import repository, termination
 from tlsmem.base.errors import Usage, UserError, raise_user_errors
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import configuration_campaign, dispatch, live_campaign, registry
-from tlsmem.cli.main import main, run
+from tlsmem.cli.main import NO_MEMORY, main, run
 from tlsmem.schema.live_records import append_live
 
 
@@ -37,9 +37,10 @@ def raising(error):
         (raising(UserError("no such suite", status=77)), 77, "memtest: no such suite\n"),
         (raising(Usage("N=x is no number")), 2, "memtest: N=x is no number\n"),
         (raising(UserError(status=2)), 2, ""),
+        (raising(MemoryError()), 1, f"memtest: {NO_MEMORY}\n"),
         (raising(UserError("\x1b[2Jtwo\nlines")), 1, "memtest: ?[2Jtwo?lines\n"),
     ],
-    ids=["nothing", "status", "sentence", "both", "usage", "silent", "escapes"],
+    ids=["nothing", "status", "sentence", "both", "usage", "silent", "memory", "escapes"],
 )
 def test_a_command_ends_with_its_status_and_one_sentence(main, status, said, capsys):
     with pytest.raises(SystemExit) as end:

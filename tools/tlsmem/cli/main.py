@@ -15,6 +15,7 @@ USAGE = 2  # exit status
 EXTRAS = {"duckdb": "data", "matplotlib": "plots", "scipy": "plots", "hdrh": "plots"}  # of the wheel, by module
 OURS = ("", "tlsmem")
 LONGEST = 4000  # characters
+NO_MEMORY = "there is not enough memory; raise the limit, if there is one (`ulimit -v`, memory.max of a control group)"
 
 
 def main(*before: str) -> NoReturn:
@@ -75,8 +76,8 @@ def open_standard_files() -> None:
 def run(command: Callable[[], int | None]) -> NoReturn:
     """Call a command and exit with the status that it returns; None is 0.
 
-    A UserError's sentence is printed on stderr, or one about a package that is not installed. Ctrl-C ends the process
-    by its signal, without a traceback."""
+    A UserError's sentence is printed on stderr, or one about a package that is not installed, or about memory. Ctrl-C
+    ends the process by its signal, without a traceback."""
     open_standard_files()
     try:
         status = command()
@@ -96,6 +97,9 @@ def run(command: Callable[[], int | None]) -> NoReturn:
         if sentence := str(error):
             print(f"memtest: {shorten(sentence) if error.status == USAGE else sentence}", file=sys.stderr)
         status = error.status
+    except MemoryError:
+        print(f"memtest: {NO_MEMORY}", file=sys.stderr)
+        status = 1
     except Terminated as ended:
         status = ended.status
     sys.exit(status)
