@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from census_looks import CLOSED, do_step, list_steps
+from census_looks import CLOSED, do_step, list_steps, wait_until_still
 from census_servers import Client, TlsServer, start
 from tlsmem.base.errors import UserError
 from tlsmem.census.live_heap import chunk_bytes
@@ -56,6 +56,7 @@ def read_library_bytes(
                 client.ask("close", 1)
                 for step in steps:
                     do_step(step, client, running, n)
+                    wait_until_still(running.pids)  # under heaptrack, handshakes take long
                     wait_until_written(raw)
                     live[step.state] = sum_library_bytes(raw, folder, server)
     except (UserError, ServerError, CaptureFailed, Unreadable, OSError, subprocess.CalledProcessError) as error:

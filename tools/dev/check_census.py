@@ -40,6 +40,8 @@ def main() -> None:
     )
     parser.add_argument("--into", metavar="PAGE.md", type=Path, help="replace the tables in this page")
     given = parser.parse_args()
+    if given.into and given.program:
+        parser.error("--into PAGE.md writes the tables of all programs: leave --program out")
     if os.geteuid() != 0:
         sys.exit("check-census: only root may make a network and read all processes: run it as root")
     venv.activate()
