@@ -129,8 +129,8 @@ static bool read_once(struct process *process, struct glibc *glibc, struct heaps
     return process->refusal || ((glibc->unknown || parts->is_exact) && is_near(before, process->rss_anon_bytes));
 }
 
-/* Returns false where the chunks could not be written, or a question was not answered. */
-static bool report(pid_t pid, const struct core *core, struct live *live, int chunks_file, bool is_asked)
+/* Returns the exit status: not 0 where the chunks could not be written, or a question was not answered. */
+static int report(pid_t pid, const struct core *core, struct live *live, int chunks_file, bool is_asked)
 {
     struct process process;
     struct glibc glibc;
@@ -161,7 +161,7 @@ static bool report(pid_t pid, const struct core *core, struct live *live, int ch
     if (process.refusal || glibc.unknown)
         live_clear(live);
     live_take_out_cached(live);
-    bool is_done = !live->is_wanted || live_write(live, chunks_file);
+    int status = live->is_wanted && !live_write(live, chunks_file) ? NOT_ANSWERED : ALL_ANSWERED;
     printf("{\"pid\":%d", pid);
     if (process.refusal) {
         printf(",\"refused\":\"%s\"", process.refusal);
@@ -171,12 +171,13 @@ static bool report(pid_t pid, const struct core *core, struct live *live, int ch
     }
     puts("}");
     fflush(stdout);
-    if (is_asked)
-        is_done &= pointers_answer(&process, live, STDIN_FILENO, STDOUT_FILENO);
+    if (is_asked && !status)
+        status =
+            live_map(live, chunks_file) ? pointers_answer(&process, live, STDIN_FILENO, STDOUT_FILENO) : NOT_ANSWERED;
     process_close(&process);
     free(heaps.list);
     free(parts.free_sizes.slots);
-    return is_done;
+    return status;
 }
 
 static const char *const usage = "usage: heapwalk [--chunks FILE[:RULES]] PID...\n"
@@ -188,7 +189,7 @@ int main(int argc, char **argv)
     live.is_wanted = argc > 2 && !strcmp(argv[1], "--chunks");
     struct core core = {-1, -1, -1};
     int first = live.is_wanted ? 3 : 1, chunks_file = live.is_wanted ? atoi(argv[2]) : -1;
-    bool is_done = true, is_asked = live.is_wanted && argc > first && !strcmp(argv[first], "--ask");
+    const bool is_asked = live.is_wanted && argc > first && !strcmp(argv[first], "--ask");
     const char *rules = live.is_wanted ? strchr(argv[2], ':') : NULL;
     first += is_asked;
     if (argc == first + 5 && !strcmp(argv[first], "--core")) {
@@ -199,7 +200,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
+    int status = 0;
     for (int i = first; i < argc; i++)
-        is_done &= report(atoi(argv[i]), &core, &live, chunks_file, is_asked);
-    return ferror(stdout) || !is_done ? 1 : 0;
+        status |= report(atoi(argv[i]), &core, &live, chunks_file, is_asked);
+    return ferror(stdout) ? 1 : status;
 }

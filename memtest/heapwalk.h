@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define PAGE_BYTES UINT64_C(4096)
+#define COPY_PAGES_MOST 64      /* at once */
 #define CHUNK_FLAGS UINT64_C(7) /* the lowest bits of a chunk's size */
 #define CHUNK_BEFORE_IN_USE UINT64_C(1)
 #define CHUNK_MMAPPED UINT64_C(2)
@@ -80,7 +81,7 @@ bool pages_read(const struct process *, struct range, struct pages *);
 void pages_free(struct pages *);
 uint64_t pages_resident(const struct pages *, uint64_t begin, uint64_t end); /* bytes between two addresses */
 
-/* Pages that are not there become zeros; false once the process has ended. */
+/* At most COPY_PAGES_MOST pages; those that are not there become zeros. False once the process has ended. */
 bool process_copy(const struct process *, uint64_t address, void *to, size_t size);
 bool process_read(const struct process *, uint64_t address, void *to, size_t size); /* false where a page is not */
 void process_forget(void); /* the pages that process_read keeps */
@@ -192,13 +193,13 @@ void live_add(struct live *, uint64_t address, uint64_t bytes, uint64_t resident
 void live_add_cached(struct live *, uint64_t address);
 void live_take_out_cached(struct live *);       /* the others are in the order of their addresses then */
 bool live_write(const struct live *, int file); /* their number in 64 bits, and each as it is here */
+bool live_map(struct live *, int file);         /* for the last list: what is in the file is not kept twice */
 bool write_all(int file, const void *from, size_t size);
 
 /* heapwalk_pointers.c: answers which chunks the blocks in chunks lead to, and what they have at some distances, until
  * there is no more to read. Numbers are this machine's own. Question: struct question, so many numbers of chunks, in
  * order, each once, and so many distances in bytes, multiples of 8: 32 bits each. Answer: the number of pointers in 64
- * bits, each pointer, and so many words of 64 bits, all of one distance before those of the next. False where a
- * question is none, or there is no answer: the process has ended. */
+ * bits, each pointer, and so many words of 64 bits, all of one distance before those of the next. */
 struct question {
     uint64_t lead; /* before each block, in its chunk */
     uint32_t chunks, distances;
@@ -208,7 +209,8 @@ struct pointer {
     uint32_t from, to; /* numbers of chunks; not the same */
     uint32_t words;    /* how many are before it in its block */
 };
-bool pointers_answer(const struct process *, const struct live *, int in, int out);
+enum answered { ALL_ANSWERED, NOT_ANSWERED, PROCESS_ENDED = 3 }; /* also heapwalk's exit status; 2 is wrong usage */
+enum answered pointers_answer(const struct process *, const struct live *, int in, int out);
 
 /* heapwalk_cached.c: freed chunks that count as in use. Candidates have the size of a thread's cache. */
 struct candidates {

@@ -13,7 +13,7 @@
 
 #define LARGE_MAPPING (UINT64_C(1) << 28)
 
-enum { WINDOW_PAGES = 64, SMALL_WINDOW_PAGES = 8 };
+enum { SMALL_WINDOW_PAGES = 8 };
 
 /* The part of a heap that was copied last: pages that are there, up to the first that is not. */
 struct window {
@@ -21,7 +21,7 @@ struct window {
     const struct pages *pages;
     size_t most; /* pages at a time */
     uint64_t begin, end;
-    uint8_t content[WINDOW_PAGES * PAGE_BYTES];
+    uint8_t content[COPY_PAGES_MOST * PAGE_BYTES];
 };
 
 /* True where pages were copied. */
@@ -107,7 +107,7 @@ static void candidate_add(struct candidates *candidates, uint64_t chunk)
 
 /* A walk through a heap that the process may change meanwhile. What was counted since the last window was copied can be
  * taken back, to copy that window again: chunks that were split or joined while it was copied lead nowhere. */
-enum { AGAIN_MOST = 50, FREED_MOST = WINDOW_PAGES * 4096 / 32 };
+enum { AGAIN_MOST = 50, FREED_MOST = COPY_PAGES_MOST * 4096 / 32 };
 static struct walk {
     struct window window;
     struct parts *parts;
@@ -130,7 +130,7 @@ static void walk_keep(uint64_t chunk)
     walk.candidates_before = walk.candidates->count;
     walk.live_before = walk.live->used_count;
     walk.freed_count = walk.again = 0;
-    walk.window.most = WINDOW_PAGES;
+    walk.window.most = COPY_PAGES_MOST;
 }
 
 static bool walk_again(void)
@@ -246,18 +246,13 @@ bool chunks_walk(const struct process *process, struct glibc *glibc, const struc
     }
 }
 
-/* Where a chunk with a mapping of its own begins: 16 bytes of its first page, or 0 where that is not there. */
-static void heads_read(const struct process *process, const struct pages *pages, uint64_t (*heads)[2])
+/* How long the mapping is of a chunk that begins at an address; 0 where none does, or the page is not there. Before
+ * glibc 2.43 sizes are whole pages. */
+static uint64_t mmapped_size(struct window *window, uint64_t address, uint64_t room)
 {
-    size_t count = (pages->at.end - pages->at.begin) / PAGE_BYTES;
-    for (size_t i = 0; i < count; i++)
-        if (pages->flags[i] & PAGE_WRITTEN && !process_copy(process, pages->at.begin + i * PAGE_BYTES, heads[i], 16))
-            heads[i][0] = heads[i][1] = 0;
-}
-
-/* How long the mapping is of a chunk that begins so; 0 where none does. Before glibc 2.43 sizes are whole pages. */
-static uint64_t mmapped_size(const uint64_t head[2], uint64_t room)
-{
+    uint64_t head[2];
+    if (!window_word(window, address, &head[0]) || !window_word(window, address + 8, &head[1]))
+        return 0;
     uint64_t before = head[0] & ~UINT64_C(1), size = head[1] & ~CHUNK_FLAGS, total = before + size;
     if ((head[1] & CHUNK_FLAGS) != CHUNK_MMAPPED || before % 16 || size < CHUNK_LEAST || size > room || before > room)
         return 0;
@@ -300,16 +295,18 @@ static bool mapping_divide(const struct process *process, const struct mapping *
     struct pages pages;
     if (!pages_read(process, mapping->at, &pages))
         return false;
-    size_t count = (mapping->at.end - mapping->at.begin) / PAGE_BYTES;
-    uint64_t(*heads)[2] = calloc(count, sizeof *heads);
-    heads_read(process, &pages, heads);
+    static struct window window;
+    window.process = process;
+    window.pages = &pages;
+    window.most = SMALL_WINDOW_PAGES;
+    window.begin = window.end = 0;
     for (uint64_t at = mapping->at.begin, size; at < mapping->at.end; at += size) {
         const struct heap *heap = heap_of(heaps, at);
         if (heap) {
             size = (heap->at.end < mapping->at.end ? heap->at.end : mapping->at.end) - at;
             continue;
         }
-        size = mmapped_size(heads[(at - mapping->at.begin) / PAGE_BYTES], mapping->at.end - at);
+        size = mmapped_size(&window, at, mapping->at.end - at);
         if (size) {
             tally_add(&parts->mmapped, &pages, at, at + size);
             if (live->is_wanted)
@@ -321,7 +318,6 @@ static bool mapping_divide(const struct process *process, const struct mapping *
             parts->mapping_bytes[mapping->kind] += pages_resident(&pages, at, at + size);
         }
     }
-    free(heads);
     pages_free(&pages);
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 void live_clear(struct live *live)
@@ -93,4 +94,16 @@ bool live_write(const struct live *live, int file)
 {
     uint64_t count = live->used_count;
     return write_all(file, &count, sizeof count) && write_all(file, live->used, count * sizeof *live->used);
+}
+
+bool live_map(struct live *live, int file)
+{
+    uint64_t count;
+    char *listed = mmap(NULL, sizeof count + live->used_count * sizeof *live->used, PROT_READ, MAP_SHARED, file, 0);
+    if (listed == MAP_FAILED)
+        return false;
+    free(live->used);
+    live->used = (struct live_chunk *)(listed + sizeof count);
+    live->used_room = 0;
+    return true;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COPIED_PAGES = 64, NEAR_PAGES = 3 }; /* those between chunks are copied too, if they are so few */
+enum { NEAR_PAGES = 3, DISTANCES_MOST = 64 }; /* pages between chunks are copied too, if they are so few */
 
 /* What is asked, and what is found. */
 struct search {
@@ -19,7 +19,8 @@ struct search {
     struct pointer *pointers;
     size_t count, room;
     uint64_t begin, end; /* of what is copied */
-    uint8_t content[COPIED_PAGES * PAGE_BYTES];
+    uint8_t content[COPY_PAGES_MOST * PAGE_BYTES];
+    bool has_ended; /* the process */
 };
 
 static bool read_all(int file, void *to, size_t size)
@@ -36,7 +37,8 @@ static bool read_all(int file, void *to, size_t size)
     return true;
 }
 
-/* The block in a chunk: what is mapped for it alone ends 8 bytes before another chunk would begin. */
+/* The block in a chunk. Its last 8 bytes are the first of the next chunk, which one with a mapping of its own has not.
+ */
 static struct range block_of(const struct search *search, uint32_t number)
 {
     const struct live_chunk *chunk = &search->live->used[number];
@@ -50,7 +52,7 @@ static struct range block_of(const struct search *search, uint32_t number)
 /* Copies what there is from an address in the block of the `asked`th chunk on: of that, and of those that are near. */
 static bool content_move(struct search *search, uint64_t address, size_t asked)
 {
-    const uint64_t most = COPIED_PAGES * PAGE_BYTES, near = NEAR_PAGES * PAGE_BYTES;
+    const uint64_t most = COPY_PAGES_MOST * PAGE_BYTES, near = NEAR_PAGES * PAGE_BYTES;
     search->begin = address & ~(PAGE_BYTES - 1);
     uint64_t end = block_of(search, search->chunks[asked]).end;
     while (++asked < search->question.chunks) {
@@ -61,7 +63,8 @@ static bool content_move(struct search *search, uint64_t address, size_t asked)
     }
     end = (end + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
     search->end = end < search->begin + most ? end : search->begin + most;
-    return process_copy(search->process, search->begin, search->content, search->end - search->begin);
+    search->has_ended = !process_copy(search->process, search->begin, search->content, search->end - search->begin);
+    return !search->has_ended;
 }
 
 /* The number of the chunk at an address, or of none. Most are near to the one that leads there. */
@@ -161,7 +164,7 @@ static bool question_answer(struct search *search, int in, int out)
     search->chunks = malloc((chunks + 1) * sizeof *search->chunks);
     search->distances = malloc((distances + 1) * sizeof *search->distances);
     search->words = calloc(chunks * distances + 1, sizeof *search->words);
-    if (!search->chunks || !search->distances || !search->words ||
+    if (distances > DISTANCES_MOST || !search->chunks || !search->distances || !search->words ||
         !read_all(in, search->chunks, chunks * sizeof *search->chunks) ||
         !read_all(in, search->distances, distances * sizeof *search->distances) || !is_in_order(search))
         return false;
@@ -175,7 +178,7 @@ static bool question_answer(struct search *search, int in, int out)
            write_all(out, search->words, chunks * distances * sizeof *search->words);
 }
 
-bool pointers_answer(const struct process *process, const struct live *live, int in, int out)
+enum answered pointers_answer(const struct process *process, const struct live *live, int in, int out)
 {
     static struct search search;
     search.process = process;
@@ -188,5 +191,5 @@ bool pointers_answer(const struct process *process, const struct live *live, int
         free(search.words);
     }
     free(search.pointers);
-    return is_answered;
+    return is_answered ? ALL_ANSWERED : search.has_ended ? PROCESS_ENDED : NOT_ANSWERED;
 }

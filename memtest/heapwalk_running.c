@@ -227,7 +227,7 @@ static bool page_is_there(const struct process *process, uint64_t address)
 
 #define ENTRY_EXCLUSIVE (UINT64_C(1) << 56) /* no other process has it */
 
-enum { ASKED_PAGES = 128 };
+enum { COPY_TRIES = 10 };
 
 /* Copies what pages have from `address` on, of which there is an entry each. */
 static bool pages_copy(const struct process *process, const uint64_t *entries, uint64_t address, char *to, size_t size)
@@ -248,13 +248,15 @@ static bool pages_copy(const struct process *process, const uint64_t *entries, u
 }
 
 /* process_vm_readv takes less time, but gives the process its own copy of each page that it shares since a fork, and
- * goes by a number that may be another process's by now. The open pagemap tells both: it is this process's alone. */
-static bool part_copy(const struct process *process, uint64_t address, char *to, size_t size)
+ * goes by a number that may be another process's by now. The open pagemap, which is of this process alone, told both
+ * just before. */
+static bool copy_once(const struct process *process, uint64_t address, char *to, size_t size, bool *has_ended)
 {
     const uint64_t first = address / PAGE_BYTES, wanted = ENTRY_PRESENT | ENTRY_EXCLUSIVE;
     const size_t count = (address + size - 1) / PAGE_BYTES - first + 1;
-    uint64_t entries[ASKED_PAGES + 1], all = wanted;
-    if (pread(process->pagemap, entries, count * 8, first * 8) != (ssize_t)count * 8)
+    uint64_t entries[COPY_PAGES_MOST + 1], all = wanted;
+    *has_ended = pread(process->pagemap, entries, count * 8, first * 8) != (ssize_t)count * 8;
+    if (*has_ended)
         return false;
     for (size_t i = 0; i < count; i++)
         all &= entries[i];
@@ -263,14 +265,13 @@ static bool part_copy(const struct process *process, uint64_t address, char *to,
            pages_copy(process, entries, address, to, size);
 }
 
+/* Pages may go while they are read. */
 static bool memory_copy(const struct process *process, uint64_t address, void *to, size_t size)
 {
-    for (size_t done = 0, part; done < size; done += part) {
-        part = size - done < ASKED_PAGES * PAGE_BYTES ? size - done : ASKED_PAGES * PAGE_BYTES;
-        if (!part_copy(process, address + done, (char *)to + done, part))
-            return false;
-    }
-    return true;
+    bool is_copied = false, has_ended = false;
+    for (int tries = 0; tries < COPY_TRIES && !is_copied && !has_ended; tries++)
+        is_copied = copy_once(process, address, to, size, &has_ended);
+    return is_copied;
 }
 
 /* The file that is mapped there, and not another one that has taken its place since. */

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.census.conftest import compile_c
+from tlsmem.base.errors import UserError
+from tlsmem.census.core_file import read_core
 from tlsmem.census.heap_walk import HeapWalk
 from tlsmem.census.live_heap import read_live_heap
 from tlsmem.census.target import PAGE, read_target
@@ -138,7 +141,7 @@ def read_share(pid):
 @pytest.mark.parametrize("numbers", [[3, 2], [2, 2], [10**6]])
 def test_numbers_that_are_out_of_order_or_of_no_chunk_are_not_answered(path, numbers):
     program = Program(path, 6)
-    with pytest.raises(ProcessLookupError):
+    with pytest.raises(UserError, match="heapwalk ended early"):
         program.heap.heap_walk.ask(np.array(numbers), 0)
     program.close()
 
@@ -157,3 +160,33 @@ def test_no_chunks_are_no_pointers(path):
     (sources, _, _), fields = program.heap.read_pointers(np.zeros(0, np.int64), (0,))
     program.close()
     assert len(sources) == 0 and [len(row) for row in fields] == [0]
+
+
+def test_heapwalk_that_ends_early_is_no_process_that_has_ended(path):
+    program = Program(path, 9)
+    program.heap.heap_walk.process.kill()
+    with pytest.raises(UserError, match="heapwalk ended early; is there enough memory"):
+        program.heap.heap_walk.ask(np.sort(program.chunks), 0)
+    program.close()
+
+
+def test_a_core_has_the_same_pointers(path, tmp_path):
+    if not shutil.which("gcore"):
+        pytest.skip("needs gcore, of gdb")
+    program = Program(path, 10)
+    subprocess.run(["gcore", "-o", tmp_path / "core", str(program.process.pid)], check=True, capture_output=True)
+    running = program.find_pointers(np.sort(program.chunks))[0]
+    with read_live_heap(read_core(tmp_path / f"core.{program.process.pid}", "")) as heap:
+        assert heap.addresses.tolist() == program.heap.addresses.tolist()
+        program.heap.heap_walk.close()
+        program.heap = heap
+        assert program.find_pointers(np.sort(program.chunks))[0] == running == program.pointers
+        program.close()
+
+
+def test_closing_does_not_wait_for_an_answer(path):
+    program = Program(path, 11)
+    walk = program.heap.heap_walk
+    os.kill(walk.process.pid, signal.SIGSTOP)
+    program.close()
+    assert walk.process.returncode == -signal.SIGKILL

@@ -14,6 +14,7 @@ from tlsmem.base.errors import UserError, raise_user_errors
 from tlsmem.monitor.rss_parts import OUTDATED, RssParts, parse, parse_lines, start_heapwalk
 
 QUESTION = struct.Struct("=QIIQ")  # memtest/heapwalk.h: struct question
+PROCESS_ENDED = 3  # heapwalk's exit status, where there is no answer because the process has ended
 POINTER = np.dtype([("source", np.uint32), ("target", np.uint32), ("words", np.uint32)])
 CHUNK = np.dtype(  # above the 48 bits of an address are the marks
     {
@@ -22,7 +23,6 @@ CHUNK = np.dtype(  # above the 48 bits of an address are the marks
         "offsets": [0, 6, 8, 12],
     }
 )
-PIPE_BYTES = 1 << 20
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -38,6 +38,7 @@ class HeapWalk:
 
         Raises UserError where there is no heap that can be divided, and where heapwalk is not built, or is of another
         version."""
+        self.title = title
         with raise_user_errors(f"{title}: a file in memory for its chunks"):
             listing = os.memfd_create("chunks")  # the kernel may refuse it: vm.memfd_noexec
         with os.fdopen(listing, "rb") as file:
@@ -45,7 +46,6 @@ class HeapWalk:
                 ["--chunks", f"{listing}:{rules}", "--ask", *words],
                 stdin=subprocess.PIPE,
                 pass_fds=[listing, *files],
-                pipesize=PIPE_BYTES,
             )
             try:
                 self.line = self.read_line(title, int(words[-1]))
@@ -91,6 +91,7 @@ class HeapWalk:
     def close(self) -> None:
         """End heapwalk."""
         assert self.process.stdin and self.process.stdout
+        self.process.kill()  # it has nothing to finish
         with suppress(BrokenPipeError):  # it has ended before, with a question unread
             self.process.stdin.close()
         self.process.stdout.close()
@@ -104,12 +105,13 @@ class HeapWalk:
         ends before. A block begins `lead_bytes` behind the header of its chunk. `chunks` are numbers in order, each
         once.
 
-        Raises OSError once the process has ended."""
+        Raises OSError once the process has ended, and UserError where heapwalk has."""
         assert self.process.stdin and self.process.stdout
         question = QUESTION.pack(lead_bytes, len(chunks), len(distances), wants_pointers)
         numbers = np.concatenate([chunks, np.array(distances, np.int64)]).astype(np.uint32)
-        self.process.stdin.write(question + numbers.tobytes())
-        self.process.stdin.flush()
+        with suppress(BrokenPipeError):  # why it has ended is told below
+            self.process.stdin.write(question + numbers.tobytes())
+            self.process.stdin.flush()
         count = int(np.frombuffer(self.read(8), np.uint64)[0])
         pointers = np.frombuffer(self.read(count * POINTER.itemsize), POINTER)
         words = np.frombuffer(self.read(8 * len(distances) * len(chunks)), np.uint64)
@@ -120,6 +122,8 @@ class HeapWalk:
         """Return so many bytes of an answer."""
         assert self.process.stdout
         content = self.process.stdout.read(size)
-        if len(content) < size:
+        if len(content) == size:
+            return content
+        if self.process.wait() == PROCESS_ENDED:
             raise ProcessLookupError("the process has ended")
-        return content
+        raise UserError(f"{self.title}: heapwalk ended early; is there enough memory?")

@@ -88,8 +88,8 @@ class LiveHeap:
         return found
 
     def wrap(self, before: int, behind: int) -> "LiveHeap":
-        """Return the heap of blocks that a program has with so many bytes around each. All chunks have the marks of all
-        objects: none was looked for there."""
+        """Return the heap of blocks that a program has with so many bytes around each; to close one heap closes both.
+        All chunks have the marks of all objects: none was looked for there."""
         marks = self.marks | np.uint16((1 << Mark.MMAPPED) - 1)
         addresses, lead = self.addresses + before, self.lead_bytes + before
         return LiveHeap(self.heap_walk, addresses, self.sizes, self.resident, marks, lead, behind)

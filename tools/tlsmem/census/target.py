@@ -1,6 +1,6 @@
 """A process from outside: the files that are mapped into it, and its memory.
 
-Of a running process all comes from /proc/PID: nothing is loaded into it, it is not stopped, and nothing of it is
+Of a running process all is read from outside: nothing is loaded into it, it is not stopped, and nothing of it is
 executed. A core, in core_file.py, gives the same."""
 
 import os

@@ -64,7 +64,11 @@ def walk_heaps(pids: Iterable[int]) -> list[dict[str, Any]]:
     if not processes:
         return []
     with start_heapwalk(processes) as process:
-        return parse_lines(process.communicate()[0])
+        try:
+            return parse_lines(process.communicate()[0])
+        except BaseException:
+            process.kill()
+            raise
 
 
 def start_heapwalk(words: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
