@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -204,6 +205,7 @@ def name_states(library: Library, values: Values, count: int) -> list[tuple[Role
     return [name_state("is_server" in values, *row) for row in np.stack(columns, axis=1).tolist()]
 
 
+@cache  # of few states, for many sessions
 def name_state(has_role: bool, handshake: int, in_init: int, machine: int, is_server: int) -> tuple[Role, State]:
     """Return role and state as the fields of a session have them. The role of one that is only created is not decided:
     a method for both roles sets that of a server."""
